@@ -1,0 +1,143 @@
+"""The floating formats of the aclnn operators: names, ACL codes, spacing, ordinals, one correct rounding.
+
+A format is described by two numbers, its significand bits `p` (with the hidden bit) and its smallest normal
+exponent `emin`; everything else follows. ACL codes: `aclDataType` in the CANN runtime header `acl_base_rt.h`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import ml_dtypes
+import numpy as np
+
+from aclnn_viz.errors import problem
+
+
+@dataclass(frozen=True, eq=False)
+class FloatFormat:
+    """One floating format: `name` is NumPy's, `vendor_name` the CANN documents', `acl_code` the `aclDataType`."""
+
+    name: str
+    vendor_name: str
+    acl_code: int
+    bits: int
+    significand_bits: int
+    min_exponent: int
+
+    @cached_property
+    def numpy(self) -> np.dtype:
+        return np.dtype(ml_dtypes.bfloat16) if self.name == "bfloat16" else np.dtype(self.name)
+
+    @cached_property
+    def unit_roundoff(self) -> float:
+        return 2.0**-self.significand_bits
+
+    @cached_property
+    def smallest_subnormal(self) -> float:
+        return 2.0 ** (self.min_exponent - self.significand_bits + 1)
+
+    @cached_property
+    def largest(self) -> float:
+        return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
+
+    def __repr__(self) -> str:
+        return f"FloatFormat({self.name!r})"
+
+
+FLOAT16 = FloatFormat("float16", "FLOAT16", 1, 16, 11, -14)
+BFLOAT16 = FloatFormat("bfloat16", "BFLOAT16", 27, 16, 8, -126)
+FLOAT32 = FloatFormat("float32", "FLOAT32", 0, 32, 24, -126)
+FLOAT64 = FloatFormat("float64", "DOUBLE", 11, 64, 53, -1022)
+FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
+
+_BY_NAME = {f.name: f for f in FORMATS} | {f.vendor_name: f for f in FORMATS} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
+
+
+def float_format(dtype) -> FloatFormat:
+    """Return the format of a name (NumPy's or the vendor's), a NumPy dtype, an array or a FloatFormat.
+
+    Raises ValueError for anything that is not one of the four formats.
+
+    >>> float_format("bfloat16").unit_roundoff
+    0.00390625
+    """
+    if isinstance(dtype, FloatFormat):
+        return dtype
+    if isinstance(dtype, str) and dtype in _BY_NAME:
+        return _BY_NAME[dtype]
+    try:
+        return _BY_NAME[np.dtype(getattr(dtype, "dtype", dtype)).name]
+    except (KeyError, TypeError):
+        got = getattr(dtype, "dtype", dtype)
+        raise ValueError(problem(
+            "dtype must be a floating format", repr(str(got)), f"use one of {', '.join(f.name for f in FORMATS)}"
+        )) from None
+
+
+def ulp(values, dtype) -> np.ndarray:
+    """Return the spacing of the format at each value, as float64 (the gap away from zero; inf and nan give nan).
+
+    >>> float(ulp(1.0, "float16"))
+    0.0009765625
+    """
+    fmt = float_format(dtype)
+    values = np.asarray(values, dtype=np.float64)
+    _, exponent = np.frexp(values)
+    exponent = np.where(values == 0, fmt.min_exponent, np.maximum(exponent - 1, fmt.min_exponent))
+    spacing = np.ldexp(1.0, exponent - fmt.significand_bits + 1)
+    return np.where(np.isfinite(values), spacing, np.nan)
+
+
+def round_to(values, dtype) -> np.ndarray:
+    """Round to the nearest number of the format, ties to even, in one step, and return an array of its dtype.
+
+    `values` hold any of the four formats. float64 to bfloat16 through float32, as `ml_dtypes` does it, rounds twice.
+
+    >>> float(round_to(1 + 2**-8 + 2**-30, "bfloat16"))
+    1.0078125
+    """
+    fmt = float_format(dtype)
+    values = np.asarray(values)
+    if fmt is BFLOAT16 and values.dtype == np.float64:
+        # Each value is divided by its own spacing, a power of two, so that rint performs the only rounding.
+        spacing = np.where(np.isfinite(values), ulp(values, fmt), 1.0)
+        values = np.rint(values / spacing) * spacing
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a signalling nan raises the flag
+        return values.astype(fmt.numpy)
+
+
+def ordinals(values, dtype=None) -> np.ndarray:
+    """Number the values of a format in increasing order, as int64: neighbours differ by 1, both zeros are 0.
+
+    `dtype` defaults to that of `values`, which must hold numbers of the format. +-inf follow the largest finite
+    number; nan gives the smallest int64, which is the number of no value.
+
+    >>> ordinals(np.float16([0.0, 6e-08, -6e-08])).tolist()
+    [0, 1, -1]
+    """
+    fmt = float_format(values if dtype is None else dtype)
+    values = np.asarray(values, dtype=fmt.numpy)
+    bits = values.view(f"i{fmt.bits // 8}").astype(np.int64)
+    magnitude = bits & np.int64((1 << (fmt.bits - 1)) - 1)
+    infinity = (1 - 2 * (fmt.min_exponent - 1)) << (fmt.significand_bits - 1)  # all exponent bits set
+    return np.where(magnitude > infinity, np.iinfo(np.int64).min, np.where(bits < 0, -magnitude, magnitude))
+
+
+def ordinal_distance(a, b, dtype=None) -> np.ndarray:
+    """Count the steps of the format between two arrays of its values, as float64; nan against a number gives inf.
+
+    Exact up to 2**53 steps. nan against nan gives 0, as do the two zeros.
+
+    >>> ordinal_distance(np.float32(1), np.float32(1 + 2**-22)).item()
+    2.0
+    """
+    fmt = float_format(a if dtype is None else dtype)
+    first, second = ordinals(a, fmt), ordinals(b, fmt)
+    missing = np.iinfo(np.int64).min
+    nan_a, nan_b = first == missing, second == missing
+    # The difference of two float64 ordinals can exceed int64, never the range of float64.
+    same_side = np.sign(first) == np.sign(second)
+    with np.errstate(over="ignore"):
+        steps = np.where(same_side, np.abs(first - second).astype(np.float64),
+                         np.abs(first.astype(np.float64)) + np.abs(second.astype(np.float64)))
+    return np.where(nan_a & nan_b, 0.0, np.where(nan_a | nan_b, np.inf, steps))
