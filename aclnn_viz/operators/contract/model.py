@@ -1,0 +1,185 @@
+"""The parts of which an operator's contract is made, and how they answer a call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aclnn_viz.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
+from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor
+from aclnn_viz.products import Product, Version
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of phase 1: the vendor's name, its C type, its kind, its direction, and whether null is allowed.
+
+    `kind` is "tensor", "int64", "bool", "double", "string" or "bool array". `c_name` is the name in the C header
+    where it differs from the document's.
+    """
+
+    name: str
+    c_type: str
+    kind: str
+    required: bool = True
+    output: bool = False
+    c_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Where a rule holds: from CANN version `since` on, before `until`, and on `products`; None means everywhere."""
+
+    since: Version | None = None
+    until: Version | None = None
+    products: tuple[Product, ...] | None = None
+
+    def applies(self, call: Call) -> bool:
+        return ((self.since is None or call.cann >= self.since) and (self.until is None or call.cann < self.until)
+                and (self.products is None or call.product in self.products))
+
+
+@dataclass(frozen=True)
+class DtypeRow(Scope):
+    """One row of a dtype table: an aclDataType for each tensor. Rows that no document lists are not `documented`."""
+
+    dtypes: Mapping[str, int]
+    documented: bool = True
+
+    def matches(self, call: Call, names: tuple[str, ...] | None = None) -> bool:
+        """Tell whether the tensors of the call, or only those named, have the dtypes of this row; null ones match."""
+        return self.applies(call) and all(call[name] is None or call[name].dtype == dtype
+                                          for name, dtype in self.dtypes.items() if names is None or name in names)
+
+
+@dataclass(frozen=True)
+class Check(Scope):
+    """One check of phase 1: when `fails(call)`, phase 1 answers `status`.
+
+    `about` names the parameters that the message shows; `text` None is a failure that the library does not explain.
+    A check of status 0 is reported but discarded by the library, and phase 2 then answers `launch_status`.
+    `inferred` marks what was concluded from the library's source and is written nowhere.
+    """
+
+    name: str
+    fails: Callable[[Call], bool]
+    status: int
+    text: str | None
+    source: str
+    about: tuple[str, ...] = ()
+    launch_status: int = ACLNN_SUCCESS
+    inferred: bool = False
+
+
+@dataclass(frozen=True)
+class EarlySuccess(Scope):
+    """A case in which phase 1 answers success on the spot, with no workspace, and phase 2 has nothing to do."""
+
+    name: str
+    holds: Callable[[Call], bool]
+    source: str
+    inferred: bool = False
+
+
+@dataclass(frozen=True)
+class Constraint(Scope):
+    """A rule that no status code guards: its text, who enforces it, and when a call violates it.
+
+    `enforced_by` is "library" (it fails, but says something else or says it elsewhere), "device.run" (refused in
+    Python because the library would go wrong in silence) or "nobody" (`device.run` warns). `violated(call, arrays)`
+    gets the values of the tensors by name where they are known, else an empty mapping.
+    """
+
+    name: str
+    text: str
+    enforced_by: str
+    violated: Callable[[Call, Mapping], bool]
+    source: str
+
+
+@dataclass(frozen=True)
+class LaunchCheck:
+    """One check of phase 2: `fails(workspace_given, workspace_size, executor_given, required_size)`."""
+
+    name: str
+    fails: Callable[[bool, int, bool, int], bool]
+    status: int
+    text: str
+    generated_only: bool = False
+
+
+#: Phase 2 in its order. Sources: op_executor.cpp and individual_op_api.cpp of nnopbase.
+LAUNCH_CHECKS = (
+    LaunchCheck("executor", lambda workspace, size, executor, required: not executor, ACLNN_ERR_PARAM_NULLPTR,
+                "executor is a null pointer"),
+    LaunchCheck("workspace", lambda workspace, size, executor, required: size > 0 and not workspace,
+                ACLNN_ERR_PARAM_NULLPTR, "workspace is a null pointer although workspaceSize is not 0"),
+    LaunchCheck("workspace size", lambda workspace, size, executor, required: size < required,
+                ACLNN_ERR_PARAM_INVALID, "workspaceSize is smaller than phase 1 asked for", generated_only=True),
+)
+
+
+def describe(call: Call, names: tuple[str, ...]) -> str:
+    """Return the named arguments as a message shows them: dtype and shape of tensors, the value of all else."""
+    shown = []
+    for name in names:
+        value = call[name]
+        if isinstance(value, TensorDescriptor):
+            value = f"{data_type_name(value.dtype)} {list(value.shape)}"
+        shown.append(f"{name} = {'null' if value is None else value}")
+    return ", ".join(shown)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What the vendor promises for one operator, and what phase 1 of its library answers.
+
+    `steps` are the checks and early successes in the order of the library. `generated` tells that the C API was made
+    by the vendor's generator from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
+    that passed all steps.
+    """
+
+    name: str
+    aclnn_name: str
+    generated: bool
+    parameters: tuple[Parameter, ...]
+    dtype_rows: tuple[DtypeRow, ...]
+    steps: tuple[Check | EarlySuccess, ...]
+    constraints: tuple[Constraint, ...]
+    workspace_size: Callable[[Call], int]
+    fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
+    untouched: Callable[[Call], tuple[str, ...]] = field(default=lambda call: ())
+
+    def evaluate(self, call: Call) -> Outcome:
+        """Answer one call of phase 1 as the library does: the first step that decides wins."""
+        message, launch_status = None, ACLNN_SUCCESS
+        for step in self.steps:
+            if not step.applies(call):
+                continue
+            if isinstance(step, EarlySuccess):
+                if step.holds(call):
+                    return Outcome(ACLNN_SUCCESS, runs=False)
+            elif launch_status == ACLNN_SUCCESS and step.fails(call):
+                if step.text is not None:
+                    shown = describe(call, step.about)
+                    message = f"{self.aclnn_name}GetWorkspaceSize: {step.text}" + (f"; got {shown}" if shown else "")
+                if step.status != ACLNN_SUCCESS:
+                    return Outcome(step.status, message, runs=False)
+                launch_status = step.launch_status
+        if launch_status != ACLNN_SUCCESS:
+            return Outcome(ACLNN_SUCCESS, message, launch_status=launch_status)
+        return Outcome(ACLNN_SUCCESS, workspace_size=self.workspace_size(call), fills=self.fills(call),
+                       untouched=self.untouched(call))
+
+    def evaluate_launch(self, *, workspace: bool, workspace_size: int, executor: bool,
+                        required: int) -> tuple[int, str | None]:
+        """Answer the argument checks of phase 2 with a status and a message (None on success)."""
+        for check in LAUNCH_CHECKS:
+            if check.generated_only and not self.generated:
+                continue
+            if check.fails(workspace, workspace_size, executor, required):
+                return check.status, f"{self.aclnn_name}: {check.text}"
+        return ACLNN_SUCCESS, None
+
+    def violations(self, call: Call, arrays: Mapping | None = None) -> list[Constraint]:
+        """Return the constraints that the call violates; those on values need `arrays`, by parameter name."""
+        return [constraint for constraint in self.constraints
+                if constraint.applies(call) and constraint.violated(call, arrays or {})]

@@ -1,0 +1,122 @@
+"""Atlas products by their SoC names, and CANN versions in their order.
+
+Sources: `aclplatformNpuArch` and `aclrtFloatOverflowMode`, CANN runtime reference; the platform configuration files
+`<SoC>.ini` of CANN 8.1; `11-01_device_memory_malloc_and_free.md` of the CANN runtime for memory padding.
+"""
+
+import re
+from dataclasses import dataclass, field
+from math import inf
+
+from aclnn_viz.errors import problem
+
+DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510 = 1001, 2002, 2201, 3002, 3510  # NpuArch
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """One Atlas product line: its names, its SoCs, and how it treats overflow and memory.
+
+    `overflow_modes` are what the hardware offers, the default first: "inf_nan", or "saturate" (an infinite result
+    becomes the largest finite number, nan becomes 0). `cores` gives (cube or AI cores, vector cores) per SoC where
+    known; `memory_padding` the bytes that `aclrtMalloc` adds after rounding up to 32.
+    """
+
+    tag: str
+    name: str
+    chinese_name: str
+    short_soc: str
+    soc_pattern: str
+    example_soc: str
+    npu_arch: int
+    overflow_modes: tuple[str, ...]
+    memory_padding: int
+    cores: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unified_buffer: int | None = None
+
+    def allocation_size(self, size: int) -> int:
+        """Return the bytes of device memory that `aclrtMalloc` takes for `size` bytes."""
+        return -(-size // 32) * 32 + self.memory_padding
+
+    def __repr__(self) -> str:
+        return f"Product({self.tag!r})"
+
+
+TRAINING = Product(
+    "910", "Atlas training series", "Atlas 训练系列产品", "Ascend910", r"Ascend910(A|B|ProA|ProB|PremiumA)",
+    "Ascend910A", DAV_1001, ("saturate",), 32, {"Ascend910A": (32, 0)}, 262144)
+A2 = Product(
+    "910b", "Atlas A2 training and inference", "Atlas A2 训练系列产品/Atlas 800I A2 推理产品", "Ascend910B",
+    r"Ascend910B\d.*", "Ascend910B2", DAV_2201, ("inf_nan", "saturate"), 32,
+    {"Ascend910B1": (24, 48), "Ascend910B2": (24, 48), "Ascend910B3": (20, 40), "Ascend910B4": (20, 40)}, 196608)
+A3 = Product(
+    "A3", "Atlas A3 training and inference", "Atlas A3 训练系列产品/Atlas A3 推理系列产品", "Ascend910_93",
+    r"Ascend910_93\d\d", "Ascend910_9391", DAV_2201, ("inf_nan", "saturate"), 32, {"Ascend910_9391": (24, 48)}, 196608)
+INFERENCE = Product(
+    "310p", "Atlas inference series", "Atlas 推理系列产品", "Ascend310P", r"Ascend310P\d", "Ascend310P3", DAV_2002,
+    ("saturate",), 32, {"Ascend310P3": (8, 7)}, 262144)
+INFERENCE_A2 = Product(
+    "310b", "Atlas 200I/500 A2 inference", "Atlas 200I/500 A2 推理产品", "Ascend310B", r"Ascend310B\d", "Ascend310B1",
+    DAV_3002, ("saturate",), 32)
+ASCEND_950 = Product(
+    "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", "Ascend950", r"Ascend950.*|Ascend910_95.*",
+    "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952)
+PRODUCTS = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
+
+
+def product_of(soc_name: str) -> Product:
+    """Return the product of an SoC name as `aclrtGetSocName` spells it.
+
+    `Ascend910B` without a digit is the old 910; the SoCs of Atlas A2 have a digit there. Raises ValueError for a name
+    of no product.
+
+    >>> product_of("Ascend910B2").name
+    'Atlas A2 training and inference'
+    >>> product_of("Ascend910B").name
+    'Atlas training series'
+    """
+    for product in PRODUCTS:
+        if isinstance(soc_name, str) and re.fullmatch(product.soc_pattern, soc_name):
+            return product
+    raise ValueError(problem("soc must be the SoC name of an Atlas product", repr(soc_name),
+                             f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}"))
+
+
+_BETA, _RELEASE = "beta", "release"
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.-](beta|rc)\.?(\d+))?([.-]pre)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    """A CANN version; betas come before release candidates, these before the release, and each after its own `.pre`.
+
+    >>> Version.parse("9.1.0-beta.2") < Version.parse("9.1.0.pre") < Version.parse("9.1")
+    True
+    """
+
+    major: int
+    minor: int
+    patch: int = 0
+    stage: str = _RELEASE  # the three names happen to sort as the stages follow each other
+    number: float = inf
+    final: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> "Version":
+        """Read a version such as "8.1", "8.1.RC1", "9.0.1", "9.1.0-beta.2" or "9.1.0.pre"; "9.1" means 9.1.0.
+
+        Raises ValueError for any other text.
+        """
+        match = _VERSION.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise ValueError(problem("cann must be a CANN version", repr(text),
+                                     "write it as 8.1, 8.1.RC1, 9.0.1, 9.1.0-beta.2 or 9.1.0.pre"))
+        major, minor, patch, stage, number, pre = match.groups()
+        return cls(int(major), int(minor), int(patch or 0), stage.lower() if stage else _RELEASE,
+                   int(number) if number else inf, not pre)
+
+    def __str__(self) -> str:
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        if self.stage != _RELEASE:
+            text += f"-beta.{self.number}" if self.stage == _BETA else f".RC{self.number}"
+        return text if self.final else text + ".pre"
