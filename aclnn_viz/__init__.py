@@ -1,0 +1,5 @@
+"""Learn, see and verify the backward operators of Huawei's CANN aclnn library."""
+
+from aclnn_viz.operators import operator, operators
+
+__all__ = ["operator", "operators"]

@@ -1,0 +1,173 @@
+"""Grid sampler: out[n, c, p] = sum over taps of weight * input[n, c, tap], the taps chosen by grid[n, p] = (x, y).
+
+grid (N, P, 2) holds x and y in [-1, 1], (-1, -1) the top left corner. Each axis is treated alone, in these steps:
+
+    unnormalise -> border or reflection -> taps: indices, weights, and the derivatives of the weights
+
+so the weight of a tap is the product of one weight of each axis. Coordinates and weights are float64: in float32 the
+fraction that the weights are made of has lost as many digits as the size of the image has.
+
+Source: aclnnGridSampler2DBackward, CANN operator documentation; special coordinates as on Atlas A2,
+ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
+"""
+
+AXES = {
+    "input": "nc..", "grid": "n..", "out": "nc.",
+    "gradOutput": "nc.", "inputGrad": "nc..", "gridGrad": "n..",
+}
+BILINEAR, NEAREST, BICUBIC = range(3)
+ZEROS, BORDER, REFLECTION = range(3)
+NOWHERE = -100.0  # where the device sends a coordinate that it cannot place: outside of every image
+HUGE = 2.0**31  # from here on a coordinate does not fit the int32 of the device
+A = -0.75  # of the bicubic kernel
+
+
+def unnormalise(x, size, alignCorners):
+    """The pixel coordinate of x and its slope: -1 and 1 are the centres (aligned) or the edges of the end pixels."""
+    if alignCorners:
+        return (x + 1.0) * 0.5 * (size - 1), (size - 1) / 2
+    return ((x + 1.0) * size - 1.0) * 0.5, size / 2
+
+
+def clip(xp, u, size):
+    """The coordinate kept on the image, and its slope: 0 outside and on the border itself, 1 between."""
+    inside = (u > 0.0) & (u < size - 1)
+    return xp.clip(u, 0.0, float(size - 1)), xp.where(inside, xp.ones_like(u), xp.zeros_like(u))
+
+
+def reflect(xp, u, size, alignCorners):
+    """The coordinate mirrored into the image, and its slope: 1, or -1 after an odd number of mirrors.
+
+    The mirrors stand on the centres of the end pixels (aligned) or on their outer edges.
+    """
+    low, span = (0.0, float(size - 1)) if alignCorners else (-0.5, float(size))
+    if span == 0.0:
+        return xp.zeros_like(u) * u, xp.zeros_like(u)
+    offset = u - low
+    phase = xp.remainder(xp.abs(offset), 2.0 * span)
+    forth = phase < span
+    slope = xp.where(forth == (offset >= 0.0), xp.ones_like(u), -xp.ones_like(u))
+    return xp.where(forth, phase, 2.0 * span - phase) + low, slope
+
+
+def source(xp, x, size, paddingMode, alignCorners):
+    """The coordinate that is sampled for x, and its slope d coordinate / d x, the multiplier of the gradient."""
+    u, slope = unnormalise(x, size, alignCorners)
+    slope = slope * xp.ones_like(u)
+    if paddingMode == REFLECTION:
+        u, factor = reflect(xp, u, size, alignCorners)
+        slope = slope * factor
+    if paddingMode != ZEROS:
+        u, factor = clip(xp, u, size)
+        slope = slope * factor
+    return xp.where(xp.abs(u) < HUGE, u, xp.full_like(u, NOWHERE)), slope  # a nan compares false
+
+
+def bicubic_source(xp, x, size, paddingMode, alignCorners):
+    """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
+    u, slope = unnormalise(x, size, alignCorners)
+    if paddingMode == REFLECTION:
+        placed = xp.where(xp.isfinite(u), u, xp.full_like(u, xp.nan))
+    else:
+        placed = xp.where(xp.abs(u) < HUGE, u, xp.full_like(u, NOWHERE))
+    return placed, slope * xp.ones_like(u)
+
+
+def bicubic_weights(t):
+    """The weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
+    def near(d):  # |d| <= 1
+        return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (3.0 * (A + 2.0) * d - 2.0 * (A + 3.0)) * d
+
+    def far(d):  # 1 < |d| < 2
+        return ((A * d - 5.0 * A) * d + 8.0 * A) * d - 4.0 * A, (3.0 * A * d - 10.0 * A) * d + 8.0 * A
+
+    # The polynomials take distances; those of the last two taps shrink as t grows.
+    (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)
+    return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
+
+
+def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
+    """The taps along one axis: a list of (index as a float, weight, d weight / d x)."""
+    if interpolationMode == BICUBIC:
+        u, slope = bicubic_source(xp, x, size, paddingMode, alignCorners)
+        first = xp.floor(u)
+        weights = bicubic_weights(u - first)
+        return [(pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d * slope)
+                for k, (w, d) in enumerate(weights)]
+    u, slope = source(xp, x, size, paddingMode, alignCorners)
+    if interpolationMode == NEAREST:
+        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # ties to even
+    first = xp.floor(u)
+    t = u - first
+    return [(first, 1.0 - t, -slope), (first + 1.0, t, slope)]
+
+
+def pad_index(xp, index, size, paddingMode, alignCorners):
+    """Where a tap outside of the image reads: nowhere, at the border, or at its mirror image."""
+    if paddingMode == REFLECTION:
+        index, _ = reflect(xp, index, size, alignCorners)
+    return index if paddingMode == ZEROS else xp.clip(index, 0.0, float(size - 1))
+
+
+def taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+    """Yield each tap of every point: (row, column, weight, d weight / d x, d weight / d y), arrays (N, P)."""
+    height, width = size
+    grid = xp.astype(grid, xp.float64)
+    modes = interpolationMode, paddingMode, alignCorners
+    for row, wy, dy in taps(xp, grid[..., 1], height, *modes):
+        for column, wx, dx in taps(xp, grid[..., 0], width, *modes):
+            yield row, column, wy * wx, wy * dx, dy * wx
+
+
+def pixel(xp, row, column, size):
+    """The number of each pixel among all N * H * W, flat, and whether it lies on the image (if not, it is 0)."""
+    height, width = size
+    inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
+    within = xp.where(inside, row * width + column, xp.zeros_like(row))
+    first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
+    index = xp.where(inside, first + xp.astype(within, xp.int64), xp.zeros_like(first))
+    return xp.reshape(index, (-1,)), xp.reshape(inside, (-1,))
+
+
+def channels_first(xp, images):
+    """(N, C, ...) as (C, all the rest): one flat index then serves every channel."""
+    return xp.reshape(xp.moveaxis(images, 1, 0), (images.shape[1], -1))
+
+
+def forward(xp, input, grid, interpolationMode, paddingMode, alignCorners):
+    size = input.shape[2:]
+    samples, points = grid.shape[:2]
+    planes = channels_first(xp, input)
+    out = xp.zeros((input.shape[1], samples * points), dtype=input.dtype)
+    for row, column, weight, _, _ in taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+        index, inside = pixel(xp, row, column, size)
+        value = xp.take(planes, index, axis=1) * xp.astype(xp.reshape(weight, (-1,)), input.dtype)
+        out = out + xp.where(inside, value, xp.zeros_like(value))
+    return {"out": xp.moveaxis(xp.reshape(out, (-1, samples, points)), 0, 1)}
+
+
+def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+    size = input.shape[2:]
+    pixels = input.shape[0] * size[0] * size[1]
+    grad, planes = channels_first(xp, gradOutput), channels_first(xp, input)
+    indices, spread = [], []
+    grad_x = grad_y = xp.zeros(grad.shape[1], dtype=xp.float64)
+    for row, column, weight, dx, dy in taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+        index, inside = pixel(xp, row, column, size)
+        if outputMask[0]:
+            # One pixel behind the last takes what falls outside: a nan there must not reach the image.
+            indices.append(xp.where(inside, index, xp.full_like(index, pixels)))
+            spread.append(grad * xp.astype(xp.reshape(weight, (-1,)), grad.dtype))
+        if outputMask[1] and interpolationMode != NEAREST:
+            dot = xp.sum(grad * xp.take(planes, index, axis=1), axis=0)
+            dot = xp.where(inside, xp.astype(dot, xp.float64), xp.zeros_like(grad_x))
+            grad_x = grad_x + xp.where(inside, dot * xp.reshape(dx, (-1,)), dot)
+            grad_y = grad_y + xp.where(inside, dot * xp.reshape(dy, (-1,)), dot)
+    grads = {}
+    if outputMask[0]:
+        image = xp.zeros((planes.shape[0], pixels + 1), dtype=grad.dtype)
+        image = xp.scatter_add(image, xp.concat(indices), xp.concat(spread, axis=1))
+        grads["inputGrad"] = xp.moveaxis(xp.reshape(image[:, :pixels], (-1, input.shape[0], *size)), 0, 1)
+    if outputMask[1]:
+        grads["gridGrad"] = xp.reshape(xp.stack([grad_x, grad_y], axis=-1), grid.shape)
+    return grads

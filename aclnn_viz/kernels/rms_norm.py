@@ -1,0 +1,35 @@
+"""RMS normalisation of the rows of x (rows, n): y = gamma * x * rstd with rstd = 1 / sqrt(mean(x^2) + epsilon).
+
+Source: aclnnRmsNormGrad, CANN operator documentation; it prints dgamma without the sum over the rows.
+"""
+
+AXES = {
+    "x": "r.", "gamma": ".", "y": "r.", "rstd": "r.",
+    "dy": "r.", "dxOut": "r.", "dgammaOut": ".",
+}
+
+
+def forward(xp, x, gamma, epsilon):
+    rstd = 1.0 / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + epsilon)
+    return {"y": normalised(x, rstd) * gamma, "rstd": rstd}
+
+
+def normalised(x, rstd):
+    """x-hat. The saved rstd (rows, 1) is used, never recomputed: a kernel must be right for any rstd it is given."""
+    return x * rstd
+
+
+def projection(xp, dy, xhat, gamma):
+    """The row mean of dy * gamma * x-hat (rows, 1): how much of the gradient points along x itself.
+
+    It reaches x through rstd, so dx loses it: scaling a row leaves the output (nearly) unchanged.
+    """
+    return xp.mean(dy * gamma * xhat, axis=-1, keepdims=True)
+
+
+def backward(xp, dy, x, rstd, gamma):
+    xhat = normalised(x, rstd)
+    return {
+        "dxOut": (dy * gamma - xhat * projection(xp, dy, xhat, gamma)) * rstd,
+        "dgammaOut": xp.sum(dy * xhat, axis=0),
+    }
