@@ -1,0 +1,236 @@
+"""Error measures between an output and its truth, in one pass over cache-sized stretches.
+
+Means, RMSE, cosine and error balance run over the finite pairs (`finite_size`); maxima also see the others: an output
+that is nan or infinite where the truth is not, or the other way round, has an infinite absolute and relative error.
+ulp distances are steps on the ordinals of the output's format from the correctly rounded truth: the two zeros are one
+place, subnormals have places of their own, an infinity is one step beyond the largest number, nan is 0 steps from
+nan and infinitely many from anything else.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair, same
+from aclnn_viz.errors import problem
+
+ULP_CLASSES = ("exact", "1", "2", "3", ">3")
+MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
+
+
+@dataclass(frozen=True)
+class ScaledSum:
+    """The sum `value * 2**exponent`: squares of float64 numbers neither overflow nor vanish in it."""
+
+    value: float = 0.0
+    exponent: int = 0
+
+    def __add__(self, other: "ScaledSum") -> "ScaledSum":
+        if not self.value or not other.value:
+            return self if self.value else other
+        exponent = max(self.exponent, other.exponent)
+        return ScaledSum(math.ldexp(self.value, self.exponent - exponent)
+                         + math.ldexp(other.value, other.exponent - exponent), exponent)
+
+    def root(self, divisor: float = 1.0) -> float:
+        """The square root of the sum over a divisor (exponents of sums of squares are even)."""
+        return _ldexp(math.sqrt(self.value / divisor), self.exponent // 2)
+
+    @classmethod
+    def of_products(cls, a: np.ndarray, b: np.ndarray) -> "ScaledSum":
+        (a, left), (b, right) = _scaled(a), _scaled(b)
+        return cls(float(np.dot(a, b)), left + right)
+
+
+def _scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
+    largest = float(max(values.max(), -values.min())) if values.size else 0.0
+    if largest == 0 or 1e-100 < largest < 1e100 or not math.isfinite(largest):
+        return values, 0
+    exponent = max(math.frexp(largest)[1], -1000)  # 2**1000 still is a number, and lifts every subnormal enough
+    return values * 2.0**-exponent, exponent
+
+
+def _ldexp(value: float, exponent: int) -> float:
+    try:
+        return math.ldexp(value, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def cosine(dot: ScaledSum, actual: ScaledSum, truth: ScaledSum) -> float:
+    """The cosine from the three sums of products; 1 when both vectors are zero, nan when one is."""
+    if not actual.value or not truth.value:
+        return 1.0 if actual.value == truth.value else math.nan
+    norms = math.sqrt(actual.value) * math.sqrt(truth.value)
+    return max(-1.0, min(1.0, _ldexp(dot.value / norms, dot.exponent - (actual.exponent + truth.exponent) // 2)))
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A maximum and where it is: `index` in the output (None without elements), the numbers and inputs there."""
+
+    value: float
+    index: tuple[int, ...] | None = None
+    actual: float = math.nan
+    truth: float = math.nan
+    inputs: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The error measures of one output; `extremes` says where each maximum is, `notes` what is undefined and why.
+
+    `finite_size` counts the finite pairs, `differing` the other pairs that do not agree, `signed_zeros` the zeros
+    whose sign differs from that of the rounded truth. `above` and `below` count the finite outputs above and below
+    the truth; `error_balance` is |above - below| / finite_size.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    finite_size: int
+    differing: int
+    signed_zeros: int
+    above: int
+    below: int
+    max_ulp: float
+    max_abs: float
+    max_relative: float
+    mare: float
+    mere: float
+    mean_abs: float
+    rmse: float
+    cosine: float
+    error_balance: float
+    ulp_counts: dict[str, int]
+    extremes: dict[str, Extreme]
+    notes: tuple[str, ...]
+
+    @property
+    def ulp_shares(self) -> dict[str, float]:
+        """The share of all elements in each class of `ulp_counts` (nan without elements)."""
+        return {name: count / self.size if self.size else math.nan for name, count in self.ulp_counts.items()}
+
+
+class Tally:
+    """What one pass collects: sums, counts, and for each maximum its value and flat position."""
+
+    def __init__(self):
+        self.counts = np.zeros(len(ULP_CLASSES), dtype=np.int64)
+        self.finite = self.differing = self.signed_zeros = self.above = self.below = 0
+        self.relative = self.absolute = 0.0
+        self.squares = self.dot = self.actual = self.truth = ScaledSum()
+        self.maxima: dict[str, tuple[float, int]] = {}
+
+    def add(self, stretch: Stretch, start: int) -> None:
+        distance = stretch.distance
+        far = np.minimum(distance, len(ULP_CLASSES) - 1).astype(np.intp)
+        self.counts += np.bincount(far, minlength=len(ULP_CLASSES))
+        self.finite += stretch.count
+        self.differing += stretch.differing
+        self.above += int(np.count_nonzero(stretch.error > 0))
+        self.below += int(np.count_nonzero(stretch.error < 0))
+        zeros = np.flatnonzero((stretch.raw_actual == 0) & (stretch.rounded == 0))
+        self.signed_zeros += int(np.count_nonzero(
+            np.signbit(stretch.raw_actual[zeros]) != np.signbit(stretch.rounded[zeros])))
+        self.relative += float(stretch.relative.sum())
+        self.absolute += float(stretch.absolute.sum())
+        self.squares += ScaledSum.of_products(stretch.error, stretch.error)
+        self.dot += ScaledSum.of_products(stretch.actual, stretch.truth)
+        self.actual += ScaledSum.of_products(stretch.actual, stretch.actual)
+        self.truth += ScaledSum.of_products(stretch.truth, stretch.truth)
+        # 0/0 is no error; x/0 is an infinite one.
+        plain = np.divide(stretch.absolute, stretch.magnitude)
+        plain[stretch.absolute == 0] = 0
+        self._maximum("max_ulp", distance, start)
+        for name, values in (("max_abs", stretch.absolute), ("max_relative", plain), ("mare", stretch.relative)):
+            self._maximum(name, _with_specials(values, stretch), start)
+
+    def _maximum(self, name: str, values: np.ndarray, start: int) -> None:
+        at = int(values.argmax())  # argmax stops at the first nan, if there is one
+        if math.isnan(values[at]):
+            if np.isnan(values).all():
+                return
+            at = int(np.nanargmax(values))
+        if name not in self.maxima or values[at] > self.maxima[name][0]:
+            self.maxima[name] = float(values[at]), start + at
+
+
+def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
+    """Put errors back to their places: nan where a special pair agrees, inf where it does not."""
+    if stretch.all_finite:
+        return values
+    full = np.full(stretch.raw_actual.shape, np.nan)
+    full[stretch.is_finite] = values
+    places = np.flatnonzero(~stretch.is_finite)
+    actual, truth = stretch.specials
+    full[places[~same(actual, truth)]] = np.inf
+    return full
+
+
+def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
+    """Turn what a pass has collected into measures."""
+    finite, notes = tally.finite, []
+
+    def mean(total):
+        return total / finite if finite else math.nan
+
+    if pairing.size == 0:
+        notes.append("no elements: every statistic is nan")
+    elif finite == 0:
+        notes.append("no pair of finite numbers: means, RMSE and cosine are nan")
+    if finite < pairing.size:
+        notes.append(f"{pairing.size - finite} pairs are not finite, {tally.differing} of them differ from the truth")
+    if tally.signed_zeros:
+        notes.append(f"{tally.signed_zeros} zeros have the other sign than the rounded truth (0 ulp apart)")
+    similarity = cosine(tally.dot, tally.actual, tally.truth) if finite else math.nan
+    if finite and not tally.actual.value:
+        notes.append("cosine is 1 by convention: output and truth are zero everywhere" if not tally.truth.value
+                     else "cosine is nan: the output is zero everywhere, the truth is not")
+    elif finite and not tally.truth.value:
+        notes.append("cosine is nan: the truth is zero everywhere, the output is not")
+    extremes = {name: _extreme(pairing, tally.maxima.get(name), inputs or {}) for name in MAXIMA}
+    return Measures(
+        dtype=pairing.fmt.name, shape=pairing.shape, size=pairing.size, finite_size=finite,
+        differing=tally.differing, signed_zeros=tally.signed_zeros, above=tally.above, below=tally.below,
+        **{name: extreme.value for name, extreme in extremes.items()},
+        mere=mean(tally.relative), mean_abs=mean(tally.absolute),
+        rmse=tally.squares.root(finite) if finite else math.nan, cosine=similarity,
+        error_balance=mean(abs(tally.above - tally.below)),
+        ulp_counts=dict(zip(ULP_CLASSES, tally.counts.tolist())), extremes=extremes, notes=tuple(notes),
+    )
+
+
+def _extreme(pairing: Pairing, found: tuple[float, int] | None, inputs) -> Extreme:
+    if found is None:
+        return Extreme(math.nan)
+    value, at = found
+    index = tuple(int(i) for i in np.unravel_index(at, pairing.shape))
+    there = {name: np.asarray(array)[index].item() for name, array in inputs.items()
+             if np.shape(array) == pairing.shape}
+    return Extreme(value, index, float(pairing.actual[at]), float(pairing.truth[at]), there)
+
+
+def check_inputs(inputs) -> None:
+    if inputs is not None and not hasattr(inputs, "items"):
+        raise TypeError(problem("inputs must be a dict of arrays by name", type(inputs).__name__,
+                                "pass the inputs of the operator, for example case.inputs"))
+
+
+def measure(actual, truth, *, inputs=None) -> Measures:
+    """Measure the error of an output (any of the four formats) against a truth of the same shape.
+
+    `truth` is float64 or longdouble, or any array whose format holds every number of the output's. Of `inputs`, a dict
+    of arrays by name, those of the output's shape are looked up where a maximum is. Raises TypeError for a dtype that
+    does not fit, ValueError for a shape that does not. MERE and MARE: CANN opbase `docs/zh/ops_precision_standard`.
+
+    >>> measure(np.float16([1.0, 2.0]), np.array([1.0, 2.001])).ulp_counts
+    {'exact': 1, '1': 1, '2': 0, '3': 0, '>3': 0}
+    """
+    pairing, tally = pair(actual, truth), Tally()
+    check_inputs(inputs)
+    with np.errstate(all="ignore"):
+        for start, stretch, _ in pairing.stretches():
+            tally.add(stretch, start)
+        return measured(pairing, tally, inputs)

@@ -1,0 +1,126 @@
+"""`compare`: one output against its truth by every measure and every standard, in one pass."""
+
+import html
+import json
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured
+from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
+from aclnn_viz.accuracy.stretches import pair
+
+AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
+
+
+@dataclass(frozen=True)
+class Report(Measures):
+    """The measures of one output, and what each standard says of it in `verdicts`, by name.
+
+    Prints as a table. `worst` is the element most ulps away from the truth: index, numbers, and inputs there.
+    """
+
+    verdicts: dict[str, Verdict]
+
+    @property
+    def worst(self) -> Extreme:
+        return self.extremes["max_ulp"]
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name}: {100 * share:.4g} %" for name, share in self.ulp_shares.items())
+        lines = [f"{self.dtype} output of shape {self.shape} against the truth: {self.size} elements, "
+                 f"{self.finite_size} finite pairs", "", "maxima over all elements"]
+        lines += [f"  {name:<13} {extreme.value:<12.6g} {_place(extreme)}" for name, extreme in self.extremes.items()]
+        lines += ["", "over the finite pairs"]
+        lines += [f"  {name:<13} {getattr(self, name):.6g}" for name in AVERAGES]
+        lines += ["", f"ulps from the rounded truth: {shares}", *(f"note: {note}" for note in self.notes), ""]
+        return "\n".join(lines + _rows(self.verdicts))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_json(self) -> str:
+        """Return the report as JSON text; nan and infinities become the strings "nan", "inf" and "-inf"."""
+        content = asdict(self) | {"ulp_shares": self.ulp_shares, "worst": asdict(self.worst)}
+        return json.dumps(_strict(content), indent=1)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """The standards that accept and those that refuse the same data; true when there are both, prints as a table."""
+
+    passed: dict[str, Verdict]
+    failed: dict[str, Verdict]
+
+    def __bool__(self) -> bool:
+        return bool(self.passed and self.failed)
+
+    def __str__(self) -> str:
+        if self:
+            head = f"{len(self.passed)} standards accept what {len(self.failed)} refuse"
+        elif self.passed or self.failed:
+            head = f"all standards that apply say {PASS if self.passed else FAIL}"
+        else:
+            head = "no standard applies"
+        return "\n".join([head, *_rows(self.passed | self.failed)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
+    """Compare an output (any of the four formats) with a truth of the same shape by every measure and standard.
+
+    `truth` is float64 or longdouble, or any array whose format holds every number of the output's. `baseline`, with the
+    dtype of the output, is what another implementation of the same precision gives; without it the standards that need
+    one are not applicable. Of `inputs`, a dict of arrays by name, those of the output's shape are looked up where the
+    maxima are. Raises TypeError for a dtype that does not fit, ValueError for a shape that does not. The source of each
+    standard is in `aclnn_viz.accuracy.standards.STANDARDS`.
+
+    >>> report = compare(np.float16([1.0, 2.0]), np.array([1.0, 2.001]))
+    >>> report.max_ulp, report.worst.index, report.verdicts["mixed tolerance"] == "pass"
+    (1.0, (1,), True)
+    """
+    pairing, tally, judging = pair(actual, truth, baseline), Tally(), Judging(STANDARDS)
+    check_inputs(inputs)
+    with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
+        for start, stretch, base in pairing.stretches():
+            tally.add(stretch, start)
+            judging.add(pairing, stretch, base)
+        measures = measured(pairing, tally, inputs)
+        return Report(**vars(measures), verdicts=judging.verdicts(pairing))
+
+
+def disagreements(report: Report) -> Disagreement:
+    """Return which standards accept and which refuse the data of a report.
+
+    >>> bool(disagreements(compare(np.float32([1.0, 1.00002]), np.array([1.0, 1.0]))))
+    True
+    """
+    by_outcome = {outcome: {name: verdict for name, verdict in report.verdicts.items() if verdict == outcome}
+                  for outcome in (PASS, FAIL)}
+    return Disagreement(by_outcome[PASS], by_outcome[FAIL])
+
+
+def _rows(verdicts: dict[str, Verdict]) -> list[str]:
+    return [f"{'standard':<26} {'verdict':<15} decided by"] + [
+        f"{name:<26} {verdict.outcome:<15} {verdict.reason}" for name, verdict in verdicts.items()]
+
+
+def _place(extreme: Extreme) -> str:
+    if extreme.index is None:
+        return ""
+    there = "".join(f", {name} {value!r}" for name, value in extreme.inputs.items())
+    return f"at {extreme.index}: {extreme.actual!r}, truth {extreme.truth!r}{there}"
+
+
+def _strict(value):
+    """Replace what JSON has no notation for."""
+    if isinstance(value, dict):
+        return {name: _strict(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

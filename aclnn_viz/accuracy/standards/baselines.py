@@ -1,0 +1,147 @@
+"""Standards that compare with a baseline of the same precision: dual benchmark, msprobe benchmark, cancellation gate.
+
+The baseline is what another implementation of the same precision makes of the same inputs: another chip, or the same
+formula on the host. Its errors say how much of the output's errors is the format's and the input's.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from aclnn_viz.accuracy.standards.verdict import Standard, all_of, at_most, largest, none, ratio
+from aclnn_viz.accuracy.stretches import RELATIVE_EPS, Stretch, same
+
+LEVELS = {"L0": (10, 2, 2), "L1": (5, 1.5, 1.5), "L2": (2, 1.2, 1.2)}  # ratios of MARE, MERE, RMSE
+SMALL_RATIO = 2
+
+SMALL = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
+SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
+
+# The code's numbers; the documentation of msprobe gives the thresholds 2^-11, 2^-8, 2^-14. The two 1e-16, where the
+# neighbours are powers of two, are in the code too.
+MSPROBE_SMALL = {"float16": 2.0**-10, "bfloat16": 2.0**-10, "float32": 2.0**-20}
+MSPROBE_SMALL_ERROR = {"float16": 1e-16, "bfloat16": 1e-16, "float32": 2.0**-30}
+MSPROBE_EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-8, "float32": 2.0**-23}
+MSPROBE_FLOOR = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
+
+CANCELLED = {"float16": 2.0**-5, "bfloat16": 2.0**-3, "float32": 2.0**-8}
+CANCELLED_ERROR = {"float16": 10 * 2.0**-10, "bfloat16": 10 * 2.0**-7, "float32": 10 * 2.0**-13}
+
+
+def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch) -> dict:
+    """Tally output ("") and baseline ("base_"), each over its finite pairs, in the small-value domain and outside."""
+    name = stretch.fmt.name
+    sums = {}
+    for prefix, side in (("", stretch), ("base_", base)):
+        small = side.magnitude < small_below[name]
+        absolute, magnitude = side.absolute[~small], side.magnitude[~small]
+        relative = absolute / (magnitude + eps[name])
+        sums |= {
+            prefix + "small_errors": int(np.count_nonzero(side.absolute[small] > small_error[name])),
+            prefix + "relative": float(relative.sum()), f"max_{prefix}relative": largest(relative),
+            prefix + "squares": float(np.dot(absolute, absolute)),
+            prefix + "normal": absolute.size, prefix + "total": small.size,
+        }
+    return sums
+
+
+def _commercial_tally(stretch, base):
+    special = ~stretch.is_finite
+    actual, truth = stretch.specials
+    baseline = base.raw_actual[special].astype(np.float64)
+    accepted = same(actual, baseline) | (~np.isfinite(truth) & same(actual, truth))
+    only_output = ~accepted & ~np.isfinite(truth) & same(baseline, truth)
+    eps = dict.fromkeys(SMALL, RELATIVE_EPS)
+    return _two_domains(SMALL, SMALL_ERROR, eps, stretch, base) | {
+        "wrong": int(np.count_nonzero(only_output)),
+        "unsettled": int(np.count_nonzero(~accepted & ~only_output)),
+    }
+
+
+def _ratios(sums, level, over):
+    """The three ratios outside the small-value domain."""
+    if not sums["normal"]:
+        return []
+    n, base_n = sums["normal"], max(sums["base_normal"], 1)
+    metrics = (("MARE", sums["max_relative"], sums["max_base_relative"]),
+               ("MERE", sums["relative"] / n, sums["base_relative"] / base_n),
+               ("RMSE", (sums["squares"] / n) ** 0.5, (sums["base_squares"] / base_n) ** 0.5))
+    return [at_most(f"{what} over the baseline's", over(mine, theirs), limit)
+            for (what, mine, theirs), limit in zip(metrics, LEVELS[level])]
+
+
+def _commercial(level, sums, fmt):
+    small = at_most("count of small-value errors over the baseline's (at least 1)",
+                    sums["small_errors"] / max(sums["base_small_errors"], 1), SMALL_RATIO)
+    return all_of(
+        none("infinite or nan elements that the baseline has right and the output has not", sums["wrong"]),
+        none("infinite or nan elements that the standard leaves to an investigation", sums["unsettled"]),
+        small, *_ratios(sums, level, ratio))
+
+
+def dual_benchmark(level: str) -> Standard:
+    mare, mere, rmse = LEVELS[level]
+    return Standard(
+        f"dual benchmark {level}",
+        "CANN opbase docs/zh/ops_precision_standard/commercial_standard.md, v9.1.0-beta.1",
+        f"Where |truth| >= 2^-11 float16, 2^-8 bfloat16, 2^-14 float32: MARE, MERE and RMSE at most {mare}, {mere} and "
+        f"{rmse} times the baseline's (0 over 0 is 1). Below: errors above 2^-16 (2^-30 float32) at most twice as many "
+        "as the baseline has. An infinite or nan element is right when it equals the baseline's or the truth's; the "
+        "rule of INF_NAN_MODE_ENABLE=1. What the standard leaves to an investigation fails here.",
+        tuple(SMALL), _commercial_tally, partial(_commercial, level), needs_baseline=True,
+    )
+
+
+def _msprobe_tally(stretch, base):
+    sums = _two_domains(MSPROBE_SMALL, MSPROBE_SMALL_ERROR, MSPROBE_EPS, stretch, base)
+    return sums | {"positions": stretch.differing_kind}
+
+
+def _msprobe(level, sums, fmt):
+    def over(mine, theirs):
+        return mine / max(theirs, MSPROBE_FLOOR[fmt.name])
+
+    mine, theirs = (sums[side + "small_errors"] / max(sums[side + "total"], 1) for side in ("", "base_"))
+    small = at_most("share of small-value errors over the baseline's", over(mine, theirs), SMALL_RATIO)
+    return all_of(none("positions of infinities and nans that differ", sums["positions"]),
+                  small, *_ratios(sums, level, over))
+
+
+def msprobe_benchmark(level: str) -> Standard:
+    maximum, mean, rmse = LEVELS[level]
+    return Standard(
+        f"msprobe benchmark {level}",
+        "msprobe python/msprobe/pytorch/api_accuracy_checker/precision_standard/standard_config.py and "
+        "compare/algorithm.py",
+        f"As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps below "
+        "the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the code, "
+        "2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at L2, "
+        "other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
+        tuple(MSPROBE_SMALL), _msprobe_tally, partial(_msprobe, level), needs_baseline=True,
+    )
+
+
+def _cancelled(stretch, base):
+    name = stretch.fmt.name
+    sums = {"specials": stretch.differing}
+    for prefix, side in (("", stretch), ("base_", base)):
+        region = (side.magnitude >= SMALL[name]) & (side.magnitude < CANCELLED[name])
+        region &= np.abs(side.actual) < CANCELLED[name]
+        sums[prefix + "errors"] = int(np.count_nonzero(side.relative[region] > CANCELLED_ERROR[name]))
+    return sums
+
+
+def _cancellation(sums, fmt):
+    return all_of(none("infinite or nan elements that differ from the truth", sums["specials"]),
+                  at_most("count of relative errors above the MARE limit over the baseline's (at least 1)",
+                          sums["errors"] / max(sums["base_errors"], 1), SMALL_RATIO))
+
+
+cancellation_gate = Standard(
+    "cancellation gate",
+    "cann-bench docs/design/precision_comparison_design.md and src/kernel_eval/utils/thresholds.py",
+    "Where |output| and |truth| are below 2^-5 float16, 2^-3 bfloat16, 2^-8 float32, and |truth| is no small value "
+    "(2^-11, 2^-8, 2^-14): relative errors above 10 x 2^-10, 2^-7, 2^-13 at most twice as many as the baseline has. "
+    "Infinite and nan elements are outside the region; here they must agree with the truth.",
+    tuple(CANCELLED), _cancelled, _cancellation, needs_baseline=True,
+)

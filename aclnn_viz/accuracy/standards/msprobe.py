@@ -1,0 +1,172 @@
+"""The verdicts of msprobe, Ascend's precision tool, that need no baseline.
+
+msprobe compares the *positions* of infinities and nans and then sets them to zero: +inf passes for -inf. This is kept,
+except in the absolute thresholds, which clip infinities to the largest number of their sign.
+"""
+
+import math
+
+import numpy as np
+
+from aclnn_viz.accuracy.measures import ScaledSum, cosine
+from aclnn_viz.accuracy.standards.baselines import MSPROBE_EPS, MSPROBE_SMALL
+from aclnn_viz.accuracy.standards.verdict import (
+    FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
+)
+
+REPOSITORY = "msprobe python/msprobe"
+NORM_EPS = 2.0**-52
+ALL_FORMATS = ("float16", "bfloat16", "float32", "float64")
+EPS = MSPROBE_EPS | {"float64": 2.0**-52}
+POSITIONS = "positions of infinities and nans that differ"
+
+
+def _vectors(stretch, base):
+    absolute, scale = stretch.absolute, stretch.magnitude + EPS[stretch.fmt.name]
+    return {
+        "size": stretch.raw_actual.size, "count": stretch.count, "positions": stretch.differing_kind,
+        "max_abs": largest(absolute),
+        "dot": ScaledSum.of_products(stretch.actual, stretch.truth),
+        "actual": ScaledSum.of_products(stretch.actual, stretch.actual),
+        "truth": ScaledSum.of_products(stretch.truth, stretch.truth),
+    } | {f"within {limit:g}": int(np.count_nonzero(absolute < limit * scale)) for limit in (1e-2, 1e-3, 1e-4)}
+
+
+def _cosine(sums) -> float:
+    """msprobe's cosine: 1 when neither norm exceeds eps, nan when one does not."""
+    small = [sums[name].root() <= NORM_EPS for name in ("actual", "truth")]
+    if any(small):
+        return 1.0 if all(small) else math.nan
+    return cosine(sums["dot"], sums["actual"], sums["truth"])
+
+
+def _compare(sums, fmt):
+    if sums["positions"]:
+        return all_of(none(POSITIONS, sums["positions"]))
+    if sums["size"] == 1:
+        return not_applicable("msprobe computes no cosine for a single element")
+    similarity, error = _cosine(sums), sums["max_abs"]
+    if error > 1:
+        return all_of(at_most("largest absolute error", error, 1))
+    if similarity < 0.9:
+        return by(FAIL, above("cosine", similarity, 0.9))
+    if similarity < 0.99 and error > 0.001:
+        return by(FAIL, above("cosine", similarity, 0.99), "with an absolute error above 0.001, ")
+    if math.isnan(similarity):
+        return by(PASS, at_most("largest absolute error", error, 1), "one vector is zero and the cosine undefined, but ")
+    if error <= 0.001:
+        return by(PASS, at_most("largest absolute error", error, 0.001))
+    return by(PASS, above("cosine", similarity, 0.99))
+
+
+compare = Standard(
+    "msprobe compare",
+    f"{REPOSITORY}/core/compare/multiprocessing_compute.py, check_accuracy; core/compare/npy_compare.py",
+    "Fails when cosine < 0.99 and the largest absolute error > 0.001, or cosine < 0.9, or the largest absolute error "
+    "> 1. An undefined cosine (one vector zero) fails none of these. The sign of infinities is not compared.",
+    ALL_FORMATS, _vectors, _compare,
+)
+
+
+def _api(sums, fmt):
+    if sums["positions"]:
+        return all_of(none(POSITIONS, sums["positions"]))
+    similarity = above("cosine", _cosine(sums), 0.99)
+    if sums["size"] > 1 and not similarity.holds:
+        return by(FAIL, similarity)
+    near = below("largest absolute error", sums["max_abs"], 0.001)
+    if near.holds:
+        return by(PASS, near)
+
+    def share(limit, needed):
+        return above(f"share of relative errors below {limit:g}", sums[f"within {limit:g}"] / sums["count"], needed)
+
+    halves = fmt.bits == 16
+    error = share(1e-2, 0.99) if halves else share(1e-3, 0.999)
+    if not error.holds:
+        return by(FAIL, error)
+    warning = share(1e-3, 0.999) if halves else share(1e-4, 0.9999)
+    return by(PASS, warning, "" if warning.holds else "msprobe warns: ")
+
+
+api = Standard(
+    "msprobe API",
+    "msprobe docs/zh/user_guide/accuracy_checker/pytorch_accuracy_checker_instruct.md",
+    "Cosine > 0.99, and then either the largest absolute error < 0.001, or enough small relative errors: 16-bit formats "
+    "more than 99 % below 0.01 (a warning unless more than 99.9 % are below 0.001); float32 and float64 more than "
+    "99.9 % below 0.001 (a warning unless more than 99.99 % are below 0.0001). A warning counts as a pass and says so.",
+    ALL_FORMATS, _vectors, _api,
+)
+
+ULP_FORMATS = ("float16", "bfloat16", "float32")
+
+
+def _ulp_errors(stretch, base):
+    sums = {"positions": stretch.differing_kind}
+    for prefix, side in (("", stretch), ("base_", base)):
+        if side is None:
+            continue
+        fmt = side.fmt
+        _, exponent = np.frexp(side.truth)
+        exponent = np.where(side.truth == 0, fmt.min_exponent, np.maximum(exponent - 1, fmt.min_exponent))
+        errors = np.ldexp(side.absolute, fmt.significand_bits - 1 - exponent)
+        sums |= {prefix + "count": errors.size, prefix + "total": float(errors.sum()),
+                 prefix + "above 1": int(np.count_nonzero(errors > 1)),
+                 prefix + "above 32": int(np.count_nonzero(errors > 32))}
+    return sums
+
+
+def _ulp(sums, fmt):
+    if sums["positions"]:
+        return all_of(none(POSITIONS, sums["positions"]))
+    count, base_count = max(sums["count"], 1), sums.get("base_count", 0)
+    far = 1 if fmt.bits == 16 else 32
+    share = sums[f"above {far}"] / count
+    alternatives = [below(f"share of errors above {far} ulp", share, 0.001 if fmt.bits == 16 else 0.05)]
+    if fmt.bits == 32:
+        alternatives.insert(0, below("mean error in ulp", sums["total"] / count, 64))
+    if base_count:
+        alternatives.append(below(f"share of errors above {far} ulp, beside the baseline's,", share,
+                                  sums[f"base_above {far}"] / base_count))
+    holding = [criterion for criterion in alternatives if criterion.holds]
+    return by(PASS, holding[0]) if holding else by(FAIL, min(alternatives, key=lambda c: c.strain))
+
+
+ulp_standard = Standard(
+    "msprobe ULP",
+    f"{REPOSITORY}/pytorch/api_accuracy_checker, ULP method",
+    "Errors in units of the truth's ulp. 16-bit formats: the share above 1 is < 0.001. float32: the mean is < 64 or the "
+    "share above 32 is < 0.05. With a baseline, a share below the baseline's passes too. Infinities and nans must be "
+    "where the truth has them; the sign is not compared.",
+    ULP_FORMATS, _ulp_errors, _ulp,
+)
+
+RTOL = {"float16": 2.0**-10, "bfloat16": 2.0**-8, "float32": 2.0**-20}
+ATOL = {"float16": 2.0**-16, "bfloat16": 1e-16, "float32": 2.0**-30}
+
+
+def _absolute_threshold(stretch, base):
+    fmt, name = stretch.fmt, stretch.fmt.name
+    small = stretch.magnitude < MSPROBE_SMALL[name]
+    relative = stretch.absolute[~small] / (stretch.magnitude[~small] + EPS[name])
+    actual, truth = (np.clip(values, -fmt.largest, fmt.largest) for values in stretch.specials)
+    apart = ~(np.abs(actual - truth) <= RTOL[name] * np.abs(truth)) & ~(np.isnan(actual) & np.isnan(truth))
+    return {"specials": int(np.count_nonzero(apart)),
+            "relative": int(np.count_nonzero(relative > RTOL[name])),
+            "absolute": int(np.count_nonzero(stretch.absolute[small] > ATOL[name]))}
+
+
+def _no_errors(sums, fmt):
+    return all_of(none("errors of infinities and nans", sums["specials"]),
+                  none(f"relative errors above {RTOL[fmt.name]:g}", sums["relative"]),
+                  none(f"errors of small values above {ATOL[fmt.name]:g}", sums["absolute"]))
+
+
+absolute_threshold = Standard(
+    "msprobe absolute threshold",
+    f"{REPOSITORY}/pytorch/api_accuracy_checker/precision_standard/standard_config.py",
+    "No relative error above 2^-10 float16, 2^-8 bfloat16, 2^-20 float32; where |truth| is below 2^-10, 2^-10, 2^-20 (the "
+    "code; the documentation says 2^-11, 2^-8, 2^-14), no absolute error above 2^-16, 1e-16, 2^-30. Infinities are "
+    "clipped to the largest number of their sign, so their sign counts; nan matches nan.",
+    ULP_FORMATS, _absolute_threshold, _no_errors,
+)

@@ -1,0 +1,172 @@
+"""What a standard is, and what it says: pass, fail or not applicable, with the number that decided it.
+
+A standard works in two steps, so that one pass over the data serves all of them: `tally` turns a stretch into a dict of
+numbers (combined by addition, or by maximum where the name starts with "max_"), `decide` turns the combined dict into a
+verdict.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair
+from aclnn_viz.dtypes import FloatFormat
+
+PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """`outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence.
+
+    A verdict equals its outcome as a string, and is true only when it is a pass.
+    """
+
+    outcome: str
+    number: float
+    limit: float
+    reason: str
+
+    def __eq__(self, other) -> bool:
+        if isinstance(other, Verdict):
+            return (self.outcome, self.reason) == (other.outcome, other.reason)
+        return self.outcome == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.outcome)
+
+    def __bool__(self) -> bool:
+        return self.outcome == PASS
+
+    def __str__(self) -> str:
+        return self.outcome
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One comparison of a standard; `strain` is the used part of what is allowed, above 1 when it does not hold."""
+
+    number: float
+    limit: float
+    holds: bool
+    strain: float
+    sentence: str
+
+
+def none(what: str, count: int) -> Criterion:
+    """No element of the kind that `what` names in the plural."""
+    return Criterion(count, 0, count == 0, math.inf if count else 0.0,
+                     f"{what}: {count}" + (", none is allowed" if count else ""))
+
+
+def below(what: str, number: float, limit: float) -> Criterion:
+    return _criterion(what, number, "below", limit, number < limit, number, limit)
+
+
+def at_most(what: str, number: float, limit: float) -> Criterion:
+    return _criterion(what, number, "at most", limit, number <= limit, number, limit)
+
+
+def above(what: str, number: float, limit: float) -> Criterion:
+    return _criterion(what, number, "above", limit, number > limit, 1 - number, 1 - limit)
+
+
+def at_least(what: str, number: float, limit: float) -> Criterion:
+    return _criterion(what, number, "at least", limit, number >= limit, 1 - number, 1 - limit)
+
+
+def _criterion(what, number, relation, limit, holds, used, allowed) -> Criterion:
+    # Enough digits to tell the number from its limit.
+    digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
+    sentence = f"{what} {number:.{digits}g} is {'' if holds else 'not '}{relation} {limit:.{digits}g}"
+    return Criterion(number, limit, holds, used / allowed if allowed else math.inf, sentence)
+
+
+def ratio(number: float, baseline: float) -> float:
+    """A metric over the baseline's: 1 when both are zero, inf when only the baseline's is."""
+    if not baseline:
+        return math.inf if number else 1.0
+    return number / baseline
+
+
+def all_of(*criteria: Criterion) -> Verdict:
+    """Pass when all hold; the first that does not, or else the one nearest to its limit, decides."""
+    decisive = next((c for c in criteria if not c.holds), None) or max(criteria, key=lambda c: c.strain)
+    return by(PASS if decisive.holds else FAIL, decisive)
+
+
+def by(outcome: str, criterion: Criterion, remark: str = "") -> Verdict:
+    return Verdict(outcome, criterion.number, criterion.limit, remark + criterion.sentence)
+
+
+def not_applicable(reason: str) -> Verdict:
+    return Verdict(NOT_APPLICABLE, math.nan, math.nan, reason)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A named acceptance standard: its public `source`, its `rule` in a sentence, and how it judges.
+
+    `formats` are the names of the output formats it gives limits for.
+    """
+
+    name: str
+    source: str
+    rule: str
+    formats: tuple[str, ...]
+    tally: Callable[[Stretch, Stretch | None], dict[str, float]]
+    decide: Callable[[dict[str, float], FloatFormat], Verdict]
+    needs_baseline: bool = False
+
+    def verdict(self, sums: dict[str, float], pairing: Pairing) -> Verdict:
+        """Judge what one pass has tallied."""
+        refusal = self.refusal(pairing)
+        return not_applicable(refusal) if refusal else self.decide(sums, pairing.fmt)
+
+    def refusal(self, pairing: Pairing) -> str:
+        """Say why the standard cannot judge this data, or return an empty string."""
+        if pairing.size == 0:
+            return "there are no elements to judge"
+        if pairing.fmt.name not in self.formats:
+            return f"the standard gives no limits for {pairing.fmt.name}"
+        if self.needs_baseline and pairing.baseline is None:
+            return "the standard compares with a baseline of the same precision, and none was given"
+        return ""
+
+    def judge(self, actual, truth, *, baseline=None) -> Verdict:
+        """Judge an output of any of the four formats against its float64 truth (same shape).
+
+        Raises TypeError for a dtype that does not fit, ValueError for a shape that does not.
+        """
+        pairing, judging = pair(actual, truth, baseline), Judging([self])
+        with np.errstate(all="ignore"):
+            for _, stretch, base in pairing.stretches():
+                judging.add(pairing, stretch, base)
+            return judging.verdicts(pairing)[self.name]
+
+
+class Judging:
+    """Several standards over one pass; those with the same `tally` share it."""
+
+    def __init__(self, standards):
+        self.standards = tuple(standards)
+        self.sums: dict[Callable, dict[str, float]] = {}
+
+    def add(self, pairing: Pairing, stretch: Stretch, base: Stretch | None) -> None:
+        for tally in {s.tally: None for s in self.standards if not s.refusal(pairing)}:
+            sums = self.sums.setdefault(tally, {})
+            for name, value in tally(stretch, base).items():
+                if name not in sums:
+                    sums[name] = value
+                else:
+                    sums[name] = max(sums[name], value) if name.startswith("max_") else sums[name] + value
+
+    def verdicts(self, pairing: Pairing) -> dict[str, Verdict]:
+        return {s.name: s.verdict(self.sums.get(s.tally, {}), pairing) for s in self.standards}
+
+
+def largest(values: np.ndarray) -> float:
+    """The maximum, 0 without elements (errors are never negative)."""
+    return float(values.max()) if values.size else 0.0

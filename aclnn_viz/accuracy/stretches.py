@@ -1,0 +1,175 @@
+"""Cut an output and its truth into cache-sized stretches, and hold what every measure and standard asks of one.
+
+A pair of elements is *finite* when the output and the correctly rounded truth both are. Only finite pairs have an
+absolute or a relative error; all other pairs either agree (nan with nan, an infinity with the same infinity) or differ,
+and are counted. A truth beyond the largest number of the format counts as the infinity that it rounds to.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FloatFormat, float_format, ordinal_distance, round_to
+from aclnn_viz.errors import problem
+
+LENGTH = 1 << 15  # 32768 float64 numbers take 256 KiB: the few arrays of a stretch stay in the second-level cache
+RELATIVE_EPS = 1e-7  # added to |truth| in MERE and MARE by every Ascend standard
+
+
+def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """Round float64 or longdouble once to the format."""
+    if truth.dtype == np.longdouble and fmt in (FLOAT16, BFLOAT16):
+        # Both casts pass through float64. Rounding there to odd keeps on which side of a tie the value lies.
+        nearest = truth.astype(np.float64)
+        even = (np.atleast_1d(nearest).view(np.int64) & 1 == 0).reshape(nearest.shape)
+        inexact = np.isfinite(nearest) & (nearest != truth) & even
+        towards = np.where(truth > nearest, np.inf, -np.inf)
+        truth = np.where(inexact, np.nextafter(nearest, towards), nearest)
+    return round_to(truth, fmt)
+
+
+class Stretch:
+    """One stretch of an output beside its truth; derived arrays hold the finite pairs only, except `distance`."""
+
+    def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray):
+        self.fmt, self.raw_actual, self.raw_truth = fmt, actual, truth
+        self.rounded = rounded_truth(truth, fmt)
+
+    @cached_property
+    def is_finite(self) -> np.ndarray:
+        return np.isfinite(self.raw_actual) & np.isfinite(self.rounded)
+
+    @cached_property
+    def all_finite(self) -> bool:
+        return bool(self.is_finite.all())
+
+    def _finite(self, values: np.ndarray) -> np.ndarray:
+        return values if self.all_finite else values[self.is_finite]
+
+    @cached_property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.is_finite))
+
+    @cached_property
+    def actual(self) -> np.ndarray:
+        return self._finite(self.raw_actual).astype(np.float64)
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        return self._finite(self.raw_truth).astype(np.float64, copy=False)
+
+    @cached_property
+    def error(self) -> np.ndarray:
+        """The signed error actual - truth, rounded once to float64."""
+        exact = self._finite(self.raw_truth)
+        return (self.actual.astype(exact.dtype, copy=False) - exact).astype(np.float64, copy=False)
+
+    @cached_property
+    def absolute(self) -> np.ndarray:
+        return np.abs(self.error)
+
+    @cached_property
+    def magnitude(self) -> np.ndarray:
+        return np.abs(self.truth)
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        """|actual - truth| / (|truth| + 1e-7), the relative error of MERE and MARE."""
+        return self.absolute / (self.magnitude + RELATIVE_EPS)
+
+    @cached_property
+    def distance(self) -> np.ndarray:
+        """Steps of the format between the output and the rounded truth, for all pairs; nan against a number is inf."""
+        distance = np.zeros(self.raw_actual.shape)
+        bits = f"u{self.fmt.bits // 8}"
+        apart = self.raw_actual.view(bits) != self.rounded.view(bits)
+        distance[apart] = ordinal_distance(self.raw_actual[apart], self.rounded[apart], self.fmt)
+        return distance
+
+    @cached_property
+    def specials(self) -> tuple[np.ndarray, np.ndarray]:
+        """The output and the rounded truth of the pairs that are not finite, as float64."""
+        if self.all_finite:
+            return np.empty(0), np.empty(0)
+        return tuple(values[~self.is_finite].astype(np.float64) for values in (self.raw_actual, self.rounded))
+
+    @cached_property
+    def differing(self) -> int:
+        """Count the pairs that are not finite and do not agree."""
+        return int(np.count_nonzero(~same(*self.specials)))
+
+    @cached_property
+    def differing_kind(self) -> int:
+        """The same without looking at the sign of infinities."""
+        return int(np.count_nonzero(~same(*(np.abs(values) for values in self.specials))))
+
+
+def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two arrays hold the same number, or nan both."""
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """An output, its truth and perhaps a baseline, validated; arrays are flat, `shape` is the original one."""
+
+    fmt: FloatFormat
+    shape: tuple[int, ...]
+    actual: np.ndarray
+    truth: np.ndarray
+    baseline: np.ndarray | None
+
+    @property
+    def size(self) -> int:
+        return self.actual.size
+
+    def stretches(self):
+        """Yield (start, stretch, stretch of the baseline or None)."""
+        for start in range(0, self.size, LENGTH):
+            part = slice(start, start + LENGTH)
+            truth = self.truth[part]
+            if truth.dtype.itemsize < 8:
+                truth = truth.astype(np.float64)
+            base = None if self.baseline is None else Stretch(self.fmt, self.baseline[part], truth)
+            yield start, Stretch(self.fmt, self.actual[part], truth), base
+
+
+def pair(actual, truth, baseline=None) -> Pairing:
+    """Validate an output against its truth: same shape, and a truth that holds every number of the output's format.
+
+    Raises TypeError for a dtype that does not fit, ValueError for a shape that does not.
+    """
+    actual, truth = np.asarray(actual), np.asarray(truth)
+    fmt = _format(actual, "actual")
+    if truth.dtype != np.longdouble:
+        exact = _format(truth, "truth")
+        if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
+            raise TypeError(problem(f"truth must hold every number of the output's format {fmt.name}",
+                                    truth.dtype.name, "compute the truth in float64"))
+    _same_shape(truth, "truth", actual)
+    if baseline is not None:
+        baseline = np.asarray(baseline)
+        if baseline.dtype != actual.dtype:
+            raise TypeError(problem(f"baseline must have the dtype of actual, {fmt.name}", baseline.dtype.name,
+                                    "compute the baseline in the same precision as the output"))
+        _same_shape(baseline, "baseline", actual)
+        baseline = baseline.astype(fmt.numpy, copy=False).reshape(-1)
+    return Pairing(fmt, actual.shape, actual.astype(fmt.numpy, copy=False).reshape(-1), truth.reshape(-1), baseline)
+
+
+def _format(array: np.ndarray, name: str) -> FloatFormat:
+    try:
+        return float_format(array)
+    except ValueError:
+        raise TypeError(problem(f"{name} must be an array of a floating format", array.dtype.name,
+                                "use float16, bfloat16, float32 or float64")) from None
+
+
+def _same_shape(array: np.ndarray, name: str, actual: np.ndarray) -> None:
+    if array.shape == actual.shape:
+        return
+    axes = [axis for axis, sizes in enumerate(zip(array.shape, actual.shape)) if sizes[0] != sizes[1]]
+    where = f"axis {axes[0]} disagrees" if array.ndim == actual.ndim else f"rank {array.ndim} against {actual.ndim}"
+    raise ValueError(problem(f"{name} must have the shape of actual, {actual.shape}", f"{array.shape} ({where})",
+                             "compare arrays element by element, without broadcasting"))

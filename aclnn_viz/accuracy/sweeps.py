@@ -1,0 +1,92 @@
+"""Exhaustive sweeps: an elementwise function on all 65,536 inputs of a 16-bit format, counted in ulps.
+
+A sample can miss the worst input; a sweep cannot. Inputs that are infinite or nan are *special*: they are counted apart,
+and either agree with the truth (nan with nan, the same infinity, the same number) or are listed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.accuracy.measures import ULP_CLASSES
+from aclnn_viz.accuracy.stretches import Stretch, same
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.errors import problem
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep counted: `ulp_counts` over the finite inputs, the worst of them, and the special inputs apart.
+
+    `worst_input`, `worst_output` and `worst_truth` belong to `max_ulp`, at the first input that attains it.
+    `special_misses` lists (input, output, truth) of the special inputs whose outputs differ, one per kind of input:
+    the nans are thousands of bit patterns.
+    """
+
+    dtype: str
+    size: int
+    ulp_counts: dict[str, int]
+    max_ulp: float
+    worst_input: float
+    worst_output: float
+    worst_truth: float
+    special_size: int
+    special_differing: int
+    special_misses: tuple[tuple[float, float, float], ...]
+
+    def __str__(self) -> str:
+        columns = "".join(f"{name:>9}" for name in ULP_CLASSES)
+        counts = "".join(f"{self.ulp_counts[name]:>9}" for name in ULP_CLASSES)
+        lines = [f"{self.dtype}, all {self.size} finite inputs, ulps from the rounded truth", columns, counts,
+                 f"worst: {self.max_ulp:g} ulp at {self.worst_input!r}: {self.worst_output!r}, "
+                 f"truth {self.worst_truth!r}",
+                 f"special inputs (infinite or nan): {self.special_size}, {self.special_differing} differ"]
+        lines += [f"  {given!r}: {got!r}, truth {right!r}" for given, got, right in self.special_misses]
+        return "\n".join(lines)
+
+
+def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
+    """Count the ulps of `f` against `truth` over every input of float16 or bfloat16.
+
+    `f` takes an array of shape (65536,) in the format and returns its outputs in the format; `truth` takes the same
+    inputs as float64 and returns float64 (or longdouble). Raises ValueError for another format or a wrong output shape,
+    TypeError for a wrong output dtype.
+
+    >>> sweep(lambda x: x * x, lambda x: x * x, "float16").max_ulp
+    0.0
+    """
+    fmt = float_format(dtype)
+    if fmt.bits != 16:
+        raise ValueError(problem("a sweep runs over all inputs of a 16-bit format", fmt.name,
+                                 "use float16 or bfloat16; sample wider formats"))
+    inputs = np.arange(1 << 16, dtype=np.uint16).view(fmt.numpy)
+    with np.errstate(all="ignore"):  # overflow and nan are among the inputs and outputs
+        wide = inputs.astype(np.float64)
+        outputs, right = np.asarray(f(inputs)), np.asarray(truth(wide))
+        _check(outputs, "the outputs of f", (fmt.numpy,), inputs.shape)
+        _check(right, "the outputs of truth", (np.float64, np.longdouble), inputs.shape)
+        stretch = Stretch(fmt, outputs, right)
+        ordinary = np.isfinite(wide)
+        distance = np.where(ordinary, stretch.distance, -1.0)
+        counts = np.bincount(np.minimum(distance[ordinary], len(ULP_CLASSES) - 1).astype(np.intp),
+                             minlength=len(ULP_CLASSES))
+        worst = int(distance.argmax())
+        got, rounded = outputs.astype(np.float64), stretch.rounded.astype(np.float64)
+        missed = np.flatnonzero(~ordinary & ~same(got, rounded))
+    kinds = {repr(float(wide[at])): (float(wide[at]), float(got[at]), float(right[at])) for at in missed[::-1]}
+    return Sweep(
+        dtype=fmt.name, size=int(ordinary.sum()), ulp_counts=dict(zip(ULP_CLASSES, counts.tolist())),
+        max_ulp=float(distance[worst]), worst_input=float(wide[worst]), worst_output=float(got[worst]),
+        worst_truth=float(right[worst]), special_size=int((~ordinary).sum()), special_differing=missed.size,
+        special_misses=tuple(kinds.values()),
+    )
+
+
+def _check(outputs: np.ndarray, name: str, dtypes: tuple, shape: tuple[int, ...]) -> None:
+    if outputs.dtype not in dtypes:
+        raise TypeError(problem(f"{name} must be {np.dtype(dtypes[0]).name}", outputs.dtype.name,
+                                "round them once, for example with aclnn_viz.dtypes.round_to"))
+    if outputs.shape != shape:
+        raise ValueError(problem(f"{name} must have the shape of the inputs, {shape}", str(outputs.shape),
+                                 "pass an elementwise function"))
