@@ -6,5 +6,6 @@ names, of NumPy object arrays of mpmath numbers.
 
 `terms` returns S, the scale of an element's rounding error: the sum of the absolute values of the terms that make up
 the element, plus, for each intermediate that is itself a sum, |d element / d intermediate| times the sum of the
-absolute values of its parts. A float32 result is right when it is within 8 u S of `backward`, u = 2^-24.
+absolute values of its parts. A float32 result is right when it is within 8 u S of `backward`, u = 2^-24, as long as
+nothing underflows: S knows no smallest number.
 """

@@ -1,7 +1,8 @@
 """Grid sampler 2D: interpolation of images (N, C, H, W) at points (x, y) of a grid (N, H_out, W_out, 2).
 
 interpolationMode 0 bilinear, 1 nearest, 2 bicubic; paddingMode 0 zeros, 1 border, 2 reflection. Coordinates, floors,
-roundings and reflections are rational arithmetic, hence exact for every finite grid value.
+roundings and reflections are rational arithmetic, hence exact for every finite grid value. A kernel that forms x + 1 in
+float64 loses an x below 2^-53, and pixels of an x above 2^53: next to a kink it may then take the other side.
 """
 
 import math
