@@ -1,0 +1,165 @@
+"""Rules that the contracts of several operators share; each is written once."""
+
+from collections.abc import Callable
+from math import prod
+
+from aclnn_viz.codes import (
+    ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
+    ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
+    DATA_TYPE_SIZES, data_type_name,
+)
+from aclnn_viz.operators.contract.call import Call, TensorDescriptor
+from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess, Parameter
+from aclnn_viz.products import Version
+
+SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
+GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
+HAND_WRITTEN = "ops-math aclnn_kernels/common/op_error_check.h"
+UINT32 = 2**32
+
+
+def tensor_names(parameters: tuple[Parameter, ...], output: bool | None = None, required: bool | None = None) -> tuple:
+    """Return the names of the tensors among the parameters, all or only outputs (inputs), required (optional) ones."""
+    return tuple(p.name for p in parameters if p.kind == "tensor" and output in (None, p.output)
+                 and required in (None, p.required))
+
+
+def extent(tensor: TensorDescriptor, axis: int) -> int | None:
+    """Return the length of an axis, None when the tensor has no such axis."""
+    return tensor.shape[axis] if axis < tensor.rank else None
+
+
+def null_pointers(names: tuple[str, ...], source: str) -> tuple[Check, ...]:
+    """Refuse null pointers one after the other."""
+    return tuple(Check(f"{name} null", lambda call, name=name: call[name] is None, ACLNN_ERR_PARAM_NULLPTR,
+                       f"{name} is a null pointer", source) for name in names)
+
+
+def workspace_size_pointer(source: str) -> Check:
+    return Check("workspaceSize null", lambda call: not call.workspace_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                 "workspaceSize is a null pointer", source)
+
+
+def executor_pointer(source: str) -> Check:
+    return Check("executor null", lambda call: not call.executor_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                 "executor is a null pointer", source)
+
+
+def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str) -> Check:
+    return Check(f"{name} dtype", lambda call: call[name].dtype not in accepted(call), ACLNN_ERR_PARAM_INVALID,
+                 f"the data type of {name} is not supported on this product", source, (name,))
+
+
+def same_dtype(name: str, other: str, source: str) -> Check:
+    return Check(f"{name} dtype as {other}", lambda call: call[name].dtype != call[other].dtype,
+                 ACLNN_ERR_PARAM_INVALID, f"{name} must have the data type of {other}", source, (name, other))
+
+
+def same_shape(name: str, other: str, status: int, source: str) -> Check:
+    return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape, status,
+                 f"{name} must have the shape of {other}", source, (name, other))
+
+
+def rank_in(name: str, low: int, high: int, status: int, source: str, **scope) -> Check:
+    wanted = f"{low}" if low == high else f"{low} to {high}"
+    return Check(f"{name} rank", lambda call: not low <= call[name].rank <= high, status,
+                 f"{name} must have {wanted} axes", source, (name,), **scope)
+
+
+def same_extent(name: str, axis: int, other: str, other_axis: int, status: int, source: str) -> Check:
+    return Check(f"{name} axis {axis} as {other} axis {other_axis}",
+                 lambda call: extent(call[name], axis) != extent(call[other], other_axis), status,
+                 f"axis {axis} of {name} must be as long as axis {other_axis} of {other}", source, (name, other))
+
+
+def generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...],
+                    tiling: tuple[Check, ...]) -> tuple[Check | EarlySuccess, ...]:
+    """Put the checks that every generated operator makes before its own tiling checks."""
+    required = tensor_names(parameters, required=True)
+    outputs = tensor_names(parameters, output=True)
+    accepted = (ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_NCDHW, ACL_FORMAT_NCL)
+    # The unified lookup with its own status came with the individual_op sources; the version is inferred from the tags.
+    first = Version.parse("9.0.0")
+
+    def no_product(call: Call) -> bool:
+        return not any(row.applies(call) for row in rows)
+
+    return (
+        *null_pointers(tensor_names(parameters, output=False, required=True), GENERATED),
+        *null_pointers(outputs, GENERATED),
+        executor_pointer(GENERATED),
+        workspace_size_pointer(GENERATED),
+        Check("product", no_product, ACLNN_ERR_PARAM_INVALID, "the operator does not support this product", GENERATED,
+              since=first, inferred=True),
+        Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "no kernel found for this product", GENERATED,
+              until=first, inferred=True),
+        Check("format", lambda call: any(call[name].format not in accepted for name in required),
+              ACLNN_ERR_PARAM_INVALID, "a tensor has a format that is not accepted as ND", GENERATED, required),
+        Check("dtypes", lambda call: not any(row.matches(call, required) for row in rows), ACLNN_ERR_PARAM_INVALID,
+              "the data types are no supported combination", GENERATED, required),
+        EarlySuccess("all outputs empty", lambda call: all(call[name].size == 0 for name in outputs), GENERATED),
+        *tiling,
+    )
+
+
+def tiling_check(name: str, fails: Callable[[Call], bool], text: str | None, source: str, about: tuple[str, ...] = (),
+                 **scope) -> Check:
+    return Check(name, fails, ACLNN_ERR_INNER_TILING_ERROR, text, source, about, **scope)
+
+
+def strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
+    """Generated operators write their outputs densely from the start of the view, whatever its strides."""
+    outputs = tensor_names(parameters, output=True)
+    return Constraint("strided output", "outputs must be contiguous: the library ignores the strides of an output and "
+                      "writes it densely from the start of the view", "device.run",
+                      lambda call, arrays: any(not call[name].is_contiguous for name in outputs if call[name]),
+                      GENERATED)
+
+
+def undocumented_dtypes(rows: tuple[DtypeRow, ...]) -> Constraint:
+    """The library accepts more combinations of product and data types than its documents list."""
+
+    def violated(call: Call, arrays) -> bool:
+        matching = [row for row in rows if row.matches(call)]
+        return bool(matching) and not any(row.documented for row in matching)
+
+    return Constraint("undocumented data types", "the documents do not list these data types for this product, "
+                      "although the library takes them", "nobody", violated, "operator registry, CANN 8.1")
+
+
+def unchecked_dtype(name: str, accepted: tuple[int, ...], source: str, **scope) -> Constraint:
+    names = " or ".join(data_type_name(dtype) for dtype in accepted)
+    return Constraint(f"{name} dtype", f"{name} must be {names}; the library does not compare the data type of an "
+                      "optional input", "device.run",
+                      lambda call, arrays: call[name] is not None and call[name].dtype not in accepted, source, **scope)
+
+
+def unchecked_shape(name: str, shape: Callable[[Call], tuple | None], text: str, source: str, **scope) -> Constraint:
+    """A tensor whose shape the library never looks at; `shape(call)` None means that any will do."""
+
+    def violated(call: Call, arrays) -> bool:
+        wanted = shape(call)
+        return wanted is not None and call[name] is not None and call[name].shape != wanted
+
+    return Constraint(f"{name} shape", f"{text}; the library does not check it", "device.run", violated, source,
+                      **scope)
+
+
+def byte_size(tensor: TensorDescriptor, dtype: int | None = None) -> int:
+    return tensor.size * DATA_TYPE_SIZES[tensor.dtype if dtype is None else dtype]
+
+
+def temporary(size: int) -> int:
+    """Return the workspace that one internal tensor of `size` bytes takes (nnopbase memory_allocator.h)."""
+    return -(-(size + 32) // 512) * 512
+
+
+def contiguous_copies(call: Call, names: tuple[str, ...]) -> int:
+    """Return the workspace for dense copies of the strided tensors among those named."""
+    return sum(temporary(byte_size(call[name])) for name in names
+               if call[name] is not None and not call[name].is_contiguous)
+
+
+def wrapped_product(shape: tuple[int, ...]) -> int:
+    """Multiply extents as the tiling does, in uint32_t."""
+    return prod(shape) % UINT32
