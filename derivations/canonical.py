@@ -1,0 +1,127 @@
+"""Canonical sums: indices that share no factor get sums of their own, and bound indices get names by position."""
+
+from itertools import permutations
+from math import prod
+
+from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, log
+
+from derivations.expressions import NotUnderstood
+from derivations.ranges import is_nonnegative
+
+MAX_UNROLLED = 12  # sums with numeric limits up to this length are written out
+MAX_ORDERED = 4  # up to this many indices of one product are tried in every order
+_FIRST_NAME = 10**12  # numbers of canonical indices lie above those that SymPy hands out
+
+
+def closed(factors, bounds, normalise):
+    """
+    The sum of the product of `factors` over the indices of `bounds`, {index: last}, each from 0, as canonical sums.
+
+    `normalise` is applied to sums that are written out.
+    """
+    factors = [part for f in factors for part in _exponential_parts(f)]
+    factors, bounds = _counted(factors, bounds)
+    groups = _connected(factors, bounds)
+    inside = [[f for f in factors if _indices(f, bounds) & group] for group in groups]
+    outside = [f for f in factors if not _indices(f, bounds)]
+    sums = [_sum(Mul(*fs), {v: bounds[v] for v in bounds if v in group}, normalise)
+            for group, fs in zip(groups, inside)]
+    return Mul(*outside, *sums)
+
+
+def common_denominator(e):
+    """The product of the powers by which the terms of `e` divide, at their largest: `e` times it has none of them."""
+    powers = {}
+    for term in Add.make_args(e):
+        for f in Mul.make_args(term):
+            if isinstance(f, Pow) and f.exp.is_Integer and f.exp < 0:
+                powers[f.base] = max(powers.get(f.base, 0), -f.exp)
+    return Mul(*[base**power for base, power in powers.items()])
+
+
+def is_total(e):
+    """True when `e` is defined for all values of its symbols: no division, root or logarithm of what may be 0."""
+    if isinstance(e, Pow) and not (e.exp.is_Rational and e.exp.is_positive) and e.base.is_zero is not False:
+        return e.base.is_positive is True or e.base is S.Exp1
+    if isinstance(e, log) and e.args[0].is_zero is not False:
+        return False
+    return all(is_total(arg) for arg in e.args)
+
+
+def _exponential_parts(f):
+    """exp(a + b) as exp(a), exp(b): each may leave the sums whose indices it does not contain."""
+    return [exp(term) for term in Add.make_args(f.args[0])] if isinstance(f, exp) else [f]
+
+
+def _counted(factors, bounds):
+    """Sums over an index that occurs nowhere become their length."""
+    factors, bounds = list(factors), dict(bounds)
+    for v, last in list(bounds.items()):
+        others = [*factors, *[other for w, other in bounds.items() if w != v]]
+        if any(f.has(v) for f in others) or not is_nonnegative(last + 1):
+            continue
+        if is_nonnegative(last) or all(map(is_total, factors)):
+            factors.append(last + 1)
+            del bounds[v]
+    return factors, bounds
+
+
+def _indices(f, bounds):
+    """
+    The indices whose sums `f` must not leave.
+
+    An empty sum is 0 even where a factor inside it is undefined, so such a factor stays in every sum that may be empty.
+    """
+    indices = {v for v in bounds if f.has(v)}
+    if not indices and not is_total(f):
+        indices = {v for v, last in bounds.items() if not is_nonnegative(last)}
+    return indices
+
+
+def _connected(factors, bounds):
+    groups = []
+    for link in [_indices(f, bounds) for f in factors] + [{v} | {w for w in bounds if bounds[v].has(w)} for v in bounds]:
+        if link:
+            touched = [group for group in groups if group & link]
+            groups = [group for group in groups if not group & link] + [link.union(*touched)]
+    return groups
+
+
+def _sum(body, bounds, normalise):
+    if all(last.is_Rational for last in bounds.values()):
+        if any(not last.is_Integer or last < -1 for last in bounds.values()):
+            raise NotUnderstood(f"a sum that runs backwards: {bounds}")
+        if prod(int(last) + 1 for last in bounds.values()) <= MAX_UNROLLED:
+            return _written_out(body, list(bounds.items()), normalise)
+    level = 1 + max([v.dummy_index - _FIRST_NAME for s in body.atoms(Sum) for v in s.variables], default=-1)
+    names = [Dummy(f"b{level + k}", dummy_index=_FIRST_NAME + level + k, integer=True) for k in range(len(bounds))]
+    candidates = []
+    for order in _orders(body, bounds):
+        rename = dict(zip(order, names))
+        limits = [(rename[v], S.Zero, bounds[v].xreplace(rename)) for v in order]
+        candidates.append(Sum(body.xreplace(rename), *limits))
+    return min(candidates, key=lambda s: ([default_sort_key(limit[2]) for limit in s.limits],
+                                          default_sort_key(s.function))) if len(candidates) > 1 else candidates[0]
+
+
+def _written_out(body, bounds, normalise):
+    if not bounds:
+        return normalise(body)
+    (v, last), *rest = bounds
+    return Add(*[_written_out(body.xreplace({v: Integer(k)}), rest, normalise) for k in range(int(last) + 1)])
+
+
+def _orders(body, bounds):
+    """Orders of the indices, innermost first, in which each limit depends on outer indices alone."""
+    indices = list(bounds)
+    if len(indices) > MAX_ORDERED:
+        marker = Dummy("marked", dummy_index=_FIRST_NAME - 1, integer=True)
+        other = Dummy("other", dummy_index=_FIRST_NAME - 2, integer=True)
+        alike = {v: other for v in indices}
+        indices.sort(key=lambda v: default_sort_key(body.xreplace({**alike, v: marker})))
+    orders = permutations(indices)
+    valid = (order for order in orders
+             if not any(bounds[order[k]].has(*order[:k + 1]) for k in range(len(order))))
+    if len(indices) <= MAX_ORDERED:
+        return list(valid)
+    return [next(valid)]

@@ -1,0 +1,202 @@
+"""
+Normal form of expressions with sums over indices.
+
+Rules, each valid for sums of any length: linearity; a product of sums is a sum of products over fresh indices; the order
+of sums is free (Fubini) where no limit depends on another index; bound indices have no names; lower limits are moved to
+0; factors that do not contain an index leave its sum; a delta selects an entry where the index is proved to lie within
+the limits; a sum of a constant is constant times length where the length is proved to be nonnegative.
+"""
+
+from itertools import product
+
+from sympy import (
+    Add,
+    Indexed,
+    KroneckerDelta,
+    Mul,
+    Piecewise,
+    Pow,
+    S,
+    Sum,
+    Symbol,
+    default_sort_key,
+    exp,
+    expand,
+    expand_mul,
+    expand_power_base,
+)
+
+from derivations.canonical import closed, common_denominator
+from derivations.expressions import NotUnderstood, freshen, has_sum, is_function, is_index, substitute
+from derivations.ranges import Ranges
+
+MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
+MAX_POWER = 8
+MAX_DELTAS = 40
+
+
+def normal_form(e, ranges=None):
+    """
+    Rewrite `e` so that expressions equal by the rules of this module become the same expression.
+
+    >>> from sympy import IndexedBase, Sum, symbols
+    >>> i, j, n = symbols("i j n", integer=True)
+    >>> x = IndexedBase("x")
+    >>> normal_form(Sum(x[i], (i, 0, n - 1)) - Sum(x[j + 2], (j, -2, n - 3)))
+    0
+    """
+    return NormalForm(ranges or Ranges())(freshen(e))
+
+
+class NormalForm:
+    """The rewriting; remembers what it has normalised. Bound indices of its input must be distinct: see `freshen`."""
+
+    def __init__(self, ranges):
+        self.ranges, self.memo = ranges, {}
+
+    def __call__(self, e):
+        if not e.args or is_index(e):
+            return e
+        if e not in self.memo:
+            terms = self._merged(self._terms(e))
+            self.memo[e] = expand_mul(Add(*[closed(factors, bounds, self) for factors, bounds in terms]))
+        return self.memo[e]
+
+    # Opening: an expression becomes a list of terms (factors, {index: last}); every index runs from 0.
+
+    def _terms(self, e):
+        if isinstance(e, Add):
+            return [term for arg in e.args for term in self._terms(arg)]
+        if isinstance(e, Mul):
+            return self._product(e.args)
+        if _is_expandable(e):
+            return self._product([e.base] * int(e.exp))
+        if isinstance(e, Sum):
+            return self._opened(e)
+        return self._factor(e)
+
+    def _product(self, args):
+        terms = [((), {})]
+        for arg in args:
+            factors = self._terms(arg)
+            if len(terms) * len(factors) > MAX_TERMS:
+                raise NotUnderstood("a product with too many terms")
+            terms = [(f + g, {**b, **c}) for (f, b), (g, c) in product(terms, factors)]
+        return terms
+
+    def _opened(self, e):
+        e = freshen(e)  # the same sum may be opened several times in one product
+        if any(low.has(*e.variables) for _, low, _ in e.limits):
+            raise NotUnderstood(f"a lower limit that depends on another index: {e}")
+        shift = {v: v + low for v, low, _ in e.limits if low != 0}
+        bounds = {v: expand(self((high - low).xreplace(shift))) for v, low, high in e.limits}
+        return [(f, {**b, **bounds}) for f, b in self._terms(e.function.xreplace(shift))]
+
+    def _factor(self, e):
+        """A single factor with normalised arguments, or the terms of what it evaluates to."""
+        if not e.args or is_index(e) or isinstance(e, Piecewise):
+            return [((e,), {})]
+        if isinstance(e, Indexed):
+            return [((Indexed(e.base, *[expand(self(index)) for index in e.indices]),), {})]
+        if isinstance(e, KroneckerDelta):
+            return [((_delta(self(e.args[0] - e.args[1])),), {})]
+        if isinstance(e, Pow):
+            rebuilt = self._power(e)
+        elif isinstance(e, exp) or is_function(e):
+            rebuilt = e.func(*[self(arg) for arg in e.args])
+        else:
+            raise NotUnderstood(f"{type(e).__name__}: {e}")
+        if isinstance(rebuilt, (Add, Sum)) or _is_expandable(rebuilt):
+            return self._terms(rebuilt)
+        return [(Mul.make_args(rebuilt), {})]
+
+    def _power(self, e):
+        """base**exponent with a normalised base, without rational content and without denominators in the base."""
+        base, exponent = self(e.base), self(e.exp)
+        if not base.is_Add:
+            return expand_power_base(Pow(base, exponent))
+        content, base = base.primitive()
+        denominator = common_denominator(base)
+        if not (exponent.is_Integer or denominator.is_positive):
+            denominator = S.One
+        base = expand_mul(base * denominator)
+        return Pow(content, exponent) * Pow(base, exponent) * Pow(denominator, -exponent)
+
+    # One term: equal bases merge, deltas act.
+
+    def _merged(self, terms, applied=frozenset()):
+        todo, done = list(terms), []
+        while todo:
+            factors, bounds = todo.pop()
+            merged = Mul(*factors)
+            if merged.is_Add or any(isinstance(f, (Add, Sum)) or _is_expandable(f) for f in Mul.make_args(merged)):
+                todo += [(f, {**bounds, **b}) for f, b in self._terms(merged)]
+            else:
+                done += self._with_deltas(Mul.make_args(merged), bounds, applied)
+            if len(todo) + len(done) > MAX_TERMS:
+                raise NotUnderstood("a sum with too many terms")
+        return done
+
+    def _with_deltas(self, factors, bounds, applied):
+        factors = [_single_delta(f) for f in factors]
+        if S.Zero in factors:
+            return []
+        for delta in [f for f in factors if isinstance(f, KroneckerDelta) and f not in applied]:
+            index, value, selects = self._solved(delta, bounds)
+            if index is None:
+                continue
+            others = [f for f in factors if f != delta]
+            changed = [substitute(f, {index: value}) for f in others]
+            if selects:
+                bounds = {v: last for v, last in bounds.items() if v != index}
+            elif changed == others:
+                continue
+            else:
+                changed.append(delta)
+            if len(applied) > MAX_DELTAS:
+                raise NotUnderstood("too many deltas")
+            terms = [(f, {**bounds, **b}) for f, b in self._product(changed)]
+            return self._merged(terms, applied | {delta})
+        return [(tuple(factors), bounds)]
+
+    def _solved(self, delta, bounds):
+        """(index, value, selects) that a delta equates; it `selects` when the sum over index is then one entry."""
+        candidates = [c for c in _equations(delta) if not any(last.has(c[0]) for last in bounds.values())]
+        limits = {v: (S.Zero, last) for v, last in bounds.items()}
+        for index, value in candidates:
+            if index in bounds and not bounds[index].has(*bounds) \
+                    and self.ranges.contains(S.Zero, bounds[index], value, limits):
+                return index, value, True
+        if not candidates:
+            return None, None, False
+        index, value = max(candidates, key=lambda c: (c[0] in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])))
+        return index, value, False
+
+
+def _is_expandable(e):
+    return (isinstance(e, Pow) and e.exp.is_Integer and 0 < e.exp <= MAX_POWER
+            and (isinstance(e.base, (Add, Mul)) or has_sum(e.base)) and not isinstance(e.base, Indexed))
+
+
+def _single_delta(f):
+    """A delta is its own square; its arguments are kept apart so that equal deltas look equal."""
+    if isinstance(f, Pow) and isinstance(f.base, KroneckerDelta) and f.exp.is_Integer and f.exp.is_positive:
+        f = f.base
+    return _delta(f.args[0] - f.args[1]) if isinstance(f, KroneckerDelta) else f
+
+
+def _delta(difference):
+    """The delta that is 1 where `difference` is 0."""
+    terms = Add.make_args(expand(difference))
+    positive = Add(*[term for term in terms if not term.could_extract_minus_sign()])
+    return KroneckerDelta(positive, positive - expand(difference))
+
+
+def _equations(delta):
+    """All (index, value) with `index - value` equal to plus or minus the difference of the delta's arguments."""
+    difference = expand(delta.args[0] - delta.args[1])
+    for term in Add.make_args(difference):
+        coefficient, atom = term.as_coeff_Mul()
+        rest = difference - term
+        if abs(coefficient) == 1 and (isinstance(atom, (Symbol, Indexed)) or is_index(atom)) and not rest.has(atom):
+            yield atom, expand(-rest / coefficient)

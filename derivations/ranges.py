@@ -1,0 +1,71 @@
+"""What is known about the range of an index, and proofs that an index lies within the limits of a sum."""
+
+from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol, expand
+
+from derivations.expressions import NotUnderstood, as_expression
+
+
+class Ranges:
+    """
+    Ranges granted by the caller: {index: (first, last)}, both ends included.
+
+    A key is a symbol, or an IndexedBase whose entries all are such indices (class labels, for example). To grant a
+    range is to grant that the index is an integer. `used` collects the facts that a proof relied on.
+    """
+
+    def __init__(self, granted=None):
+        self.granted, self.used = {}, []
+        for index, limits in (granted or {}).items():
+            if not isinstance(index, (Symbol, Idx, IndexedBase)):
+                raise TypeError(f"in_range: got {index!r}; give {{index: (first, last)}} with a symbol or an IndexedBase")
+            first, last = limits
+            self.granted[index] = (as_expression(first), as_expression(last))
+
+    def of(self, atom, bounds):
+        """The (first, last) of a symbol or of an array entry, or None; `bounds` are the limits of enclosing sums."""
+        if atom in bounds:
+            first, last = bounds[atom]
+            return (first, last) if is_nonnegative(last - first + 1) else None
+        key = atom.base if isinstance(atom, Indexed) else atom
+        return self.granted.get(key)
+
+    def contains(self, first, last, e, bounds):
+        """True when first <= e <= last and e is an integer are proved."""
+        enclosure = self._enclosure(e, bounds)
+        if enclosure is None:
+            return False
+        low, high, facts = enclosure
+        if not (is_nonnegative(low - first) and is_nonnegative(last - high)):
+            return False
+        self.used += [fact for fact in facts if fact not in self.used]
+        return True
+
+    def _enclosure(self, e, bounds):
+        """An interval [low, high] that holds the integer `e`, with the granted facts that it rests on, or None."""
+        low, high, facts = Integer(0), Integer(0), []
+        for term in Add.make_args(expand(e)):
+            coefficient, atom = term.as_coeff_Mul()
+            limits = self.of(atom, bounds) if isinstance(atom, (Symbol, Idx, Indexed)) else None
+            if not coefficient.is_Integer or (limits is None and atom.is_integer is not True):
+                return None
+            first, last = limits or (atom, atom)
+            low += coefficient * (first if coefficient > 0 else last)
+            high += coefficient * (last if coefficient > 0 else first)
+            if limits is not None and atom not in bounds:
+                facts.append((atom, *limits))
+        return low, high, facts
+
+
+def is_nonnegative(e):
+    """True when `e` >= 0 follows from the assumptions of its symbols (positive integers are at least 1)."""
+    if not isinstance(e, Expr):
+        raise NotUnderstood(f"not an expression: {e!r}")
+    at_least_one = {s: Dummy(s.name, integer=True, nonnegative=True) + 1
+                    for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
+    shifted = expand(e.xreplace(at_least_one)) if not e.atoms(Indexed) else e
+    return all(_is_nonnegative_monomial(term) for term in Add.make_args(shifted))
+
+
+def _is_nonnegative_monomial(term):
+    coefficient, rest = term.as_coeff_Mul()
+    return coefficient.is_nonnegative is True and all(f.is_nonnegative is True for f in Mul.make_args(rest))

@@ -1,0 +1,98 @@
+"""Zero test by rational identities: what the normal form leaves is compared as fractions of polynomials."""
+
+from math import lcm
+
+from sympy import Add, Dummy, Integer, Mul, Poly, Pow, Rational, Sum, exp, expand, fraction, together
+
+from derivations.expressions import NotUnderstood
+from derivations.ranges import is_nonnegative
+
+MAX_ATOMS = 60
+MAX_OPS = 6000
+
+
+def is_rationally_zero(e):
+    """
+    True when `e`, in normal form, is 0 as a fraction of polynomials in its atoms.
+
+    Atoms (entries, sums, exponentials, roots, other functions) are replaced by plain symbols without any assumption, so
+    only identities of fractions count, together with root**q = radicand and exp(a + b) = exp(a) exp(b). Sums over the
+    same limits are also compared term by term.
+    """
+    if e.count_ops() > MAX_OPS:
+        raise NotUnderstood("too large for a rational identity")
+    return _is_zero_fraction(e) or _is_zero_termwise(e)
+
+
+def _is_zero_fraction(e):
+    atoms = _Atoms(e)
+    numerator, denominator = fraction(together(atoms.rational(e)))
+    if len(atoms.symbols) > MAX_ATOMS:
+        raise NotUnderstood("too many different atoms for a rational identity")
+    return atoms.vanishes(numerator) and not atoms.vanishes(denominator)
+
+
+def _is_zero_termwise(e):
+    """Collect the terms under common limits: sum f + sum g is 0 when f + g is 0 for every index."""
+    groups, loose = {}, []
+    for term in Add.make_args(e):
+        sums = [f for f in Mul.make_args(term) if isinstance(f, Sum)]
+        if sums:
+            groups.setdefault(sums[0].limits, []).append(term / sums[0] * sums[0].function)
+        else:
+            loose.append(term)
+    if len(groups) == 1:  # c is the sum of c / length
+        (limits, bodies), = groups.items()
+        lengths = [last + 1 for _, _, last in limits]
+        if all(is_nonnegative(length - 1) for length in lengths):
+            bodies, loose = [*bodies, Add(*loose) / Mul(*lengths)], []
+    return bool(groups) and not loose and all(_is_zero_fraction(Add(*bodies)) for bodies in groups.values())
+
+
+class _Atoms:
+    """Symbols that stand for the atoms of an expression, and the relations root**q = radicand among them."""
+
+    def __init__(self, e):
+        self.symbols, self.roots, self.fractions = {}, [], {}
+        for exponential in e.atoms(exp):
+            for coefficient, rest in map(_split, Add.make_args(expand(exponential.args[0]))):
+                self.fractions[rest] = lcm(self.fractions.get(rest, 1), coefficient.q)
+
+    def rational(self, e):
+        if e.is_Rational:
+            return e
+        if isinstance(e, (Add, Mul)):
+            return e.func(*[self.rational(arg) for arg in e.args])
+        if isinstance(e, exp):
+            return Mul(*[self._exponential(*_split(term)) for term in Add.make_args(expand(e.args[0]))])
+        if isinstance(e, Pow) and e.exp.is_Integer:
+            return Pow(self.rational(e.base), e.exp)
+        if isinstance(e, Pow) and e.exp.is_Rational:
+            return self._root(e.base, e.exp.q) ** e.exp.p
+        return self._symbol(e)
+
+    def _symbol(self, e):
+        return self.symbols.setdefault(e, Dummy(f"a{len(self.symbols)}"))
+
+    def _exponential(self, coefficient, rest):
+        unit = self.fractions[rest]  # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
+        return self._symbol(exp(rest / unit)) ** (coefficient * unit)
+
+    def _root(self, base, degree):
+        root = Pow(base, Rational(1, degree))
+        if root not in self.symbols:
+            radicand = self.rational(base)  # roots inside it enter the list first
+            self.roots.append((self._symbol(root), degree, radicand))
+        return self.symbols[root]
+
+    def vanishes(self, polynomial):
+        for root, degree, radicand in reversed(self.roots):
+            terms = Poly(polynomial, root).all_coeffs()[::-1]
+            reduced = [c * root ** (k % degree) * radicand ** (k // degree) for k, c in enumerate(terms)]
+            polynomial = fraction(together(Add(*reduced)))[0]
+        return expand(polynomial) == 0
+
+
+def _split(term):
+    coefficient, rest = term.as_coeff_Mul()
+    return (coefficient, rest) if coefficient.is_Rational else (Integer(1), term)
