@@ -1,0 +1,5 @@
+"""What is fed: inputs that a network can reach, with boundary values and kinks among them, one file an operator."""
+
+from aclnn_viz.cases.case import Case, case
+
+__all__ = ["Case", "case"]

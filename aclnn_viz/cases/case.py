@@ -1,0 +1,61 @@
+"""One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from aclnn_viz.cases.draw import Draw
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import Operator, operator
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The inputs of one call, arrays and attributes by the vendor's names, and how they were made."""
+
+    operator: Operator
+    inputs: dict
+    dtype: str
+    seed: int
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else f"{name}={value!r}"
+                           for name, value in self.inputs.items())
+        return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
+
+
+def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
+    """Draw a case: gradients and parameters at random, saved tensors (rstd, mean, logProb) from the forward pass.
+
+    `shape` is that of self, x, input or logProb; `grid_shape` (Hout, Wout) and `gamma_ndim` where the operator has
+    them. Every parameter of the vendor, and of the forward operator, can be given by its name: an array, or one value
+    for all elements. The same arguments give the same case.
+
+    Raises ValueError for a shape or value that does not fit, TypeError for a name that the operator has not.
+
+    >>> import aclnn_viz as av
+    >>> av.case("rms_norm", dtype="bfloat16", shape=(4, 16)).inputs["rstd"].shape
+    (4, 1)
+    """
+    op = operator(op)
+    module = import_module(f"aclnn_viz.cases.{op.name}")
+    names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(module.OPTIONS)
+    for name in given:
+        if name not in names:
+            raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
+                                    "use the vendor's names"))
+    shape = module.SHAPE if shape is None else _checked_shape(shape)
+    fmt = float_format(dtype)
+    inputs = module.draw(Draw(fmt, seed, given), shape)
+    op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
+    return Case(op, inputs, fmt.name, seed)
+
+
+def _checked_shape(shape) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(n) for n in shape)
+    except TypeError:
+        raise TypeError(problem("shape is a tuple of lengths", repr(shape), "pass such as (4, 16)")) from None
+    if any(n < 0 for n in shape):
+        raise ValueError(problem("every length of shape must be at least 0", repr(shape), "mend it"))
+    return shape

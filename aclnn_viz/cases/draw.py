@@ -1,0 +1,48 @@
+"""Random tensors of a format, and what the caller gives in their place."""
+
+import numpy as np
+
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, FloatFormat, round_to
+from aclnn_viz.errors import problem
+
+
+class Draw:
+    """A seeded source of tensors: each is drawn unless the caller gave it, as an array or as one value for all."""
+
+    def __init__(self, fmt: FloatFormat, seed: int, given: dict):
+        self.format = fmt
+        self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32  # of the tensors that stay wide for 16-bit operators
+        self.rng = np.random.default_rng(seed)
+        self.given = given
+
+    def tensor(self, name: str, shape, values, fmt: FloatFormat | None = None) -> np.ndarray:
+        """Return the tensor `name`: what was given, else `values(rng)` (any float64 array of `shape`) rounded once."""
+        drawn = values(self.rng)  # drawn even when given, so that the other tensors do not change
+        if name not in self.given:
+            return round_to(np.asarray(drawn, np.float64).reshape(shape), fmt or self.format)
+        value = self.given[name]
+        if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
+            return value
+        if np.ndim(value) == 0:
+            return np.full(shape, round_to(np.float64(value), fmt or self.format))
+        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", f"shape {np.shape(value)}",
+                                 "give an array of that shape, or one value for all elements"))
+
+    def saved(self, name: str, tensor):
+        """Return a tensor that the forward pass saved, or what was given in its place: an array, or one value."""
+        value = self.given.get(name, tensor)
+        if value is None or isinstance(value, np.ndarray):
+            return value
+        return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
+
+    def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:
+        return self.tensor(name, shape, lambda rng: scale * rng.standard_normal(shape), fmt)
+
+    def attribute(self, name: str, default):
+        return self.given.get(name, default)
+
+
+def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
+    """Return `values` with about an eighth of them replaced by members of `special`."""
+    chosen = rng.random(values.shape) < 0.125
+    return np.where(chosen, rng.choice(np.asarray(special, np.float64), size=values.shape), values)

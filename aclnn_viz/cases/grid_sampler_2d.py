@@ -1,0 +1,32 @@
+"""Grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
+
+import numpy as np
+
+from aclnn_viz.cases.draw import Draw, sprinkle
+from aclnn_viz.errors import problem
+
+SHAPE = (2, 3, 8, 8)
+OPTIONS = ("grid_shape",)
+
+
+def draw(source: Draw, shape) -> dict:
+    if len(shape) != 4:
+        raise ValueError(problem("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths"))
+    n, c, height, width = shape
+    points = tuple(source.attribute("grid_shape", (6, 5)))
+    points = points[1:3] if len(points) == 4 else points
+    if len(points) != 2:
+        raise ValueError(problem("grid_shape must be (Hout, Wout)", repr(points), "give two lengths"))
+
+    def coordinates(rng):
+        values = rng.uniform(-1.4, 1.4, (n, *points, 2))
+        for axis, size in enumerate((width, height)):
+            centres = (2 * np.arange(size) + 1) / max(size, 1) - 1
+            special = np.concatenate([centres, np.linspace(-1, 1, max(size, 1)), [-1, 1, -3, 3, 5]])
+            values[..., axis] = sprinkle(rng, values[..., axis], special)
+        return values
+
+    given = {name: source.attribute(name, default) for name, default in
+             (("interpolationMode", 0), ("paddingMode", 0), ("alignCorners", False), ("outputMask", (True, True)))}
+    return {"gradOutput": source.normal("gradOutput", (n, c, *points)), "input": source.normal("input", shape),
+            "grid": source.tensor("grid", (n, *points, 2), coordinates), **given}
