@@ -1,0 +1,120 @@
+"""Builds the stand-in for CANN's libraries: a root with `lib64/` and `include/`, as CANN installs them."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SEEDS = HERE / "seeds"
+OBJECTS = HERE.parents[1] / "build" / "standin"  # compiled once per state of the sources, whatever the root
+COMPILER = shutil.which("g++")
+
+OPERATORS = {"nn": ("hardswish", "rms_norm", "cross_entropy", "group_norm_swish"), "cv": ("grid_sampler",)}
+LAYOUTS = {
+    "8.x": {"runtime": "ascendcl", "operators": {"opapi": OPERATORS["nn"] + OPERATORS["cv"]}, "cann": "8.1.0"},
+    "9.x": {"runtime": "acl_rt", "operators": {f"opapi_{k}": v for k, v in OPERATORS.items()}, "cann": "9.1.0"},
+}
+
+
+def _run(*command: object) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr}")
+    return done.stdout
+
+
+def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include") -> Path:
+    OBJECTS.mkdir(parents=True, exist_ok=True)
+    source = HERE / "src" / f"{name}.cpp"
+    key = hashlib.sha256(repr((name, flags)).encode())
+    for path in (source, *sorted((HERE / "src").glob("*.h")), *sorted(include.rglob("*.h"))):
+        key.update(path.read_bytes())
+    path = OBJECTS / f"{key.hexdigest()[:24]}.o"
+    if not path.exists():
+        mine = path.with_suffix(f".{os.getpid()}")
+        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", *flags, "-c", source,
+             "-o", mine)
+        os.replace(mine, path)  # another process may be building the same
+    return path
+
+
+def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), missing_driver: bool = False,
+          stubs: bool = False, float_cross_entropy: bool = False, all_in_one: bool = False, custom: bool = False,
+          headers: bool = True, header_edit: tuple[str, str, str] | None = None) -> Path:
+    """Build a root and return it.
+
+    layout: "8.x" (libascendcl, libnnopbase, libopapi) or "9.x" (libacl_rt, libnnopbase, libopapi_nn, libopapi_cv).
+    missing: symbols that no library exports. missing_driver: the runtime depends on an absent libascend_hal.so.
+    stubs: every call answers 100039, as in `devlib/`. float_cross_entropy: header and library take float attributes.
+    all_in_one: "9.x" also has the deprecated libopapi.so. headers: False leaves `include/` empty, as on runtime images.
+    custom: `opp/vendors/customize/op_api/lib/libcust_opapi.so` exports aclnnHardswishBackward with the open interval.
+    header_edit: (header, old, new) changes an installed header after the libraries were built.
+    """
+    plan = LAYOUTS[layout]
+    include, lib64 = root / "include", root / "lib64"
+    shutil.copytree(HERE / "include", include)
+    lib64.mkdir()
+    if layout == "8.x":  # 8.1 has no aclFinalizeReference
+        _edit(include / "acl/acl_rt.h", "aclError aclFinalizeReference(uint64_t *refCount);\n", "")
+    if float_cross_entropy:
+        _edit(include / "aclnnop/aclnn_cross_entropy_loss_grad.h", "double ", "float ")
+
+    core = (f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"',) + ("-DSTANDIN_SPLIT",) * (layout == "9.x")
+    flags = {"state": core + ("-DSTANDIN_STUB",) * stubs, "ascendcl": core}
+    names = ["state", "ascendcl", "nnopbase", *OPERATORS["nn"], *OPERATORS["cv"]]
+    with ThreadPoolExecutor(2) as pool:
+        objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
+    if float_cross_entropy:
+        objects["cross_entropy"] = _object("cross_entropy", ("-DSTANDIN_CE_REAL=float",), include)
+
+    script = root / "symbols.map"
+    script.write_text("{ global: *; local: " + "".join(f"{symbol}; " for symbol in missing) + "};\n")
+
+    def link(library: Path, parts: list[Path], *needs: str, origin: str = "$ORIGIN") -> None:
+        _run(COMPILER, "-shared", "-o", library, f"-Wl,-soname,{library.name}", f"-Wl,-rpath,{origin}",
+             *([f"-Wl,--version-script={script}"] if missing else []), *parts, f"-L{lib64}", "-Wl,--no-as-needed",
+             *(f"-l{need}" for need in needs))
+
+    driver = lib64 / "libascend_hal.so"
+    if missing_driver:
+        link(driver, [])
+    link(lib64 / f"lib{plan['runtime']}.so", [objects["state"], objects["ascendcl"]],
+         *(["ascend_hal"] if missing_driver else []))
+    driver.unlink(missing_ok=True)
+    link(lib64 / "libnnopbase.so", [objects["nnopbase"]], plan["runtime"])
+    operators = plan["operators"] | (LAYOUTS["8.x"]["operators"] if all_in_one else {})
+    for name, parts in operators.items():
+        link(lib64 / f"lib{name}.so", [objects[part] for part in parts], "nnopbase", plan["runtime"])
+    if custom:
+        vendors = root / "opp" / "vendors"
+        (vendors / "customize/op_api/lib").mkdir(parents=True)
+        (vendors / "config.ini").write_text("load_priority=customize\n")
+        link(vendors / "customize/op_api/lib/libcust_opapi.so",
+             [_object("hardswish", ("-DSTANDIN_OPEN_INTERVAL",))], "nnopbase", plan["runtime"],
+             origin="$ORIGIN/../../../../../lib64")
+    script.unlink()
+    if header_edit:
+        _edit(include / header_edit[0], *header_edit[1:])
+    if not headers:
+        shutil.rmtree(include)
+        include.mkdir()
+    return root
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    if old not in text:
+        raise ValueError(f"text to replace: not found in {path}: {old!r}; look at the header")
+    path.write_text(text.replace(old, new))
+
+
+def compile_program(source: Path, root: Path, program: Path) -> Path:
+    """Compile and link a C++ program against a root, as the vendor's pages tell to, and return the executable."""
+    lib64 = root / "lib64"
+    libraries = sorted(path.name[3:-3] for path in lib64.glob("lib*.so"))
+    _run(COMPILER, "-std=c++17", "-Wno-write-strings", f"-I{root / 'include'}", source, "-o", program, f"-L{lib64}",
+         f"-Wl,-rpath,{lib64}", *(f"-l{name}" for name in libraries))
+    return program
