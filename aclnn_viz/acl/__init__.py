@@ -1,0 +1,6 @@
+"""CANN's C API as Python methods of the same names, and its constants under their C names."""
+
+from aclnn_viz.acl.host import HostAcl
+from aclnn_viz.codes import *  # noqa: F403
+
+__all__ = ["HostAcl"]

@@ -1,0 +1,73 @@
+"""HostAcl: CANN's C API emulated on the host."""
+
+from functools import wraps
+
+from aclnn_viz.acl.process import ProcessCalls
+from aclnn_viz.acl.protocol import FUNCTIONS, offer, phases
+from aclnn_viz.acl.transfers import TransferCalls
+from aclnn_viz.acl.two_phase import OperatorCalls
+from aclnn_viz.operators import operator as operator_of
+from aclnn_viz.operators.contract import OPERATORS, Contract, contract
+from aclnn_viz.products import Version, product_of
+
+
+def _backward(name: str, inputs: dict) -> dict:
+    return operator_of(name).backward(**inputs)
+
+
+class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
+    """CANN's C API as one process sees it, on an emulated product with one CANN version and `memory` bytes.
+
+    The methods carry the C names and take the C arguments in C order without the out-pointers; they return the status
+    followed by the out-values. They raise TypeError for arguments that C would not compile, and nothing else. What the
+    vendor's library does not notice is told in `misuse`, a list of sentences. `backward(name, inputs)` computes the
+    outputs of an operator when a stream is synchronised; by default it is `Operator.backward`.
+    Raises ValueError for an SoC or a version that does not exist.
+
+    >>> acl = HostAcl(soc="Ascend910B2", cann="9.1")
+    >>> acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtGetSocName()
+    (0, 0, 'Ascend910B2')
+    >>> status, address = acl.aclrtMalloc(64, 0)
+    >>> acl.aclrtFree(address), acl.aclrtFree(address)
+    (0, 507899)
+    >>> acl.misuse
+    ['aclrtFree: memory freed twice (64 bytes at 0x12c000000000)']
+    """
+
+    def __init__(self, soc: str = "Ascend910B2", cann: str = "9.1", *, memory: int = 64 << 30, backward=_backward):
+        super().__init__(soc, product_of(soc), Version.parse(cann), memory)
+        self.backward = backward
+
+
+def _phase_methods(operator: Contract):
+    """The two methods of an operator."""
+    def prepare(self, *arguments):
+        return self.prepare(operator, arguments)
+
+    def execute(self, *arguments):
+        return self.execute(operator, *arguments)
+
+    return prepare, execute
+
+
+def _one_at_a_time(method):
+    """The library is safe to call from several threads; here one lock makes it so."""
+    @wraps(method)
+    def locked(self, *arguments):
+        with self.lock:
+            return method(self, *arguments)
+    return locked
+
+
+def _assemble() -> None:
+    """Add the operators' methods, then let every method check its arguments before it takes the lock."""
+    for name in OPERATORS:
+        operator = contract(name)
+        for function, implementation in zip(phases(operator), _phase_methods(operator)):
+            setattr(HostAcl, function.name, implementation)
+    for function in FUNCTIONS:
+        setattr(HostAcl, function.name, _one_at_a_time(getattr(HostAcl, function.name)))
+    offer(FUNCTIONS)(HostAcl)
+
+
+_assemble()

@@ -1,0 +1,152 @@
+"""One launch of an operator: what it reads and writes on the device, and its work when the stream reaches it.
+
+Hand-written operators make inputs dense and copy results back through the view of the output; generated ones make
+inputs dense too, but write each result densely from where the view starts. Sources: `l0op::Contiguous` and
+`l0op::ViewCopy` in ops-math; `individual_op/executor/indv_executor_tensor.cpp` of nnopbase.
+
+Where the library checks nothing, reads outside an allocation give poison and writes there are dropped. A launch on what
+is no device address stops with ACL_ERROR_RT_AICORE_EXCEPTION at synchronise; that it is this code is inferred.
+"""
+
+import numpy as np
+
+from aclnn_viz.acl.device_kernels import KernelFault, kernel_inputs
+from aclnn_viz.acl.memory import POISON, byte_range
+from aclnn_viz.acl.state import HostExecutor, HostTensor, State
+from aclnn_viz.codes import ACL_ERROR_RT_AICORE_EXCEPTION, ACL_INT32, ACL_INT64, ACL_SUCCESS, DATA_TYPE_SIZES
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
+
+#: What no kernel computes with is still read, as bytes.
+NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
+    | {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+_ALIGNMENT = 32  # bytes, of the address of a tensor
+
+
+def call_of(state: State, arguments: dict) -> Call:
+    """Phase 1's arguments as the contract reads them."""
+    plain = {name: value.descriptor if isinstance(value, HostTensor) else getattr(value, "values", value)
+             for name, value in arguments.items()}
+    return Call(state.product, state.cann, plain)
+
+
+class Launch:
+    """A queued task; it keeps descriptors and addresses, so that tensors may be destroyed once phase 2 returned."""
+
+    def __init__(self, state: State, executor: HostExecutor, workspace, workspace_size: int):
+        self.name = executor.contract.aclnn_name
+        self._state = state
+        self._contract = executor.contract
+        self._outcome = executor.outcome
+        self._call = call_of(state, executor.arguments)
+        self._addresses = dict(executor.addresses)
+        self._workspace = (workspace, workspace_size) if workspace_size else (None, 0)
+        self._fault = False
+        self._regions = []  # (name, first address, address behind the last, written)
+        for parameter in self._contract.parameters:
+            if parameter.name in self._addresses and parameter.name not in self._outcome.untouched:
+                self._inspect(parameter.name, parameter.output)
+        self._inspect_workspace()
+
+    def touching(self, pointer, count: int, written_only: bool) -> list[str]:
+        """Return the names of what the task uses (or only writes) within `count` bytes at a device address."""
+        if not isinstance(pointer, int):
+            return []
+        return [name for name, low, high, written in self._regions
+                if low < pointer + count and pointer < high and (written or not written_only)]
+
+    def run(self) -> int:
+        """Compute, write the outputs, and return the status that synchronise shows."""
+        if self._fault:
+            return self._stopped("a tensor has no device address")
+        workspace, size = self._workspace
+        if size:
+            self._state.memory.write(workspace, np.full(size, POISON, np.uint8))  # nothing in it survives a kernel
+        arrays = {p.name: self.read(p.name) for p in self._contract.parameters
+                  if p.kind == "tensor" and not p.output and p.name in self._addresses}
+        for constraint in self._contract.violations(self._call, arrays):
+            if constraint.enforced_by == "device.run":
+                self._state.record(self.name, constraint.text)
+        for name, value in self._outcome.fills.items():
+            self._write(name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype]))
+        left = [p.name for p in self._contract.parameters
+                if p.output and p.name not in self._outcome.fills and p.name not in self._outcome.untouched]
+        if not any(self._call[name].size for name in left):
+            return ACL_SUCCESS
+        try:
+            inputs = kernel_inputs(self, self._contract.name, self._call, arrays, left)
+            results = self._state.backward(self._contract.name, inputs)
+        except KernelFault as fault:
+            return self._stopped(str(fault))
+        except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
+            self._state.record(self.name, f"outputs stay as they were; {refusal}")
+            return ACL_SUCCESS
+        for name in left:
+            self._write(name, results[name])
+        return ACL_SUCCESS
+
+    def read(self, name: str) -> np.ndarray:
+        """Return the elements of an input, through its view."""
+        view = self._call[name]
+        return self._state.memory.gather(self._addresses[name], view, NUMPY_DTYPES[view.dtype])
+
+    def read_dense(self, name: str, count: int, dtype: int) -> np.ndarray:
+        """Return what a kernel finds that takes an input for `count` dense elements of `dtype`."""
+        view = self._call[name]
+        found = self.read(name).reshape(-1).view(np.uint8)
+        size = count * DATA_TYPE_SIZES[dtype]
+        if view.is_contiguous and found.size < size:
+            start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
+            complaint = self._state.memory.complaint(start, 0, size)
+            if complaint:
+                self._state.record(self.name, f"reads {name}: {complaint}")
+            found = self._state.memory.read(start, size)
+        found = np.concatenate([found[:size], np.full(max(size - found.size, 0), POISON, np.uint8)])
+        return found.view(NUMPY_DTYPES[dtype])
+
+    def _write(self, name: str, values: np.ndarray) -> None:
+        view = self._call[name]
+        values = np.asarray(values, dtype=NUMPY_DTYPES[view.dtype])
+        if self._contract.generated:
+            view = _dense(view, values.shape)
+        self._state.memory.scatter(self._addresses[name], view, values)
+
+    def _stopped(self, why: str) -> int:
+        return self._state.failed(ACL_ERROR_RT_AICORE_EXCEPTION, f"{self.name}: the kernel stopped; {why}")
+
+    def _inspect(self, name: str, output: bool) -> None:
+        """Note which bytes a tensor covers, and record what the library would not have noticed."""
+        view, address = self._call[name], self._addresses[name]
+        if output and self._contract.generated:
+            view = _dense(view, view.shape)
+        if view.dtype not in NUMPY_DTYPES or min(view.shape, default=0) < 0:
+            self._fault = True
+        elif view.size:
+            itemsize = DATA_TYPE_SIZES[view.dtype]
+            low, high = byte_range(view, itemsize)
+            complaint = self._state.memory.complaint(address, low, high)
+            if complaint:
+                self._state.record(self.name, f"{'writes' if output else 'reads'} {name}: {complaint}")
+            elif address % _ALIGNMENT:
+                self._state.record(self.name, f"{name} starts at {address:#x}, which is not aligned to 32 bytes")
+            too_large = view.size * itemsize > self._state.memory.capacity
+            self._fault |= too_large or self._state.memory.find(address) is None
+            if isinstance(address, int):
+                self._regions.append((name, address + low, address + high, output))
+
+    def _inspect_workspace(self) -> None:
+        workspace, size = self._workspace
+        required = self._outcome.workspace_size
+        if size < required:
+            self._state.record(self.name, f"workspaceSize is {size}, and phase 1 asked for {required}")
+        if size:
+            complaint = self._state.memory.complaint(workspace, 0, size)
+            if complaint:
+                self._state.record(self.name, f"writes workspace: {complaint}")
+            if isinstance(workspace, int):
+                self._regions.append(("workspace", workspace, workspace + size, True))
+            self._fault |= self._state.memory.find(workspace) is None
+
+
+def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:
+    return TensorDescriptor(shape, view.dtype, contiguous_strides(shape), view.offset, view.format, view.storage_shape)

@@ -1,0 +1,174 @@
+"""Device memory: an address space of its own, in which no address is ever handed out twice.
+
+Fresh memory is poison, and so is whatever lies outside a live allocation: a read there gives poison, a write is
+dropped. Freed blocks stay known, so that every later use of them can be named.
+
+Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignment, contents not initialised, rounding
+and padding of the size).
+"""
+
+from bisect import bisect_right
+from math import prod
+
+import numpy as np
+
+from aclnn_viz.operators.contract.call import TensorDescriptor
+from aclnn_viz.products import Product
+
+POISON = 0xA5
+_FIRST_ADDRESS = 0x12C0_0000_0000
+_GUARD = 4096  # between blocks, so that a small overrun never touches a neighbour
+
+
+class Block:
+    """One allocation; its bytes exist on the host from the first access on."""
+
+    def __init__(self, start: int, size: int):
+        self.start = start
+        self.size = size
+        self.freed = False
+        self._data = None
+
+    @property
+    def data(self) -> np.ndarray:
+        if self._data is None:
+            self._data = np.full(self.size, POISON, np.uint8)
+        return self._data
+
+    def release(self) -> None:
+        self.freed = True
+        self._data = None
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes at {self.start:#x}"
+
+
+class DeviceMemory:
+    """The memory of one device, `capacity` bytes of it."""
+
+    def __init__(self, product: Product, capacity: int):
+        self.capacity = capacity
+        self.used = 0
+        self._product = product
+        self._next = _FIRST_ADDRESS
+        self._blocks: list[Block] = []
+        self._starts: list[int] = []
+
+    @property
+    def live(self) -> list[Block]:
+        return [block for block in self._blocks if not block.freed]
+
+    def allocate(self, size: int) -> Block | None:
+        """Return a new block, or None when the device has no room for it."""
+        charge = self._product.allocation_size(size)
+        if self.used + charge > self.capacity:
+            return None
+        self.used += charge
+        block = Block(self._next, size)
+        self._blocks.append(block)
+        self._starts.append(block.start)
+        self._next += -(-size // 64) * 64 + _GUARD
+        return block
+
+    def free(self, block: Block) -> None:
+        self.used -= self._product.allocation_size(block.size)
+        block.release()
+
+    def find(self, address) -> Block | None:
+        """Return the block that an address lies in or behind; None for what is no device address."""
+        if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
+            return None
+        return self._blocks[bisect_right(self._starts, address) - 1]
+
+    def complaint(self, address, low: int, high: int) -> str | None:
+        """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
+        block = self.find(address)
+        if block is None:
+            if isinstance(address, int):
+                return f"{address:#x} is no device address"
+            return "null is no device address" if address is None else "host memory is no device address"
+        if block.freed:
+            return f"memory already freed ({block})"
+        low, high = address + low - block.start, address + high - block.start
+        beyond = max(high - block.size, 0) + max(-low, 0)
+        return f"{beyond} bytes outside the allocation of {block}" if beyond else None
+
+    def read(self, address: int, count: int) -> np.ndarray:
+        """Return a copy of `count` bytes, poison where there is no live memory."""
+        found = np.full(count, POISON, np.uint8)
+        here, there = self._overlap(address, count)
+        if here.stop > here.start:
+            found[there] = self.find(address).data[here]
+        return found
+
+    def write(self, address: int, values: np.ndarray) -> None:
+        """Store bytes, and drop those that fall outside live memory."""
+        here, there = self._overlap(address, values.size)
+        if here.stop > here.start:
+            self.find(address).data[here] = values[there]
+
+    def _overlap(self, address: int, count: int) -> tuple[slice, slice]:
+        block = self.find(address)
+        if block is None or block.freed:
+            return slice(0, 0), slice(0, 0)
+        first = address - block.start
+        length = max(min(count, block.size - first), 0)
+        return slice(first, first + length), slice(0, length)
+
+    def gather(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray:
+        """Return a copy of the elements of a view, poison where it leaves live memory."""
+        inside = self._inside(address, view, dtype)
+        if inside is not None:
+            return inside.copy()
+        found = np.full((prod(view.shape), dtype.itemsize), POISON, np.uint8)
+        data, offsets, live = self._scattered(address, view, dtype)
+        found[live] = data[offsets[live]]
+        return found.view(dtype).reshape(view.shape)
+
+    def scatter(self, address: int, view: TensorDescriptor, values: np.ndarray) -> None:
+        """Store an array through a view, and drop what falls outside live memory."""
+        inside = self._inside(address, view, values.dtype)
+        if inside is not None:
+            inside[...] = values
+            return
+        flat = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
+        data, offsets, live = self._scattered(address, view, values.dtype)
+        data[offsets[live]] = flat[live]
+
+    def _inside(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray | None:
+        """The view over the block's own bytes, when it lies wholly inside live memory."""
+        if 0 in view.shape:
+            return np.empty(view.shape, dtype)
+        if self.complaint(address, *byte_range(view, dtype.itemsize)):
+            return None
+        block = self.find(address)
+        start = address - block.start + view.offset * dtype.itemsize
+        return np.ndarray(view.shape, dtype, block.data, start, [s * dtype.itemsize for s in view.strides])
+
+    def _scattered(self, address: int, view: TensorDescriptor, dtype: np.dtype):
+        """The block's bytes, the offset in it of every byte of every element, and which of them are live."""
+        block = self.find(address)
+        data = np.empty(0, np.uint8) if block is None or block.freed else block.data
+        low, high = byte_range(view, dtype.itemsize)
+        if max(abs(low), abs(high)) >= 1 << 62:  # offsets would leave int64, and no byte of such a view is sure
+            data, low = data[:0], 0
+        elements = np.zeros(view.shape, np.int64)
+        if data.size:
+            elements += address - block.start + view.offset * dtype.itemsize
+            for axis, (n, stride) in enumerate(zip(view.shape, view.strides)):
+                steps = np.arange(n, dtype=np.int64) * (stride * dtype.itemsize if n > 1 else 0)
+                elements += steps.reshape([-1] + [1] * (view.rank - axis - 1))
+        offsets = elements.reshape(-1, 1) + np.arange(dtype.itemsize)
+        return data, offsets, (offsets >= 0) & (offsets < data.size)
+
+
+def byte_range(view: TensorDescriptor, itemsize: int) -> tuple[int, int]:
+    """Return the first byte and the one behind the last that a non-empty view touches, counted from its address.
+
+    >>> byte_range(TensorDescriptor((2, 3), 0, (10, -1), 4, 2, (20,)), 4)
+    (8, 60)
+    """
+    spans = [(n - 1) * stride for n, stride in zip(view.shape, view.strides)]
+    low = view.offset + sum(min(span, 0) for span in spans)
+    high = view.offset + sum(max(span, 0) for span in spans) + 1
+    return low * itemsize, high * itemsize

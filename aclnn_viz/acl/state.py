@@ -1,0 +1,190 @@
+"""What one emulated process holds: handles, contexts and streams, one device, per-thread state, recorded misuse."""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator
+
+import numpy as np
+
+from aclnn_viz.acl.conversion import BoolArray, Context, Executor, Handle, Stream, Tensor
+from aclnn_viz.acl.memory import DeviceMemory
+from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS
+from aclnn_viz.operators.contract.call import TensorDescriptor
+from aclnn_viz.products import Product, Version
+
+
+class HostHandle(Handle):
+    """What all handles of the emulator know: who made them, and whether they were destroyed."""
+
+    end = "was destroyed before"
+
+    def __init__(self, owner: "State"):
+        self.owner = owner
+        self.alive = True
+        self.number = owner.register(self)
+
+
+class HostTensor(HostHandle, Tensor):
+    def __init__(self, owner, descriptor: TensorDescriptor, address):
+        super().__init__(owner)
+        self.descriptor = descriptor
+        self.address = address
+
+
+class HostBoolArray(HostHandle, BoolArray):
+    def __init__(self, owner, values: tuple[bool, ...]):
+        super().__init__(owner)
+        self.values = values
+
+
+class HostContext(HostHandle, Context):
+    """A context of the device; the primary one is made by `aclrtSetDevice` and shared by all threads."""
+
+    def __init__(self, owner, primary: bool):
+        super().__init__(owner)
+        self.primary = primary
+        self.options: dict[int, int] = {}
+        self.sets = Counter()  # of aclrtSetDevice, by thread
+        self.default_stream = HostStream(owner, self)
+
+
+class HostStream(HostHandle, Stream):
+    def __init__(self, owner, context: HostContext):
+        super().__init__(owner)
+        self.context = context
+        self.queue = deque()
+
+
+class HostExecutor(HostHandle, Executor):
+    """What phase 1 prepared: the operator, its arguments, its answer, and where each tensor lies."""
+
+    def __init__(self, owner, contract, arguments: dict, outcome):
+        super().__init__(owner)
+        self.contract = contract
+        self.arguments = arguments
+        self.outcome = outcome
+        self.addresses = {name: value.address for name, value in arguments.items() if isinstance(value, HostTensor)}
+        self.repeatable = False
+
+    def serve(self) -> None:
+        """Phase 2 takes the executor, and frees it unless it is repeatable."""
+        if not self.repeatable:
+            self.owner.destroy(self)
+            self.end = "has served before; phase 1 makes a new one"
+
+
+class _Thread(threading.local):
+    """What the runtime keeps per thread; `key` identifies it for good, unlike a thread number."""
+
+    def __init__(self):
+        self.key = object()
+        self.context = None
+        self.error = None
+
+
+class State:
+    """The state that the C API's calls share, and what they all need of it."""
+
+    def __init__(self, soc: str, product: Product, cann: Version, memory: int):
+        self.soc, self.product, self.cann = soc, product, cann
+        self.misuse: list[str] = []
+        self.lock = threading.RLock()
+        self.thread = _Thread()
+        self.memory = DeviceMemory(product, memory)
+        self.handles: dict[HostHandle, None] = {}  # those alive, in the order of their creation
+        self._handle_count = 0
+        self.primary: HostContext | None = None
+        self.initialised = 0
+        self.finalised = False
+        self.config: str | None = None
+        self.options: dict[int, int] = {}
+
+    def register(self, handle: HostHandle) -> int:
+        """Keep a new handle and return its number."""
+        self.handles[handle] = None
+        self._handle_count += 1
+        return self._handle_count
+
+    def record(self, call: str, what: str) -> None:
+        """Record what the vendor's library would not have noticed."""
+        self.misuse.append(f"{call}: {what}")
+
+    def failed(self, status: int, text: str) -> int:
+        """Set the text that `aclGetRecentErrMsg` returns in this thread, and return the status."""
+        self.thread.error = text
+        return status
+
+    @property
+    def context(self) -> HostContext | None:
+        """The current context of the calling thread."""
+        context = self.thread.context
+        return context if context is not None and context.alive else None
+
+    def ready(self, call: str) -> int:
+        """Return 0 when the process is initialised and the thread has a context, else the status that says not."""
+        if not self.initialised:
+            return self.failed(ACL_ERROR_UNINITIALIZE, f"{call}: aclInit has not been called")
+        if self.context is None:
+            return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: this thread has no context; call aclrtSetDevice")
+        return ACL_SUCCESS
+
+    def destroy(self, handle: HostHandle) -> None:
+        handle.alive = False
+        self.handles.pop(handle, None)
+
+    def check_alive(self, call: str, handle: HostHandle) -> bool:
+        """Record a handle that was destroyed or that another process made; tell whether it may be used."""
+        if getattr(handle, "owner", None) is not self:
+            self.record(call, f"{handle!r} belongs to another process")
+        elif not handle.alive:
+            self.record(call, f"{handle!r} {handle.end}")
+        else:
+            return True
+        return False
+
+    def streams(self) -> list[HostStream]:
+        return [handle for handle in self.handles if isinstance(handle, HostStream)]
+
+    def tasks(self) -> Iterator:
+        """All queued work of the process."""
+        for stream in self.streams():
+            yield from stream.queue
+
+    def run(self, stream: HostStream) -> int:
+        """Run what a stream has queued, and return the first status that is not 0."""
+        first = ACL_SUCCESS
+        while stream.queue:
+            status = stream.queue.popleft().run()
+            first = first or status
+        return first
+
+    def release_device(self, call: str) -> None:
+        """Take back what the device holds, and record what the program had left there."""
+        for stream in self.streams():
+            for task in stream.queue:
+                self.record(call, f"{task.name} is still queued; synchronise before")
+            stream.queue.clear()
+        for block in self.memory.live:
+            self.record(call, f"device memory not freed ({block})")
+            self.memory.free(block)
+        contexts = [handle for handle in self.handles if isinstance(handle, HostContext)]
+        default_streams = {context.default_stream for context in contexts}
+        for handle in self.streams() + contexts:
+            if handle not in default_streams and handle is not self.primary:
+                self.record(call, f"{handle!r} not destroyed")
+            self.destroy(handle)
+        self.primary = None
+
+    def release_host(self, call: str) -> None:
+        """Record the descriptors and executors that the program never gave back."""
+        for handle in list(self.handles):
+            self.record(call, f"{handle!r} not destroyed")
+            self.destroy(handle)
+
+    def default_stream_or(self, stream) -> HostStream:
+        return self.context.default_stream if stream is None else stream
+
+
+def same_memory(array: np.ndarray) -> np.ndarray:
+    """The bytes of a dense array, sharing its memory."""
+    return array.reshape(-1).view(np.uint8)

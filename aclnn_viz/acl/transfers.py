@@ -1,0 +1,140 @@
+"""Calls about device memory: malloc, free, copy, fill.
+
+`aclrtMemcpy` is synchronous but waits for no stream: what queued work has yet to write is still poison. The direction of
+a copy follows from the pointers; `kind` is only looked at.
+
+Sources: "Device memory malloc and free" and "Memory copy and set", CANN runtime reference;
+`src/acl/aclrt_impl/memory.cpp` of the CANN runtime. Statuses of wrong frees and of unknown addresses are inferred: there
+the driver decides.
+"""
+
+import numpy as np
+
+from aclnn_viz.acl.state import State, same_memory
+from aclnn_viz.codes import (
+    ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_DRV_INTERNAL_ERROR, ACL_ERROR_RT_MEMORY_ALLOCATION,
+    ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST,
+    ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE, ACL_SUCCESS,
+)
+
+#: Of each kind: whether the destination and the source lie on the device. The remaining kind means any.
+_DIRECTIONS = {ACL_MEMCPY_HOST_TO_HOST: (False, False), ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
+               ACL_MEMCPY_DEVICE_TO_HOST: (False, True), ACL_MEMCPY_DEVICE_TO_DEVICE: (True, True),
+               ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: (True, False), ACL_MEMCPY_INNER_DEVICE_TO_DEVICE: (True, True),
+               ACL_MEMCPY_INTER_DEVICE_TO_DEVICE: (True, True)}
+_LAST_KIND = ACL_MEMCPY_INTER_DEVICE_TO_DEVICE
+_LAST_MEMORY_ATTRIBUTE = 11
+
+
+class TransferCalls(State):
+    def aclrtMalloc(self, size, policy):
+        """The contents of fresh memory are not initialised: every byte is 0xA5."""
+        if size == 0:
+            return self.failed(ACL_ERROR_INVALID_PARAM, "aclrtMalloc: size must be greater than 0"), None
+        status = self.ready("aclrtMalloc")
+        if status:
+            return status, None
+        block = self.memory.allocate(size)
+        if block is None:
+            text = f"aclrtMalloc: no room for {size} bytes, {self.memory.used} of {self.memory.capacity} are in use"
+            return self.failed(ACL_ERROR_RT_MEMORY_ALLOCATION, text), None
+        return ACL_SUCCESS, block.start
+
+    def aclrtFree(self, address):
+        """Does not wait for work that is still queued on the memory."""
+        if address is None:
+            return self.failed(ACL_ERROR_INVALID_PARAM, "aclrtFree: address is a null pointer")
+        status = self.ready("aclrtFree")
+        if status:
+            return status
+        block = self.memory.find(address)
+        if block is None or block.start != address:
+            shown = f"{address:#x}" if isinstance(address, int) else "host memory"
+            wrong = f"{shown} did not come from aclrtMalloc"
+        elif block.freed:
+            wrong = f"memory freed twice ({block})"
+        else:
+            self._record_use("aclrtFree", address, block.size, writes=True, verb="frees")
+            self.memory.free(block)
+            return ACL_SUCCESS
+        self.record("aclrtFree", wrong)
+        return self.failed(ACL_ERROR_RT_DRV_INTERNAL_ERROR, f"aclrtFree: {wrong}")
+
+    def aclrtMemcpy(self, dst, dest_max, src, count, kind):
+        if count == 0:
+            return ACL_SUCCESS
+        if dst is None or src is None:
+            return self.failed(ACL_ERROR_INVALID_PARAM, "aclrtMemcpy: dst or src is a null pointer")
+        if not 0 <= kind <= _LAST_KIND:
+            return self.failed(ACL_ERROR_INVALID_PARAM, f"aclrtMemcpy: there is no kind {kind}")
+        status = self.ready("aclrtMemcpy") or self._within("aclrtMemcpy", dest_max, count)
+        status = status or self._known("aclrtMemcpy", dst) or self._known("aclrtMemcpy", src)
+        if status:
+            return status
+        on_device = isinstance(dst, int), isinstance(src, int)
+        if on_device != _DIRECTIONS.get(kind, on_device):
+            self.record("aclrtMemcpy", f"kind {kind} is not the direction of the pointers")
+        room = min(self._room("aclrtMemcpy", dst, count, "writes"), self._room("aclrtMemcpy", src, count, "reads"))
+        self._record_use("aclrtMemcpy", src, room, writes=False, verb="reads")
+        self._record_use("aclrtMemcpy", dst, room, writes=True, verb="writes")
+        self._store(dst, self.memory.read(src, room) if on_device[1] else same_memory(src)[:room].copy())
+        return ACL_SUCCESS
+
+    def aclrtMemset(self, address, max_count, value, count):
+        if address is None:
+            return self.failed(ACL_ERROR_INVALID_PARAM, "aclrtMemset: address is a null pointer")
+        status = self.ready("aclrtMemset") or self._within("aclrtMemset", max_count, count)
+        status = status or self._known("aclrtMemset", address)
+        if status or not count:
+            return status
+        room = self._room("aclrtMemset", address, count, "writes")
+        self._record_use("aclrtMemset", address, room, writes=True, verb="writes")
+        self._store(address, np.full(room, value % 256, np.uint8))
+        return ACL_SUCCESS
+
+    def aclrtGetMemInfo(self, attribute):
+        """The same answer for every kind of memory: the emulated device has one."""
+        status = self.ready("aclrtGetMemInfo")
+        if not status and not 0 <= attribute <= _LAST_MEMORY_ATTRIBUTE:
+            status = self.failed(ACL_ERROR_RT_PARAM_INVALID, f"aclrtGetMemInfo: there is no attribute {attribute}")
+        if status:
+            return status, None, None
+        return ACL_SUCCESS, self.memory.capacity - self.memory.used, self.memory.capacity
+
+    def _within(self, call: str, limit: int, count: int) -> int:
+        if count > limit:
+            return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {count} bytes do not fit into {limit}")
+        return ACL_SUCCESS
+
+    def _known(self, call: str, pointer) -> int:
+        """Return 0 for host arrays and for addresses that were device memory at some time."""
+        if isinstance(pointer, np.ndarray) or self.memory.find(pointer) is not None:
+            return ACL_SUCCESS
+        shown = f"{pointer:#x}" if isinstance(pointer, int) else repr(pointer)
+        self.record(call, f"{shown} is neither device memory nor a host array")
+        return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {shown} is no memory")
+
+    def _room(self, call: str, pointer, count: int, verb: str) -> int:
+        """Record bytes that lie outside the memory pointed to, and return how many lie inside."""
+        if isinstance(pointer, np.ndarray):
+            if count > pointer.nbytes:
+                self.record(call, f"{verb} {count - pointer.nbytes} bytes outside a host array of {pointer.nbytes}")
+            return min(count, pointer.nbytes)
+        complaint = self.memory.complaint(pointer, 0, count)
+        if complaint:
+            self.record(call, f"{verb} {complaint}")
+        block = self.memory.find(pointer)
+        return max(min(count, block.start + block.size - pointer), 0)
+
+    def _record_use(self, call: str, pointer, count: int, *, writes: bool, verb: str) -> None:
+        """Record what collides with queued work: a read of what it writes, a write to what it touches."""
+        for task in self.tasks():
+            for name in task.touching(pointer, count, written_only=not writes):
+                self.record(call, f"{verb} {name} of {task.name}, which is still queued; synchronise before")
+
+    def _store(self, pointer, values: np.ndarray) -> None:
+        if isinstance(pointer, np.ndarray):
+            same_memory(pointer)[:values.size] = values
+        else:
+            self.memory.write(pointer, values)
