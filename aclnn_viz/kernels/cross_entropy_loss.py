@@ -2,9 +2,10 @@
 
 For a row with target t and mask m (0 if t is ignored): p = softmax, w_t its weight, a the label smoothing,
 
-    loss = m * ((1 - a) * w_t * -log p_t + a/C * sum_c w_c * -log p_c) / W,    zloss = m * scale * lse^2 / M
+    loss = m * ((1 - a) * w_t * -log p_t + a/C * sum_c w_c * -log p_c) / W + zloss,    zloss = m * scale * lse^2 / M
 
 with W the sum of m * w_t and M that of m for "mean", both 1 for "sum" and "none". W = 0 gives nan, as on the device.
+That the loss contains zloss is inferred: backward multiplies its derivative by gradLoss + gradZloss.
 
 Source: aclnnCrossEntropyLossGrad, CANN operator documentation.
 """
@@ -34,10 +35,11 @@ def target_weight(xp, target, weight, ignoreIndex, like):
 
 def divisors(xp, target, weight, ignoreIndex):
     """W and M of the mean over all rows; a block needs them before it sees its own rows."""
-    like = xp.zeros(0, dtype=xp.float64) if weight is None else weight
+    wide = xp.zeros(0, dtype=xp.float64)
+    weight = None if weight is None else xp.astype(weight, xp.float64)
     return {
-        "weightSum": xp.sum(target_weight(xp, target, weight, ignoreIndex, like)),
-        "rowCount": xp.sum(mask(xp, target, ignoreIndex, xp.zeros(0, dtype=xp.float64))),
+        "weightSum": xp.sum(target_weight(xp, target, weight, ignoreIndex, wide)),
+        "rowCount": xp.sum(mask(xp, target, ignoreIndex, wide)),
     }
 
 
@@ -61,6 +63,7 @@ def forward(xp, input, target, weightOptional, weightSum, rowCount, reduction, i
     zloss = counted * lseSquareScaleForZloss * lse[:, 0] * lse[:, 0]
     if reduction == "mean":
         loss, zloss = loss / weightSum, zloss / rowCount
+    loss = loss + zloss
     if reduction != "none":
         loss, zloss = xp.sum(loss, keepdims=True), xp.sum(zloss, keepdims=True)
     return {"loss": loss, "logProb": log_prob, "zloss": zloss, "lseForZloss": lse[:, 0]}

@@ -18,7 +18,7 @@ AXES = {
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
 NOWHERE = -100.0  # where the device sends a coordinate that it cannot place: outside of every image
-HUGE = 2.0**31  # from here on a coordinate does not fit the int32 of the device
+HUGE = 2.0**31  # beyond, a coordinate does not fit the int32 of the device
 A = -0.75  # of the bicubic kernel
 
 
@@ -27,6 +27,11 @@ def unnormalise(x, size, alignCorners):
     if alignCorners:
         return (x + 1.0) * 0.5 * (size - 1), (size - 1) / 2
     return ((x + 1.0) * size - 1.0) * 0.5, size / 2
+
+
+def fold(xp, x):
+    """x less a multiple of 4, the period of mirrors at -1 and 1; exact, where x + 1 would drop the digits of a large x."""
+    return x - 4.0 * xp.round(x / 4.0)
 
 
 def clip(xp, u, size):
@@ -52,7 +57,7 @@ def reflect(xp, u, size, alignCorners):
 
 def source(xp, x, size, paddingMode, alignCorners):
     """The coordinate that is sampled for x, and its slope d coordinate / d x, the multiplier of the gradient."""
-    u, slope = unnormalise(x, size, alignCorners)
+    u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
     slope = slope * xp.ones_like(u)
     if paddingMode == REFLECTION:
         u, factor = reflect(xp, u, size, alignCorners)
@@ -60,17 +65,15 @@ def source(xp, x, size, paddingMode, alignCorners):
     if paddingMode != ZEROS:
         u, factor = clip(xp, u, size)
         slope = slope * factor
-    return xp.where(xp.abs(u) < HUGE, u, xp.full_like(u, NOWHERE)), slope  # a nan compares false
+    return xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)), slope  # a nan compares false
 
 
 def bicubic_source(xp, x, size, paddingMode, alignCorners):
     """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
-    u, slope = unnormalise(x, size, alignCorners)
-    if paddingMode == REFLECTION:
-        placed = xp.where(xp.isfinite(u), u, xp.full_like(u, xp.nan))
-    else:
-        placed = xp.where(xp.abs(u) < HUGE, u, xp.full_like(u, NOWHERE))
-    return placed, slope * xp.ones_like(u)
+    u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
+    if paddingMode != REFLECTION:  # there NOWHERE would be mirrored into the image; a nan stays outside
+        u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
+    return u, slope * xp.ones_like(u)
 
 
 def bicubic_weights(t):

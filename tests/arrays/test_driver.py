@@ -1,0 +1,141 @@
+"""The driver: blocks and threads change nothing, sums are pairwise in a fixed order, memory stays in the cache."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from aclnn_viz import case, operator, operators
+from aclnn_viz.arrays import driver
+from aclnn_viz.arrays.driver import PairwiseSum
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+
+SHAPES = {"hardswish": (70, 90), "rms_norm": (70, 90), "grid_sampler_2d": (3, 5, 20, 20),
+          "cross_entropy_loss": (70, 90), "group_norm_swish": (9, 6, 10, 10)}
+ALL = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+
+
+def outputs(op, monkeypatch, block, threaded):
+    monkeypatch.setattr(driver, "BLOCK_ELEMENTS", block)
+    monkeypatch.setattr(driver, "THREADED_ELEMENTS", threaded)
+    return op.backward(**case(op, shape=SHAPES[op.name]).inputs)
+
+
+@ALL
+def test_threads_change_no_bit(op, monkeypatch):
+    alone, together = (outputs(op, monkeypatch, 400, threaded) for threaded in (1 << 60, 0))
+    assert all(np.array_equal(alone[name], together[name]) for name in alone)
+
+
+@ALL
+def test_blocks_change_only_the_last_digit(op, monkeypatch):
+    whole = outputs(op, monkeypatch, 1 << 60, 1 << 60)
+    for block in (1, 37, 400, 5000):
+        for name, value in outputs(op, monkeypatch, block, 1 << 60).items():
+            scale = np.max(np.abs(whole[name]))
+            np.testing.assert_allclose(value, whole[name], rtol=0, atol=4 * 2.0**-24 * scale, err_msg=f"{name} {block}")
+
+
+@ALL
+def test_every_block_is_within_its_budget(op, monkeypatch):
+    seen = []
+    page = op.page.backward
+
+    def spy(xp, **inputs):
+        seen.append(max(v.size for k, v in inputs.items() if hasattr(v, "size")))
+        return page(xp, **inputs)
+
+    monkeypatch.setattr(op.page, "backward", spy)
+    outputs(op, monkeypatch, 2000, 1 << 60)
+    assert len(seen) > 2 and max(seen) <= 2000
+
+
+def test_non_contiguous_inputs_give_the_same_bits():
+    for op in operators():
+        inputs = case(op, shape=SHAPES[op.name]).inputs
+        strided = {k: np.repeat(v[..., None], 3, -1)[..., 1] if isinstance(v, np.ndarray) else v
+                   for k, v in inputs.items()}
+        reversed_ = {k: v[::-1].copy()[::-1] if isinstance(v, np.ndarray) and v.ndim else v for k, v in inputs.items()}
+        expected = op.backward(**inputs)
+        for variant in (strided, reversed_):
+            assert any(not v.flags.c_contiguous for v in variant.values() if isinstance(v, np.ndarray))
+            assert all(np.array_equal(a, expected[k]) for k, a in op.backward(**variant).items())
+
+
+def test_inputs_are_not_modified():
+    for op in operators():
+        inputs = case(op).inputs
+        before = {k: v.copy() for k, v in inputs.items() if isinstance(v, np.ndarray)}
+        op.backward(**inputs)
+        assert all(np.array_equal(inputs[k], v, equal_nan=v.dtype.kind == "f") for k, v in before.items())
+
+
+EMPTY = [("hardswish", (0, 3), {"out": (0, 3)}), ("rms_norm", (0, 4), {"dxOut": (0, 4), "dgammaOut": (4,)}),
+         ("rms_norm", (3, 0), {"dxOut": (3, 0), "dgammaOut": (0,)}),
+         ("grid_sampler_2d", (0, 2, 3, 3), {"inputGrad": (0, 2, 3, 3), "gridGrad": (0, 6, 5, 2)}),
+         ("grid_sampler_2d", (2, 0, 3, 3), {"inputGrad": (2, 0, 3, 3), "gridGrad": (2, 6, 5, 2)}),
+         ("cross_entropy_loss", (0, 3), {"xGradOut": (0, 3)}),
+         ("group_norm_swish", (0, 4, 3), {"dxOut": (0, 4, 3), "dgammaOut": (4,), "dbetaOut": (4,)}),
+         ("group_norm_swish", (2, 4, 0), {"dxOut": (2, 4, 0), "dgammaOut": (4,), "dbetaOut": (4,)})]
+
+
+@pytest.mark.parametrize("name,shape,expected", EMPTY)
+def test_empty_inputs_give_empty_maps_and_zero_sums(name, shape, expected):
+    out = operator(name).backward(**case(name, shape=shape).inputs)
+    assert {k: v.shape for k, v in out.items()} == expected
+    assert not any(v.any() for v in out.values())
+
+
+def test_pairwise_sum_adds_equals_to_equals():
+    class Term(str):
+        def __add__(self, other):
+            return Term(f"({str(self)}{str(other)})")
+
+        def __radd__(self, other):
+            return self if other == 0 else Term(f"({other}{str(self)})")
+
+    total = PairwiseSum()
+    for letter in "abcdefg":
+        total.add(Term(letter))
+    assert total.total() == "((g(ef))((ab)(cd)))"
+
+
+def test_pairwise_sum_keeps_the_digits_that_a_loop_loses():
+    values = np.full(1 << 16, np.float32(0.1))
+    total, loop = PairwiseSum(), np.float32(0)
+    for value in values:
+        total.add(value)
+        loop += value
+    exact = float(np.float32(0.1)) * values.size
+    assert abs(total.total() - exact) < 1e-3 * abs(loop - exact)
+
+
+def test_sums_of_float32_are_carried_in_float64():
+    xp = NumPyArrays()
+    tall = np.full((1 << 16, 3), np.float32(0.1))
+    assert np.array_equal(xp.sum(tall, axis=0), np.full(3, np.float32(float(np.float32(0.1)) * 65536)))
+    assert xp.sum(tall, axis=0).dtype == xp.mean(tall).dtype == np.float32
+    assert xp.mean(tall, axis=0, keepdims=True).shape == (1, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
+def test_scatter_add_adds_equal_indices_in_every_channel(dtype):
+    target = np.arange(8, dtype=dtype).reshape(2, 4)
+    values = np.array([[1, 2, 3], [10, 20, 30]], dtype)
+    out = NumPyArrays(np.promote_types(dtype, np.float64)).scatter_add(target, np.array([0, 3, 0]), values)
+    assert out.tolist() == [[4, 1, 2, 5], [44, 5, 6, 27]] and out.dtype == dtype
+
+
+def test_scatter_add_of_longdouble_keeps_its_digits():
+    tiny = np.longdouble(1) + np.finfo(np.longdouble).eps
+    out = NumPyArrays(np.longdouble).scatter_add(np.zeros((1, 1), np.longdouble), np.array([0]), np.array([[tiny]]))
+    assert out[0, 0] == tiny
+
+
+def test_memory_of_a_large_rms_norm_stays_below_64_mib():
+    inputs = case("rms_norm", dtype="bfloat16", shape=(4096, 4096)).inputs
+    tracemalloc.start()
+    out = operator("rms_norm").backward(**inputs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - sum(value.nbytes for value in out.values()) < 64 << 20

@@ -1,0 +1,77 @@
+"""Cases are reachable, reproducible, and touch the kinks; what the caller gives is taken."""
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+
+DTYPES = pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+
+
+@DTYPES
+def test_saved_tensors_are_those_of_the_forward_pass(dtype):
+    rms = av.case("rms_norm", dtype=dtype, shape=(5, 32)).inputs
+    exact = 1 / np.sqrt(np.mean(rms["x"].astype(float) ** 2, axis=1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(rms["rstd"].astype(float), exact, rtol=1e-6)
+    norm = av.case("group_norm_swish", dtype=dtype, shape=(3, 4, 50), numGroups=2).inputs
+    x = norm["x"].astype(float).reshape(3, 2, -1)
+    tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-5)  # the statistics are saved in the format
+    np.testing.assert_allclose(norm["mean"].astype(float), x.mean(-1), rtol=tolerance)
+    np.testing.assert_allclose(norm["rstd"].astype(float), 1 / np.sqrt(x.var(-1) + 1e-5), rtol=tolerance)
+    log_prob = av.case("cross_entropy_loss", dtype=dtype, shape=(6, 9)).inputs["logProb"].astype(float)
+    np.testing.assert_allclose(np.exp(log_prob).sum(1), 1, rtol=10 * tolerance)
+
+
+def test_convenient_inputs_are_avoided():
+    rms, norm = av.case("rms_norm").inputs, av.case("group_norm_swish").inputs
+    for tensor in (rms["dy"], rms["gamma"], norm["dy"], norm["gamma"]):
+        assert np.unique(tensor).size > tensor.size // 2
+    assert norm["x"][0].size // norm["numGroups"] > 1
+    row = np.mean(rms["x"].astype(float) ** 2, axis=1)
+    assert np.any(row < 1e-5) and np.any(row > 0.1)  # epsilon matters in some row, not in all
+
+
+def test_kinks_borders_and_ignored_rows_occur():
+    x = av.case("hardswish", shape=(500,)).inputs["self"]
+    assert np.any(x == -3) and np.any(x == 3)
+    grid = av.case("grid_sampler_2d", shape=(1, 1, 4, 4), grid_shape=(20, 20)).inputs["grid"]
+    assert np.any(grid == -1) and np.any(grid == 1) and np.any(np.abs(grid) > 2)
+    target = av.case("cross_entropy_loss").inputs["target"]
+    assert np.any(target == -100) and np.any(target >= 0)
+
+
+def test_any_parameter_can_be_given():
+    assert av.case("rms_norm", dy=1.0, shape=(2, 3)).inputs["dy"].tolist() == [[1.0] * 3] * 2
+    assert av.case("rms_norm", shape=(2, 3, 4), gamma_ndim=2).inputs["gamma"].shape == (3, 4)
+    assert av.case("grid_sampler_2d", grid_shape=(7, 9)).inputs["gradOutput"].shape == (2, 3, 7, 9)
+    assert av.case("grid_sampler_2d", grid_shape=(2, 7, 9, 2)).inputs["gradOutput"].shape == (2, 3, 7, 9)
+    assert av.case("cross_entropy_loss", reduction="none", shape=(4, 3)).inputs["gradLoss"].shape == (4,)
+    assert av.case("cross_entropy_loss", weightOptional=None).inputs["weightOptional"] is None
+    assert av.case("cross_entropy_loss", lseSquareScaleForZloss=0.5).inputs["lseForZlossOptional"] is not None
+    given = np.full((2, 2), 7, np.float32)
+    assert av.case("group_norm_swish", shape=(2, 4, 3), mean=given).inputs["mean"] is given
+    assert av.case("group_norm_swish", shape=(2, 4, 3), rstd=-1.0).inputs["rstd"].tolist() == [[-1, -1], [-1, -1]]
+
+
+@pytest.mark.parametrize("arguments,error,text", [
+    (dict(shape=(2, 3), width=3), TypeError, "a case of rms_norm takes shape, .*: got 'width'; use the vendor's names"),
+    (dict(shape=5), TypeError, "shape is a tuple of lengths: got 5; pass such as"),
+    (dict(shape=(2, -1)), ValueError, "every length of shape must be at least 0: got"),
+    (dict(shape=(2, 3), gamma_ndim=3), ValueError, "gamma_ndim must lie in 1 to 2, the rank of x: got 3"),
+    (dict(shape=(2, 3), dy=np.ones((3, 2), np.float32)), ValueError, r"dy must have shape \(2, 3\): got shape \(3, 2\)"),
+    (dict(dtype="int8"), ValueError, "dtype must be a floating format: got 'int8'"),
+])
+def test_what_does_not_fit_is_refused(arguments, error, text):
+    with pytest.raises(error, match=text):
+        av.case("rms_norm", **arguments)
+
+
+@pytest.mark.parametrize("name,shape", [("grid_sampler_2d", (2, 3)), ("cross_entropy_loss", (2,)), ("group_norm_swish", (3,))])
+def test_shapes_of_a_wrong_rank_are_refused(name, shape):
+    with pytest.raises(ValueError, match="shape must be that of .*: got .*; give"):
+        av.case(name, shape=shape)
+
+
+def test_a_case_describes_itself():
+    assert repr(av.case("rms_norm", shape=(2, 3), dtype="float16")) == (
+        "Case(rms_norm, seed=0: dy float16[2, 3], x float16[2, 3], rstd float32[2, 1], gamma float16[3])")

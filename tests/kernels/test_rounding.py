@@ -1,0 +1,129 @@
+"""Rounding of the kernels against truth on large arrays: float32 within 8 u S, 16 bits within one step of the format.
+
+A million elements of every mode here, ten million with ACLNN_VIZ_SOAK=1.
+"""
+
+import os
+from itertools import product
+
+import numpy as np
+import pytest
+
+from aclnn_viz import case, operator
+from aclnn_viz.dtypes import float_format, ordinal_distance, round_to
+from kernels import magnitudes
+from kernels.test_against_reference import REFERENCES
+
+SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"
+ROWS = 10 if SOAK else 1
+U = 2.0**-24
+TINY = 2.0**-126
+
+
+def rounding_judged(name, inputs):
+    """Assert the bound for every output; return the largest |error| / (u S) of a float32 output."""
+    with np.errstate(invalid="ignore"):
+        actual, truth = operator(name).backward(**inputs), operator(name).truth(**inputs)
+        sizes = getattr(magnitudes, name)(**inputs)
+    worst = 0.0
+    for output, value in actual.items():
+        size = sizes[output].reshape(value.shape)
+        error = np.abs(value.astype(np.float64) - truth[output])
+        within = error <= 8 * U * size + 8 * TINY
+        if value.dtype == np.float32:
+            worst = max(worst, float(np.max(error / (U * size + TINY), initial=0)))
+        else:
+            within |= ordinal_distance(value, round_to(truth[output], value.dtype)) <= 1
+        at = np.unravel_index(np.argmin(within), within.shape)
+        assert within.all(), f"{name} {output}{list(map(int, at))}: {value[at]} instead of {truth[output][at]}"
+    return worst
+
+
+DTYPES = pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+
+
+@DTYPES
+def test_hardswish(dtype):
+    rounding_judged("hardswish", case("hardswish", dtype=dtype, shape=(ROWS * 1000, 1000)).inputs)
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", [(ROWS * 1000, 1000), (10, ROWS * 100_003), (ROWS * 125_000, 8)], ids=str)
+def test_rms_norm(dtype, shape):
+    rounding_judged("rms_norm", case("rms_norm", dtype=dtype, shape=shape).inputs)
+
+
+@DTYPES
+@pytest.mark.parametrize("mode", list(product(range(3), range(3), (False, True))), ids=str)
+def test_grid_sampler(dtype, mode):
+    modes = dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode))
+    sides = (250, 250) if dtype == "float32" else (125, 125)  # the 16-bit paths differ in one rounding only
+    rounding_judged("grid_sampler_2d", case("grid_sampler_2d", dtype=dtype, shape=(ROWS, 16, *sides),
+                                            grid_shape=sides, **modes).inputs)
+
+
+@DTYPES
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("smoothing,zloss", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.3, 0.01)])
+def test_cross_entropy(dtype, reduction, smoothing, zloss):
+    rounding_judged("cross_entropy_loss", case(
+        "cross_entropy_loss", dtype=dtype, shape=(ROWS * 1000, 1000), reduction=reduction, labelSmoothing=smoothing,
+        lseSquareScaleForZloss=zloss).inputs)
+
+
+@DTYPES
+@pytest.mark.parametrize("scale", [1.0, 2.5, -1.0])
+@pytest.mark.parametrize("shape,groups", [((ROWS * 4, 32, 90, 90), 8), ((ROWS * 1000, 100, 10), 10)], ids=str)
+def test_group_norm_swish(dtype, scale, shape, groups):
+    rounding_judged("group_norm_swish", case("group_norm_swish", dtype=dtype, shape=shape, numGroups=groups,
+                                             swishScale=scale).inputs)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_many_points_on_one_pixel(dtype):
+    """A sum of 60,000 terms in one pixel: accumulated in float32 one by one it would lose four digits."""
+    rounding_judged("grid_sampler_2d", case("grid_sampler_2d", dtype=dtype, shape=(1, 2, 3, 3), grid_shape=(300, 200),
+                                            grid=5.0, paddingMode=1).inputs)
+
+
+SMALL = [("hardswish", {}), ("rms_norm", {"shape": (3, 2, 5), "gamma_ndim": 2}), ("cross_entropy_loss", {
+    "labelSmoothing": 0.1, "lseSquareScaleForZloss": 0.5}), ("group_norm_swish", {"swishScale": 1.7})]
+SMALL += [("grid_sampler_2d", dict(interpolationMode=i, paddingMode=p, alignCorners=a))
+          for i, p, a in product(range(3), range(3), (False, True))]
+
+
+@pytest.mark.parametrize("name,options", SMALL)
+def test_magnitudes_do_not_exceed_the_scalar_reference(name, options):
+    """The bound that is allowed must not be larger than the one of the reference, which counts the same terms."""
+    inputs = case(name, seed=5, **options).inputs
+    reference = REFERENCES[name].terms(**inputs)
+    for output, size in getattr(magnitudes, name)(**inputs).items():
+        allowed = reference[output].astype(np.float64) * (1 + 1e-9) + 1e-12
+        assert np.all(size.reshape(allowed.shape) <= allowed), output
+
+
+@pytest.mark.parametrize("name", list(REFERENCES))
+def test_truth_of_float64_says_how_it_was_computed(name):
+    inputs = case(name, dtype="float64").inputs
+    truth = operator(name).truth(**inputs)
+    expected = REFERENCES[name].backward(**inputs)
+    assert truth.computed_in.startswith("longdouble") and truth.keys() == expected.keys()
+    for output, value in truth.items():
+        assert value.dtype == np.float64
+        reference = expected[output].astype(np.float64)
+        # One rounding of the extended result, where nothing cancels; the largest element sets the scale elsewhere.
+        assert np.all(np.abs(value - reference) <= np.abs(reference) * 2.0**-53 + np.max(np.abs(reference)) * 2.0**-60)
+    assert operator(name).truth(**case(name).inputs).computed_in == "float64 (53-bit significand)"
+
+
+def test_the_judge_rejects_one_lost_digit(monkeypatch):
+    inputs = case("rms_norm", shape=(100, 100)).inputs
+    right = operator("rms_norm").backward(**inputs)
+    wrong = right | {"dxOut": right["dxOut"] * np.float32(1 + 20 * U)}
+    monkeypatch.setattr(type(operator("rms_norm")), "backward", lambda self, **_: wrong)
+    with pytest.raises(AssertionError, match="rms_norm dxOut"):
+        rounding_judged("rms_norm", inputs)
+
+
+def test_the_formats_are_told_apart():
+    assert float_format(operator("rms_norm").backward(**case("rms_norm", dtype="bfloat16").inputs)["dgammaOut"]).bits == 32

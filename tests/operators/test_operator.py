@@ -1,0 +1,139 @@
+"""The surface of an operator: names, documented shapes and dtypes, and the text of every refusal."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+
+F32 = np.float32
+RMS = av.case("rms_norm", shape=(4, 6)).inputs
+GRID = av.case("grid_sampler_2d", shape=(1, 2, 3, 4), grid_shape=(2, 2)).inputs
+CE = av.case("cross_entropy_loss", shape=(4, 3)).inputs
+GN = av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2).inputs
+HS = av.case("hardswish", shape=(2, 3)).inputs
+
+
+def test_operators_in_the_order_of_the_documents():
+    assert [op.name for op in av.operators()] == [
+        "hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
+    assert all(av.operator(op.aclnn_name) is av.operator(op.name) is av.operator(op) is op for op in av.operators())
+
+
+def test_unknown_operator():
+    with pytest.raises(ValueError, match=r"no such operator: got 'layer_norm'; use one of hardswish \(aclnnHardswish"):
+        av.operator("layer_norm")
+
+
+@pytest.mark.parametrize("name,parameters,outputs", [
+    ("hardswish", "gradOutput self", "out"),
+    ("rms_norm", "dy x rstd gamma", "dxOut dgammaOut"),
+    ("grid_sampler_2d", "gradOutput input grid interpolationMode paddingMode alignCorners outputMask",
+     "inputGrad gridGrad"),
+    ("cross_entropy_loss", "gradLoss logProb target weightOptional gradZlossOptional lseForZlossOptional reduction "
+     "ignoreIndex labelSmoothing lseSquareScaleForZloss", "xGradOut"),
+    ("group_norm_swish", "dy mean rstd x gamma beta numGroups dataFormatOptional swishScale dgammaIsRequire "
+     "dbetaIsRequire", "dxOut dgammaOut dbetaOut")])
+def test_names_and_order_are_the_vendors(name, parameters, outputs):
+    op = av.operator(name)
+    assert " ".join(p.name for p in op.parameters) == parameters and " ".join(op.outputs) == outputs
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_outputs_have_the_documented_dtypes(dtype):
+    wide = "float64" if dtype == "float64" else "float32"
+    expected = {"dgammaOut of rms_norm": wide}
+    for op in av.operators():
+        for output, value in op.backward(**av.case(op, dtype=dtype).inputs).items():
+            assert value.dtype.name == expected.get(f"{output} of {op.name}", dtype), (op.name, output)
+
+
+def test_parameters_of_a_norm_may_stay_float32():
+    rms = av.case("rms_norm", dtype="bfloat16", gamma=np.ones(64, F32)).inputs
+    assert av.operator("rms_norm").backward(**rms)["dxOut"].dtype == ml_dtypes.bfloat16
+    x = av.case("group_norm_swish", dtype="float16").inputs
+    wide = {k: x[k].astype(F32) for k in ("mean", "rstd", "gamma", "beta")}
+    out = av.operator("group_norm_swish").backward(**x | wide)
+    assert [out[k].dtype.name for k in ("dxOut", "dgammaOut", "dbetaOut")] == ["float16", "float32", "float32"]
+
+
+REFUSED = [
+    ("rms_norm", {k: v for k, v in RMS.items() if k != "rstd"}, TypeError,
+     r"rms_norm needs rstd: got only dy, x, gamma; pass them by keyword"),
+    ("rms_norm", RMS | {"eps": 1e-6}, TypeError, r"rms_norm takes dy, x, rstd, gamma: got 'eps'; use the vendor's names"),
+    ("rms_norm", RMS | {"x": [[1.0]]}, TypeError, r"x is a tensor: got list \[\[1.0\]\]; pass a NumPy array"),
+    ("rms_norm", RMS | {"x": RMS["x"].astype(int)}, TypeError,
+     r"x must be of dtype float16, bfloat16, float32, float64: got int64; convert it"),
+    ("rms_norm", RMS | {"rstd": RMS["rstd"].astype(np.float16)}, TypeError,
+     r"rstd must be float32, for x in float32: got float16; convert it with astype"),
+    ("rms_norm", RMS | {"dy": RMS["dy"][:, :5]}, ValueError,
+     r"dy must have shape \(4, 6\), that of x: got dy \(4, 5\), which differs in axis 1 \(5 against 6\); make"),
+    ("rms_norm", RMS | {"gamma": np.ones(5, F32)}, ValueError,
+     r"gamma must have shape \(6,\), the trailing axes of x: got gamma \(5,\), which differs in axis 0"),
+    ("rms_norm", RMS | {"gamma": np.ones((1, 4, 6), F32)}, ValueError, r"gamma must have rank 1 to 2: got shape \(1, 4, 6\)"),
+    ("rms_norm", RMS | {"rstd": np.ones((6,), F32)}, ValueError,
+     r"rstd must have the leading axes \(4,\) of x, one value a row.*: got rstd \(6,\), x \(4, 6\), gamma \(6,\); pass"),
+    ("rms_norm", RMS | {"x": F32(1)}, ValueError, r"x must have rank 1 to 8: got shape \(\); reshape it"),
+    ("hardswish", HS | {"self": np.zeros((1,) * 9, F32)}, ValueError, r"self must have rank 0 to 8"),
+    ("hardswish", HS | {"gradOutput": HS["gradOutput"].astype(np.float16)}, TypeError,
+     r"gradOutput must be float32, that of self: got float16"),
+    ("hardswish", HS | {"gradOutput": HS["gradOutput"][0]}, ValueError,
+     r"gradOutput must have shape \(2, 3\), that of self: got gradOutput \(3,\); make the shapes agree"),
+    ("grid_sampler_2d", GRID | {"interpolationMode": 3}, ValueError,
+     r"interpolationMode must be one of 0, 1, 2: got 3; choose one"),
+    ("grid_sampler_2d", GRID | {"paddingMode": "border"}, TypeError, r"paddingMode is of type int: got str 'border'"),
+    ("grid_sampler_2d", GRID | {"alignCorners": 1}, TypeError, r"alignCorners is of type bool: got int 1; pass one bool"),
+    ("grid_sampler_2d", GRID | {"outputMask": None}, TypeError, r"outputMask is a pair of bools: got NoneType None"),
+    ("grid_sampler_2d", GRID | {"outputMask": (True,)}, TypeError, r"outputMask is a pair of bools: got tuple \(True,\)"),
+    ("grid_sampler_2d", GRID | {"grid": GRID["grid"][..., :1]}, ValueError,
+     r"grid must have shape \(1, 2, 2, 2\), N of input, any points, and \(x, y\): got grid \(1, 2, 2, 1\), which "
+     r"differs in axis 3"),
+    ("grid_sampler_2d", GRID | {"input": np.zeros((1, 2, 0, 4), F32)}, ValueError, r"at least one pixel: got shape"),
+    ("grid_sampler_2d", GRID | {"input": np.zeros((2, 3, 4), F32)}, ValueError, r"input must have rank 4: got shape"),
+    ("grid_sampler_2d", GRID | {"gradOutput": GRID["gradOutput"][:, :1]}, ValueError, r"N and C of input and the points"),
+    ("cross_entropy_loss", CE | {"reduction": "average"}, ValueError,
+     r"reduction must be one of 'none', 'mean', 'sum': got 'average'; choose one"),
+    ("cross_entropy_loss", CE | {"target": np.array([0, 1, 3, 2])}, ValueError,
+     r"every target must lie in \[0, 3\) or equal ignoreIndex -100: got target\[2\] = 3 \(1 such\); mend the targets"),
+    ("cross_entropy_loss", CE | {"target": np.array([0, -1, 2, 2])}, ValueError, r"got target\[1\] = -1"),
+    ("cross_entropy_loss", CE | {"target": np.zeros(4, F32)}, TypeError, r"target must be int64 or int32: got float32"),
+    ("cross_entropy_loss", CE | {"weightOptional": np.ones(4, F32)}, ValueError, r"one weight for each column of logProb"),
+    ("cross_entropy_loss", CE | {"weightOptional": np.ones(3, np.float16)}, TypeError, r"weightOptional must be float32"),
+    ("cross_entropy_loss", CE | {"labelSmoothing": 1.5}, ValueError, r"labelSmoothing must lie in \[0, 1\]: got 1.5"),
+    ("cross_entropy_loss", CE | {"gradLoss": np.ones(4, F32)}, ValueError,
+     r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"'),
+    ("cross_entropy_loss", CE | {"reduction": "none"}, ValueError, r'one value a row for reduction "none"'),
+    ("cross_entropy_loss", CE | {"lseSquareScaleForZloss": 0.1}, ValueError, r"lseForZlossOptional is needed when"),
+    ("group_norm_swish", GN | {"numGroups": 3}, ValueError,
+     r"numGroups must be positive and divide the C of x: got 3 groups, x \(2, 4, 3\); choose a divisor of 4"),
+    ("group_norm_swish", GN | {"numGroups": 0}, ValueError, r"got 0 groups"),
+    ("group_norm_swish", GN | {"numGroups": 2.0}, TypeError, r"numGroups is of type int: got float 2.0"),
+    ("group_norm_swish", GN | {"mean": GN["mean"][:, :1]}, ValueError, r"mean must have shape \(2, 2\), N of x and numGroups"),
+    ("group_norm_swish", GN | {"x": GN["x"][:, 0, 0]}, ValueError, r"x must have rank 2 to 8: got shape \(2,\)"),
+    ("group_norm_swish", GN | {"beta": GN["beta"].astype(np.float16)}, TypeError, r"beta must be float32, that of gamma"),
+]
+
+
+@pytest.mark.parametrize("name,inputs,error,text", REFUSED, ids=[f"{r[0]}-{k}" for k, r in enumerate(REFUSED)])
+def test_bad_input_is_refused_in_three_parts(name, inputs, error, text):
+    with pytest.raises(error, match=text) as caught:
+        av.operator(name).backward(**inputs)
+    assert ": got " in str(caught.value) and "; " in str(caught.value)
+
+
+def test_forward_names_its_parameters():
+    with pytest.raises(TypeError, match="rms_norm forward needs gamma: got only x; pass them by keyword"):
+        av.operator("rms_norm").forward(x=RMS["x"])
+
+
+def test_attributes_may_be_numpy_scalars():
+    modes = {"interpolationMode": np.int64(1), "paddingMode": np.int32(2), "alignCorners": np.bool_(True)}
+    assert av.operator("grid_sampler_2d").backward(**GRID | modes)["inputGrad"].shape == (1, 2, 3, 4)
+
+
+def test_a_case_is_determined_by_its_arguments():
+    for op in av.operators():
+        first, again, other = (av.case(op, dtype="bfloat16", seed=seed).inputs for seed in (3, 3, 4))
+        arrays = [k for k, v in first.items() if isinstance(v, np.ndarray)]
+        assert all(np.array_equal(first[k], again[k]) for k in arrays)
+        assert any(not np.array_equal(first[k], other[k]) for k in arrays)
