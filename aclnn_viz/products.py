@@ -47,7 +47,7 @@ TRAINING = Product(
     "Ascend910A", DAV_1001, ("saturate",), 32, {"Ascend910A": (32, 0)}, 262144)
 A2 = Product(
     "910b", "Atlas A2 training and inference", "Atlas A2 训练系列产品/Atlas 800I A2 推理产品", "Ascend910B",
-    r"Ascend910B\d.*", "Ascend910B2", DAV_2201, ("inf_nan", "saturate"), 32,
+    r"Ascend910B\d[\w-]*", "Ascend910B2", DAV_2201, ("inf_nan", "saturate"), 32,
     {"Ascend910B1": (24, 48), "Ascend910B2": (24, 48), "Ascend910B3": (20, 40), "Ascend910B4": (20, 40)}, 196608)
 A3 = Product(
     "A3", "Atlas A3 training and inference", "Atlas A3 训练系列产品/Atlas A3 推理系列产品", "Ascend910_93",
@@ -59,7 +59,7 @@ INFERENCE_A2 = Product(
     "310b", "Atlas 200I/500 A2 inference", "Atlas 200I/500 A2 推理产品", "Ascend310B", r"Ascend310B\d", "Ascend310B1",
     DAV_3002, ("saturate",), 32)
 ASCEND_950 = Product(
-    "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", "Ascend950", r"Ascend950.*|Ascend910_95.*",
+    "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", "Ascend950", r"Ascend950\w*|Ascend910_95\w*",
     "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952)
 PRODUCTS = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 

@@ -75,7 +75,8 @@ def weight_differs(call: Call) -> bool:
 TILING_A2 = (
     same_extent("target", 0, "logProb", 0, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
     tiling_check("weightOptional axis 0", weight_differs,
-                 "axis 0 of weightOptional must be as long as axis 1 of logProb", SOURCE, ("weightOptional", "logProb")),
+                 "axis 0 of weightOptional must be as long as axis 1 of logProb", SOURCE,
+                 ("weightOptional", "logProb")),
 )
 # The lookup has refused every other data type before the tiling on 950 compares them again.
 TILING_950 = (

@@ -150,24 +150,23 @@ class Contract:
 
     def evaluate(self, call: Call) -> Outcome:
         """Answer one call of phase 1 as the library does: the first step that decides wins."""
-        message, launch_status = None, ACLNN_SUCCESS
         for step in self.steps:
             if not step.applies(call):
                 continue
             if isinstance(step, EarlySuccess):
                 if step.holds(call):
                     return Outcome(ACLNN_SUCCESS, runs=False)
-            elif launch_status == ACLNN_SUCCESS and step.fails(call):
-                if step.text is not None:
-                    shown = describe(call, step.about)
-                    message = f"{self.aclnn_name}GetWorkspaceSize: {step.text}" + (f"; got {shown}" if shown else "")
-                if step.status != ACLNN_SUCCESS:
-                    return Outcome(step.status, message, runs=False)
-                launch_status = step.launch_status
-        if launch_status != ACLNN_SUCCESS:
-            return Outcome(ACLNN_SUCCESS, message, launch_status=launch_status)
+            elif step.fails(call):
+                return Outcome(step.status, self._message(step, call), runs=step.status == ACLNN_SUCCESS,
+                               launch_status=step.launch_status)
         return Outcome(ACLNN_SUCCESS, workspace_size=self.workspace_size(call), fills=self.fills(call),
                        untouched=self.untouched(call))
+
+    def _message(self, check: Check, call: Call) -> str | None:
+        if check.text is None:
+            return None
+        shown = describe(call, check.about)
+        return f"{self.aclnn_name}GetWorkspaceSize: {check.text}" + (f"; got {shown}" if shown else "")
 
     def evaluate_launch(self, *, workspace: bool, workspace_size: int, executor: bool,
                         required: int) -> tuple[int, str | None]:
