@@ -9,11 +9,13 @@ Statuses of destroyed streams and contexts are inferred: the reference only forb
 
 from aclnn_viz.acl.state import HostContext, HostStream, State
 from aclnn_viz.codes import (
-    ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_INVALID_HANDLE,
-    ACL_ERROR_RT_PARAM_INVALID, ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS,
+    ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_PARAM_INVALID,
+    ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS,
 )
+from aclnn_viz.products import Version
 
 _DEVICES = 1
+_COUNTED = Version.parse("9.0")  # the first version whose reference counts aclrtSetDevice
 
 
 class ContextCalls(State):
@@ -21,8 +23,7 @@ class ContextCalls(State):
         return self.soc
 
     def aclrtGetDeviceCount(self):
-        status = self._initialised("aclrtGetDeviceCount")
-        return (status, None) if status else (ACL_SUCCESS, _DEVICES)
+        return ACL_SUCCESS, _DEVICES
 
     def aclrtSetDevice(self, device_id):
         status = self._device("aclrtSetDevice", device_id)
@@ -35,15 +36,22 @@ class ContextCalls(State):
         return ACL_SUCCESS
 
     def aclrtResetDevice(self, device_id):
-        """Undo one aclrtSetDevice of this thread; the last one of the process takes back all that the device holds."""
+        """Undo one aclrtSetDevice of this thread; the last one of the process takes back all that the device holds.
+
+        Before CANN 9.0 one reset undoes any number of sets.
+        """
         status = self._device("aclrtResetDevice", device_id)
         if status:
             return status
-        if self.primary is None or not self.primary.sets[self.thread.key]:
-            text = "aclrtResetDevice: this thread did not set the device"
-            return self.failed(ACL_ERROR_RT_CONTEXT_NULL, text)
-        sets, key = self.primary.sets, self.thread.key
-        sets[key] -= 1
+        key = self.thread.key
+        if self.primary is None or not self.primary.sets[key]:
+            self.record("aclrtResetDevice", "this thread did not set the device")
+            return ACL_SUCCESS
+        sets = self.primary.sets
+        if self.cann < _COUNTED:
+            sets.clear()
+        else:
+            sets[key] -= 1
         if not sets[key]:
             self.thread.context = None
         if not sets.total():
@@ -81,7 +89,8 @@ class ContextCalls(State):
             return self.failed(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: this is the device's primary context")
         for stream in self.streams():
             if stream.context is context:
-                self._drop(stream, "aclrtDestroyContext")
+                self.record_queued("aclrtDestroyContext", stream)
+                stream.queue.clear()
                 if stream is not context.default_stream:
                     self.record("aclrtDestroyContext", f"{stream!r} not destroyed")
                 self.destroy(stream)
@@ -107,8 +116,7 @@ class ContextCalls(State):
         status = self._destructible("aclrtDestroyStream", stream)
         if status:
             return status
-        for task in stream.queue:
-            self.record("aclrtDestroyStream", f"{task.name} is still queued; synchronise before")
+        self.record_queued("aclrtDestroyStream", stream)
         self.run(stream)
         self.destroy(stream)
         return ACL_SUCCESS
@@ -141,9 +149,9 @@ class ContextCalls(State):
             return status
         if not isinstance(stream, HostStream):
             self.record(call, f"{stream!r} is no stream")
-            return self.failed(ACL_ERROR_RT_INVALID_HANDLE, f"{call}: {stream!r} is no stream")
+            return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {stream!r} is no stream")
         if not self.check_alive(call, stream):
-            return self.failed(ACL_ERROR_RT_INVALID_HANDLE, f"{call}: {stream!r} does not exist")
+            return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {stream!r} does not exist")
         if stream.context is not self.context:
             text = f"{call}: {stream!r} belongs to another context than the current one"
             return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, text)
@@ -154,27 +162,15 @@ class ContextCalls(State):
             return self.failed(ACL_ERROR_INVALID_PARAM, f"{call}: stream is a null pointer")
         return self.usable_stream(call, stream)
 
-    def _drop(self, stream: HostStream, call: str) -> None:
-        for task in stream.queue:
-            self.record(call, f"{task.name} is still queued; synchronise before")
-        stream.queue.clear()
-
-    def _initialised(self, call: str) -> int:
+    def _device(self, call: str, device_id: int) -> int:
         if not self.initialised:
             return self.failed(ACL_ERROR_UNINITIALIZE, f"{call}: aclInit has not been called")
-        return ACL_SUCCESS
-
-    def _device(self, call: str, device_id: int) -> int:
-        status = self._initialised(call)
-        if not status and not 0 <= device_id < _DEVICES:
+        if not 0 <= device_id < _DEVICES:
             text = f"{call}: there is no device {device_id}; the machine has {_DEVICES}"
             return self.failed(ACL_ERROR_RT_INVALID_DEVICEID, text)
-        return status
+        return ACL_SUCCESS
 
     def _context(self, call: str, context) -> int:
-        status = self._initialised(call)
-        if status:
-            return status
         if context is None:
             return self.failed(ACL_ERROR_INVALID_PARAM, f"{call}: context is a null pointer")
         if not isinstance(context, HostContext):

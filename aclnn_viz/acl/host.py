@@ -29,7 +29,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     (0, 0, 'Ascend910B2')
     >>> status, address = acl.aclrtMalloc(64, 0)
     >>> acl.aclrtFree(address), acl.aclrtFree(address)
-    (0, 507899)
+    (0, 107000)
     >>> acl.misuse
     ['aclrtFree: memory freed twice (64 bytes at 0x12c000000000)']
     """

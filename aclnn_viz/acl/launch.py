@@ -5,7 +5,8 @@ inputs dense too, but write each result densely from where the view starts. Sour
 `l0op::ViewCopy` in ops-math; `individual_op/executor/indv_executor_tensor.cpp` of nnopbase.
 
 Where the library checks nothing, reads outside an allocation give poison and writes there are dropped. A launch on what
-is no device address stops with ACL_ERROR_RT_AICORE_EXCEPTION at synchronise; that it is this code is inferred.
+is no live device memory stops with ACL_ERROR_RT_AICORE_EXCEPTION at synchronise, one whose kernel asserts with
+ACL_ERROR_RT_VECTOR_CORE_EXCEPTION; that these are the codes is inferred.
 """
 
 import numpy as np
@@ -13,7 +14,10 @@ import numpy as np
 from aclnn_viz.acl.device_kernels import KernelFault, kernel_inputs
 from aclnn_viz.acl.memory import POISON, byte_range
 from aclnn_viz.acl.state import HostExecutor, HostTensor, State
-from aclnn_viz.codes import ACL_ERROR_RT_AICORE_EXCEPTION, ACL_INT32, ACL_INT64, ACL_SUCCESS, DATA_TYPE_SIZES
+from aclnn_viz.codes import (
+    ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_INT32, ACL_INT64, ACL_SUCCESS,
+    DATA_TYPE_SIZES,
+)
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
 
@@ -42,6 +46,7 @@ class Launch:
         self._addresses = dict(executor.addresses)
         self._workspace = (workspace, workspace_size) if workspace_size else (None, 0)
         self._fault = False
+        self._used = []
         self._regions = []  # (name, first address, address behind the last, written)
         for parameter in self._contract.parameters:
             if parameter.name in self._addresses and parameter.name not in self._outcome.untouched:
@@ -57,8 +62,8 @@ class Launch:
 
     def run(self) -> int:
         """Compute, write the outputs, and return the status that synchronise shows."""
-        if self._fault:
-            return self._stopped("a tensor has no device address")
+        if self._fault or not all(self._exists(address) for address in self._used):
+            return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "an address is no live device memory")
         workspace, size = self._workspace
         if size:
             self._state.memory.write(workspace, np.full(size, POISON, np.uint8))  # nothing in it survives a kernel
@@ -77,7 +82,7 @@ class Launch:
             inputs = kernel_inputs(self, self._contract.name, self._call, arrays, left)
             results = self._state.backward(self._contract.name, inputs)
         except KernelFault as fault:
-            return self._stopped(str(fault))
+            return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
             self._state.record(self.name, f"outputs stay as they were; {refusal}")
             return ACL_SUCCESS
@@ -111,8 +116,8 @@ class Launch:
             view = _dense(view, values.shape)
         self._state.memory.scatter(self._addresses[name], view, values)
 
-    def _stopped(self, why: str) -> int:
-        return self._state.failed(ACL_ERROR_RT_AICORE_EXCEPTION, f"{self.name}: the kernel stopped; {why}")
+    def _stopped(self, status: int, why: str) -> int:
+        return self._state.failed(status, f"{self.name}: the kernel stopped; {why}")
 
     def _inspect(self, name: str, output: bool) -> None:
         """Note which bytes a tensor covers, and record what the library would not have noticed."""
@@ -129,10 +134,14 @@ class Launch:
                 self._state.record(self.name, f"{'writes' if output else 'reads'} {name}: {complaint}")
             elif address % _ALIGNMENT:
                 self._state.record(self.name, f"{name} starts at {address:#x}, which is not aligned to 32 bytes")
-            too_large = view.size * itemsize > self._state.memory.capacity
-            self._fault |= too_large or self._state.memory.find(address) is None
+            self._fault |= view.size * itemsize > self._state.memory.capacity
+            self._used.append(address)
             if isinstance(address, int):
                 self._regions.append((name, address + low, address + high, output))
+
+    def _exists(self, address) -> bool:
+        block = self._state.memory.find(address)
+        return block is not None and not block.freed
 
     def _inspect_workspace(self) -> None:
         workspace, size = self._workspace
@@ -145,7 +154,7 @@ class Launch:
                 self._state.record(self.name, f"writes workspace: {complaint}")
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))
-            self._fault |= self._state.memory.find(workspace) is None
+            self._used.append(workspace)
 
 
 def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:

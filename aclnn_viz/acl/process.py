@@ -43,6 +43,8 @@ class ProcessCalls(State):
         """One call undoes all calls of aclInit; before the first aclInit it succeeds."""
         if self.finalised:
             return self.failed(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: already finalised")
+        if not self.initialised:
+            self.record("aclFinalize", "aclInit has not been called")
         self._finalise("aclFinalize")
         return ACL_SUCCESS
 

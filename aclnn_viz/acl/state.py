@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.acl.conversion import BoolArray, Context, Executor, Handle, Stream, Tensor
 from aclnn_viz.acl.memory import DeviceMemory
-from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS
+from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_SUCCESS
 from aclnn_viz.operators.contract.call import TensorDescriptor
 from aclnn_viz.products import Product, Version
 
@@ -121,9 +121,7 @@ class State:
         return context if context is not None and context.alive else None
 
     def ready(self, call: str) -> int:
-        """Return 0 when the process is initialised and the thread has a context, else the status that says not."""
-        if not self.initialised:
-            return self.failed(ACL_ERROR_UNINITIALIZE, f"{call}: aclInit has not been called")
+        """Return 0 when the calling thread has a context, else the status that says not."""
         if self.context is None:
             return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: this thread has no context; call aclrtSetDevice")
         return ACL_SUCCESS
@@ -158,11 +156,14 @@ class State:
             first = first or status
         return first
 
+    def record_queued(self, call: str, stream: HostStream) -> None:
+        for task in stream.queue:
+            self.record(call, f"{task.name} is still queued; synchronise before")
+
     def release_device(self, call: str) -> None:
         """Take back what the device holds, and record what the program had left there."""
         for stream in self.streams():
-            for task in stream.queue:
-                self.record(call, f"{task.name} is still queued; synchronise before")
+            self.record_queued(call, stream)
             stream.queue.clear()
         for block in self.memory.live:
             self.record(call, f"device memory not freed ({block})")

@@ -1,20 +1,19 @@
 """Calls about device memory: malloc, free, copy, fill.
 
-`aclrtMemcpy` is synchronous but waits for no stream: what queued work has yet to write is still poison. The direction of
-a copy follows from the pointers; `kind` is only looked at.
+`aclrtMemcpy` is synchronous but waits for no stream: what queued work has yet to write is still poison. The direction
+of a copy follows from the pointers; `kind` is only looked at.
 
 Sources: "Device memory malloc and free" and "Memory copy and set", CANN runtime reference;
-`src/acl/aclrt_impl/memory.cpp` of the CANN runtime. Statuses of wrong frees and of unknown addresses are inferred: there
-the driver decides.
+`src/acl/aclrt_impl/memory.cpp` of the CANN runtime. Statuses of wrong frees and of unknown or freed addresses are
+inferred: there the driver decides.
 """
 
 import numpy as np
 
 from aclnn_viz.acl.state import State, same_memory
 from aclnn_viz.codes import (
-    ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_DRV_INTERNAL_ERROR, ACL_ERROR_RT_MEMORY_ALLOCATION,
-    ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST,
-    ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST,
+    ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE,
+    ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST,
     ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE, ACL_SUCCESS,
 )
 
@@ -59,7 +58,7 @@ class TransferCalls(State):
             self.memory.free(block)
             return ACL_SUCCESS
         self.record("aclrtFree", wrong)
-        return self.failed(ACL_ERROR_RT_DRV_INTERNAL_ERROR, f"aclrtFree: {wrong}")
+        return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"aclrtFree: {wrong}")
 
     def aclrtMemcpy(self, dst, dest_max, src, count, kind):
         if count == 0:
@@ -108,12 +107,14 @@ class TransferCalls(State):
         return ACL_SUCCESS
 
     def _known(self, call: str, pointer) -> int:
-        """Return 0 for host arrays and for addresses that were device memory at some time."""
-        if isinstance(pointer, np.ndarray) or self.memory.find(pointer) is not None:
+        """Return 0 for host arrays and for device memory that is allocated."""
+        block = self.memory.find(pointer)
+        if isinstance(pointer, np.ndarray) or block is not None and not block.freed:
             return ACL_SUCCESS
         shown = f"{pointer:#x}" if isinstance(pointer, int) else repr(pointer)
-        self.record(call, f"{shown} is neither device memory nor a host array")
-        return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {shown} is no memory")
+        wrong = f"memory already freed ({block})" if block else f"{shown} is neither device memory nor a host array"
+        self.record(call, wrong)
+        return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {wrong}")
 
     def _room(self, call: str, pointer, count: int, verb: str) -> int:
         """Record bytes that lie outside the memory pointed to, and return how many lie inside."""

@@ -1,7 +1,8 @@
 """The two calls of every operator, made from its contract: phase 1 checks and prepares, phase 2 queues.
 
 Sources: "two-phase API", CANN documentation; `src/nnopbase/composite_op/aclnn_engine/op_executor.cpp` and
-`src/nnopbase/individual_op/api/individual_op_api.cpp` of nnopbase.
+`src/nnopbase/individual_op/api/individual_op_api.cpp` of nnopbase. The statuses of handles that do not exist, of
+executors that have served or belong to another operator, and of unusable streams are inferred.
 """
 
 from aclnn_viz.acl.contexts import ContextCalls
@@ -9,7 +10,7 @@ from aclnn_viz.acl.conversion import Handle
 from aclnn_viz.acl.launch import Launch, call_of
 from aclnn_viz.acl.meta import MetaCalls
 from aclnn_viz.acl.state import HostExecutor
-from aclnn_viz.codes import ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
+from aclnn_viz.codes import ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract import Contract
 
 
@@ -19,8 +20,8 @@ class OperatorCalls(MetaCalls, ContextCalls):
         given = {p.name: value for p, value in zip(operator.parameters, arguments)}
         call_name = f"{operator.aclnn_name}GetWorkspaceSize"
         for value in given.values():
-            if isinstance(value, Handle):
-                self.check_alive(call_name, value)
+            if isinstance(value, Handle) and not self.check_alive(call_name, value):
+                return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call_name}: {value!r} does not exist"), 0, None
         outcome = operator.evaluate(call_of(self, given))
         if outcome.message:
             self.thread.error = outcome.message
@@ -39,7 +40,7 @@ class OperatorCalls(MetaCalls, ContextCalls):
         executor.serve()
         if executor.contract is not operator:
             self.record(name, f"{executor!r} was made for {executor.contract.aclnn_name}")
-            operator = executor.contract  # the library runs whatever the executor holds
+            return self.failed(ACLNN_ERR_INNER, f"{name}: {executor!r} is not usable")
         return (self._refused(operator, workspace, workspace_size, executor)
                 or self._queue(executor, workspace, workspace_size, stream))
 
