@@ -1,0 +1,55 @@
+# make test    the whole test suite            make lab     JupyterLab on the start page
+# make verify  the five operators, headless    make soak    the full-size sweeps, into benchmarks/soak.md
+#
+# make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+START := notebooks/00_start_here.ipynb
+
+# Two workers, because most of the suite is plain Python on one core. A file stays with one worker, and each worker
+# has temporary directories of its own, so what a fixture builds is built once for a file and never by two at once.
+PYTEST := $(PY) -m pytest --numprocesses 2 --dist loadfile
+
+# The environment remembers which Python it was asked for, so that another one makes it anew.
+VENV := .venv/.made-by-$(notdir $(PYTHON))
+ifeq ($(origin PYTHON),file)
+VENV := $(firstword $(wildcard .venv/.made-by-*) $(VENV))
+endif
+
+# Prints one line when this Python cannot make the environment.
+CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
+    echo "$(PYTHON) does not run: install Python 3.11, 3.12 or 3.13, or name yours: make PYTHON=python3.12"; \
+  elif ! $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))"; then \
+    echo "$(PYTHON) is too old: install Python 3.11, 3.12 or 3.13 and name it: make PYTHON=python3.12"; \
+  elif ! $(PYTHON) -c "import ensurepip, venv" 2>/dev/null; then \
+    echo "$(PYTHON) has no venv or ensurepip: install them (Debian and Ubuntu: apt-get install python3-venv)"; \
+  fi
+stop_if = $(if $(1),$(error $(1)))
+
+.PHONY: test lab verify soak
+
+test: .venv/.has-test
+	$(PYTEST)
+
+lab: .venv/.has-lab
+	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(START)
+
+verify: .venv/.has-lab
+	.venv/bin/aclnn-viz verify
+
+soak: .venv/.has-test
+	ACLNN_VIZ_SOAK=1 $(PYTEST)
+	$(PY) benchmarks/soak.py
+
+.venv/.has-test: EXTRAS := test
+.venv/.has-lab: EXTRAS := symbols,lab
+.venv/.has-test .venv/.has-lab: $(VENV) pyproject.toml constraints.txt
+	@echo "Installing aclnn-viz[$(EXTRAS)] into .venv"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$(EXTRAS)]"
+	@touch $@
+
+$(VENV):
+	$(call stop_if,$(shell $(CHECK)))
+	@$(PYTHON) -m venv --clear .venv
+	@touch $@

@@ -1,0 +1,202 @@
+"""The rules of the house: who may import whom, what an import loads, how long a module is, what a notebook holds."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine import ROOT
+
+# A room may import every room above it and none below, and of the packages outside only those named beside it.
+# A room is a module or package of aclnn_viz (aclnn_viz/operators/contract belongs to operators), or derivations.
+ROOMS = {
+    "errors": "",
+    "codes": "",
+    "dtypes": "numpy ml_dtypes",
+    "derivations": "sympy mpmath numpy",
+    "arrays": "numpy",
+    "kernels": "",
+    "faults": "",
+    "products": "",
+    "operators": "numpy",
+    "acl": "ctypes numpy",
+    "devices": "numpy",
+    "cases": "numpy",
+    "accuracy": "numpy",
+    "checking": "numpy",
+    "verification": "numpy sympy",
+    "export": "numpy",
+    "figures": "matplotlib numpy",
+    "explorers": "ipywidgets anywidget traitlets numpy",
+    "cli": "tqdm",
+    "__init__": "",
+}
+ORDER = list(ROOMS)
+LONGEST_MODULE = 300
+LONGEST_CELL = 8
+
+# Loaded when first needed, never by `import aclnn_viz`.
+LATE = "sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab tqdm".split()
+CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
+# Paths of one machine and hosts of package registries, written so that no pattern finds itself.
+MACHINE_TEXT = re.compile(
+    r"/(?:work|root|home/\w+)/|file:[/]{3}|[/]simple\b|(?:index|extra-index)[-]url|find[-]links"
+    r"|pythonhosted[.]org|pypi[.]org|npmjs[.]org|deb[.]debian[.]org|anaconda[.]org"
+)
+
+
+def modules(*folders):
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def named(node):
+    """The dotted names that one node imports; `from a import b` gives a.b, which may be a module."""
+    match node:
+        case ast.Import():
+            return [alias.name for alias in node.names]
+        case ast.ImportFrom():
+            return ["." * node.level + ".".join(filter(None, (node.module, alias.name))) for alias in node.names]
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name),
+                      args=[ast.Constant(value=str(text)) | ast.JoinedStr(values=[ast.Constant(value=text), *_]), *_]):
+            return [text] if name in ("import_module", "__import__") else []
+    return []
+
+
+def imports(source, package):
+    """The absolute dotted names that a module of this package imports, anywhere in it."""
+    found = set()
+    for name in (name for node in ast.walk(ast.parse(source)) for name in named(node)):
+        level = len(name) - len(name.lstrip("."))
+        base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+        found.add(".".join([*base, name.lstrip(".")]))
+    return found
+
+
+def room_of(name):
+    """The room of a dotted name inside the house, or None outside of it."""
+    first, *rest = name.split(".")
+    if first == "aclnn_viz":
+        return rest[0] if rest and rest[0] in ROOMS else "__init__"
+    return first if first == "derivations" else None
+
+
+def broken_rules(room, source, package):
+    """What this module imports although its room may not."""
+    allowed = set(ORDER[: ORDER.index(room) + 1]) if room != "derivations" else {"derivations"}
+    outside = set(ROOMS[room].split())
+    for name in sorted(imports(source, package)):
+        if (other := room_of(name)) is not None:
+            if other not in allowed:
+                yield f"{room} imports {name}"
+        elif (top := name.split(".")[0]) not in outside and (top == "ctypes" or top not in sys.stdlib_module_names):
+            yield f"{room} uses {top}"
+
+
+def long_modules(paths):
+    return [path.name for path in paths if len(path.read_text().splitlines()) > LONGEST_MODULE]
+
+
+def cell_faults(notebook):
+    """What is wrong with the cells of a notebook."""
+    for number, cell in enumerate(notebook["cells"]):
+        if cell.get("outputs") or cell.get("execution_count") is not None:
+            yield f"cell {number} keeps outputs"
+        if len("".join(cell["source"]).splitlines()) > LONGEST_CELL:
+            yield f"cell {number} is long"
+
+
+def loaded_by(statement):
+    """What a fresh interpreter has loaded after a statement: the late packages, and libraries of CANN."""
+    program = f"{statement}\nimport sys\nprint(*sys.modules)\n" + (
+        "print(open('/proc/self/maps').read())" if Path("/proc/self/maps").exists() else "")
+    child = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    names, _, libraries = child.stdout.partition("\n")
+    return sorted(set(names.split()) & set(LATE)), CANN_LIBRARY.findall(libraries)
+
+
+def tracked_texts():
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listing.split("\0")):
+        yield name, (ROOT / name).read_bytes().decode(errors="replace") if (ROOT / name).is_file() else ""
+
+
+@pytest.mark.parametrize("path", modules("aclnn_viz", "derivations"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_import_only_what_stands_above_them(path):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    room = room_of(name)
+    assert room != "__init__" or name == "aclnn_viz.__init__", f"{name} belongs to no room of the table"
+    assert list(broken_rules(room, path.read_text(), name.rpartition(".")[0])) == []
+
+
+def test_the_judges_import_nothing_of_the_kit():
+    judges = [path for path in modules("tests/reference") if not path.name.startswith("test_")]
+    used = {room_of(name) for path in judges for name in imports(path.read_text(), "reference")}
+    assert len(judges) >= 5 and used == {None}
+
+
+def test_importing_the_kit_loads_nothing_that_can_wait():
+    assert loaded_by("import aclnn_viz") == ([], [])
+
+
+def test_modules_are_short():
+    assert long_modules(modules("aclnn_viz", "derivations")) == []
+
+
+def test_notebooks_are_stripped_and_their_cells_short():
+    notebooks = {path.name: json.loads(path.read_text()) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert "00_start_here.ipynb" in notebooks
+    assert {name: faults for name, book in notebooks.items() if (faults := list(cell_faults(book)))} == {}
+
+
+@pytest.mark.needs("git")
+def test_no_file_names_a_machine_or_a_registry():
+    found = {name: match[0] for name, text in tracked_texts() if (match := MACHINE_TEXT.search(text))}
+    assert found == {}
+
+
+# The checks above reject what they are there for.
+
+@pytest.mark.parametrize(("room", "source", "fault"), [
+    ("kernels", "import numpy as np", "kernels uses numpy"),
+    ("operators", "import ctypes", "operators uses ctypes"),
+    ("arrays", "from aclnn_viz.kernels import rms_norm", "arrays imports aclnn_viz.kernels.rms_norm"),
+    ("arrays", "def f():\n    from aclnn_viz import kernels", "arrays imports aclnn_viz.kernels"),
+    ("arrays", "from ..operators import operator", "arrays imports aclnn_viz.operators.operator"),
+    ("arrays", "from .. import cli", "arrays imports aclnn_viz.cli"),
+    ("acl", "import aclnn_viz", "acl imports aclnn_viz"),
+    ("cases", "import_module('aclnn_viz.figures')", "cases imports aclnn_viz.figures"),
+    ("cases", "importlib.import_module(f'aclnn_viz.figures.{n}')", "cases imports aclnn_viz.figures."),
+    ("derivations", "import aclnn_viz.errors", "derivations imports aclnn_viz.errors"),
+])
+def test_an_import_from_below_is_noticed(room, source, fault):
+    assert list(broken_rules(room, source, f"aclnn_viz.{room}")) == [fault]
+
+
+def test_an_import_from_above_is_allowed():
+    source = "import math\nfrom .. import errors\nfrom .driver import a\nfrom aclnn_viz.dtypes import b\nimport derivations"
+    assert list(broken_rules("arrays", source, "aclnn_viz.arrays")) == []
+
+
+def test_a_package_or_library_that_loads_too_early_is_noticed():
+    assert loaded_by("import tqdm")[0] == ["tqdm"]
+    assert CANN_LIBRARY.findall("7f0 r-xp 08:01 /usr/local/Ascend/lib64/libascendcl.so.1") == ["ascendcl"]
+
+
+def test_a_long_module_is_noticed(tmp_path):
+    (tmp_path / "long.py").write_text("x = 1\n" * (LONGEST_MODULE + 1))
+    (tmp_path / "short.py").write_text("x = 1\n" * LONGEST_MODULE)
+    assert long_modules(tmp_path.glob("*.py")) == ["long.py"]
+
+
+def test_an_output_and_a_long_cell_are_noticed():
+    cells = [{"source": ["x\n"] * 9}, {"source": "x", "outputs": [{}]}, {"source": "x", "execution_count": 1},
+             {"source": ["x\n"] * 8, "outputs": [], "execution_count": None}]
+    assert list(cell_faults({"cells": cells})) == ["cell 0 is long", "cell 1 keeps outputs", "cell 2 keeps outputs"]
+
+
+@pytest.mark.parametrize("text", ["cd /" + "root/x", "https://pypi" + ".org", "pip --index" + "-url=x"])
+def test_a_machine_path_or_a_registry_is_noticed(text):
+    assert MACHINE_TEXT.search(text) and not MACHINE_TEXT.search("/usr/local/Ascend, 127.0.0.1, http://www.apache.org")

@@ -1,0 +1,84 @@
+"""A missing tool skips with one line, and in CI a skip is a failure."""
+
+import pytest
+from machine import ALLOWED_SKIPS, ROOT, TOOLS, forbidden_skip, missing
+
+pytest_plugins = ["pytester"]
+
+
+# Two test modules of every kind, run in a child beside the suite's own conftest.py and machine.py.
+MODULE = """
+import pytest
+
+@pytest.fixture
+def library():
+    raise RuntimeError("built although there is no compiler")
+
+@pytest.mark.needs("g++")
+def test_needs_a_compiler(library): pass
+
+def test_skips_itself(): pytest.skip("not today")
+
+@pytest.mark.xfail
+def test_is_expected_to_fail(): assert False
+
+@pytest.mark.soak
+def test_full_size(): pass
+
+def test_sample(): pass
+"""
+SKIPPED_MODULE = "import pytest\npytest.skip('no module today', allow_module_level=True)"
+
+
+@pytest.fixture
+def suite(pytester, monkeypatch):
+    """Runs the two modules where no tool is found, with these variables."""
+    for name in ("conftest.py", "machine.py"):
+        pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
+    pytester.makeini("[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\naddopts = -rs --continue-on-collection-errors")
+    pytester.makepyfile(test_kinds=MODULE, test_skipped=SKIPPED_MODULE)
+
+    def run(**variables):
+        for name in ("CI", "ACLNN_VIZ_SOAK", "PATH"):
+            monkeypatch.setenv(name, variables.get(name, ""))
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_subprocess()
+    return run
+
+
+def test_a_missing_tool_skips_before_fixtures_and_says_what_to_install(suite):
+    done = suite()
+    done.assert_outcomes(passed=1, skipped=3, xfailed=1, deselected=1)
+    done.stdout.fnmatch_lines(["*needs g++: install a C++ compiler (Debian: apt-get install g++)"])
+    assert done.ret == 0
+
+
+def test_in_ci_every_skip_is_a_failure_and_nothing_else_is(suite):
+    done = suite(CI="true")
+    done.assert_outcomes(passed=1, failed=1, errors=2, xfailed=1, deselected=1)  # what skips before the call is an error
+    done.stdout.fnmatch_lines_random([f"skipped although CI=true: {reason}*"
+                                      for reason in ("needs g++", "not today", "no module today")])
+    assert done.ret == 1
+
+
+def test_full_size_sweeps_run_when_asked_for(suite):
+    suite(ACLNN_VIZ_SOAK="1").assert_outcomes(passed=2, skipped=3, xfailed=1)
+
+
+def test_an_unknown_tool_is_a_mistake():
+    with pytest.raises(KeyError):
+        missing("gpp")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_reason_is_one_line(tool, monkeypatch):
+    monkeypatch.setitem(TOOLS, tool, (lambda: False, TOOLS[tool][1]))
+    assert missing(tool).startswith(f"needs {tool}: ") and "\n" not in missing(tool)
+
+
+def test_ci_allows_only_the_skips_of_the_list():
+    assert not forbidden_skip("Skipped: needs torch: pip install torch", ci=True)
+    assert not forbidden_skip("needs cann: install it", ci=True)
+    assert not forbidden_skip("no network", ci=False)
+    assert forbidden_skip("Skipped: needs torchvision: x", ci=True) and forbidden_skip("no torch", ci=True)
+    assert ALLOWED_SKIPS.match("Skipped: could not import 'torch': No module named 'torch'")

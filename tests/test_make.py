@@ -1,0 +1,109 @@
+"""The two commands on a fresh machine, with a stand-in for Python that only writes down how it was called."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from machine import ROOT
+
+pytestmark = pytest.mark.needs("make")
+
+# Answers as an interpreter that is fine, unless a variable says otherwise; `-m venv` puts itself into .venv/bin.
+STAND_IN = """#!/bin/sh
+echo "$*" >> calls
+case "$*" in
+  *version_info*) exit ${TOO_OLD:-0} ;;
+  *ensurepip*) exit ${NO_VENV:-0} ;;
+  *"pip install"*) exit ${NO_NETWORK:-0} ;;
+  "-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python && cp "$0" .venv/bin/aclnn-viz ;;
+esac
+"""
+
+
+@pytest.fixture(params=["clone", "a clone with spaces"])
+def clone(tmp_path, request):
+    """A directory with the files that make reads, whose method make(...) runs it."""
+    folder = tmp_path / request.param
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "bin").mkdir()
+    for name in ("python3", "python3.12"):
+        (folder / "bin" / name).write_text(STAND_IN)
+        (folder / "bin" / name).chmod(0o755)
+    return Clone(folder)
+
+
+class Clone:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def make(self, *arguments, **variables):
+        """The finished process; `called` are the calls of Python that it made."""
+        (self.folder / "calls").write_text("")
+        environment = {"PATH": "bin:/usr/bin:/bin", **variables}
+        done = subprocess.run(["make", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True)
+        done.called = (self.folder / "calls").read_text()
+        return done
+
+    def stops(self, text, *arguments, **variables):
+        """True when make fails and its only line says the text."""
+        done = self.make(*arguments, **variables)
+        lines = (done.stdout + done.stderr).splitlines()
+        return done.returncode != 0 and len(lines) == 1 and text in lines[0] and "-m" not in done.called
+
+
+def test_a_fresh_clone_is_installed_under_constraints_and_tested(clone):
+    done = clone.make("test")
+    assert done.returncode == 0
+    assert "-m venv" in done.called and "--constraint constraints.txt --editable .[test]" in done.called
+    assert "-m pytest" in done.called.splitlines()[-1]
+
+
+def test_the_lab_opens_the_start_page(clone):
+    done = clone.make("lab")
+    assert "--editable .[symbols,lab]" in done.called
+    assert done.called.splitlines()[-1].startswith("-m jupyterlab")
+    assert (ROOT / done.called.split()[-1]).name == "00_start_here.ipynb"
+
+
+def test_verify_and_soak_call_what_they_name(clone):
+    assert clone.make("verify").called.splitlines()[-1] == "verify"
+    assert clone.make("soak").called.splitlines()[-1] == "benchmarks/soak.py"
+    assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
+
+
+def test_a_second_call_installs_nothing(clone):
+    clone.make("test")
+    assert clone.make("test").called.count("-m") == 1
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_a_changed_list_of_packages_is_installed_into_the_same_environment(clone, name):
+    clone.make("test")
+    stamp = clone.folder / ".venv" / ".has-test"
+    newer = stamp.stat().st_mtime + 10
+    os.utime(clone.folder / name, (newer, newer))
+    done = clone.make("test")
+    assert "pip install" in done.called and "-m venv" not in done.called
+
+
+def test_a_failed_installation_is_tried_again(clone):
+    assert clone.make("test", NO_NETWORK="1").returncode != 0
+    assert "pip install" in clone.make("test").called
+
+
+def test_a_python_that_is_asked_for_is_used_and_then_kept(clone):
+    clone.make("test")
+    assert "-m venv" in clone.make("test", "PYTHON=python3.12").called
+    assert "-m venv" not in clone.make("test", "PYTHON=python3.12").called
+    assert "-m venv" not in clone.make("test").called
+
+
+def test_what_is_missing_is_said_in_one_line(clone):
+    assert clone.stops("nowhere does not run: install Python 3.11, 3.12 or 3.13", "test", "PYTHON=nowhere")
+    assert clone.stops("python3 is too old: install Python 3.11, 3.12 or 3.13", "lab", TOO_OLD="1")
+    assert clone.stops("apt-get install python3-venv", "verify", NO_VENV="1")
+    assert not clone.stops("", "test")
