@@ -41,11 +41,12 @@ def _is_zero_termwise(e):
             groups.setdefault(sums[0].limits, []).append(term / sums[0] * sums[0].function)
         else:
             loose.append(term)
-    if len(groups) == 1:  # c is the sum of c / length
-        (limits, bodies), = groups.items()
+    if len(groups) == 1 and loose:  # c is the sum of c / length
+        limits = next(iter(groups))
         lengths = [last + 1 for _, _, last in limits]
         if all(is_nonnegative(length - 1) for length in lengths):
-            bodies, loose = [*bodies, Add(*loose) / Mul(*lengths)], []
+            groups[limits].append(Add(*loose) / Mul(*lengths))
+            loose = []
     return bool(groups) and not loose and all(_is_zero_fraction(Add(*bodies)) for bodies in groups.values())
 
 

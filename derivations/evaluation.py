@@ -1,0 +1,208 @@
+"""Evaluate one expression on NumPy arrays: in their own precision, or with mpmath at any number of digits."""
+
+import math
+from contextlib import nullcontext
+
+import mpmath
+import numpy as np
+from sympy import (
+    Abs,
+    Add,
+    And,
+    Dummy,
+    Indexed,
+    KroneckerDelta,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Piecewise,
+    Pow,
+    S,
+    Sum,
+    exp,
+    floor,
+    log,
+)
+from sympy.core.relational import Eq, Ge, Gt, Le, Lt, Ne
+
+from derivations.functions import round_half_even
+
+COMPARISONS = {Lt: np.less, Le: np.less_equal, Gt: np.greater, Ge: np.greater_equal, Eq: np.equal, Ne: np.not_equal}
+
+
+def evaluate(e, values, indices=(), digits=None):
+    """
+    The values of `e` as an array with one axis for each of `indices`.
+
+    `values` maps names (of arrays, symbols and sizes) to arrays and numbers. `indices` maps the free indices of `e`, in
+    the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 it is an object array
+    of mpmath numbers, computed from the exact values of the inputs.
+
+    Raises KeyError for a name without a value.
+
+    >>> from sympy import IndexedBase, Sum, symbols
+    >>> i, j, n = symbols("i j n", integer=True)
+    >>> x = IndexedBase("x")
+    >>> evaluate(x[i] / Sum(x[j], (j, 0, n - 1)), {"x": [1.0, 3.0], "n": 2}, {i: 2}).tolist()
+    [0.25, 0.75]
+    """
+    indices = dict(indices)
+    numbers = _Digits() if digits else _Float64()
+    with mpmath.workdps(digits) if digits else nullcontext():
+        arrays = {name: numbers.array(value) for name, value in values.items()}
+        axes = tuple(indices)
+        result = _Evaluator(arrays, numbers).value(e, axes, indices)
+        return np.array(np.broadcast_to(result, [indices[index] for index in axes]))
+
+
+class _Float64:
+    exp, log, sqrt, floor = np.exp, np.log, np.sqrt, np.floor
+
+    def array(self, value):
+        value = np.asarray(value)
+        return value if value.dtype.kind in "iu" else value.astype(np.float64)
+
+    def number(self, e):
+        return np.float64(e.p) / np.float64(e.q) if e.is_Rational else np.float64(e)
+
+    def power(self, base, exponent):
+        return np.power(np.asarray(base, np.float64), self.number(exponent))
+
+
+class _Digits:
+    exp = np.frompyfunc(mpmath.exp, 1, 1)
+    log = np.frompyfunc(mpmath.log, 1, 1)
+    sqrt = np.frompyfunc(mpmath.sqrt, 1, 1)
+    floor = np.frompyfunc(lambda v: mpmath.floor(v), 1, 1)
+
+    def array(self, value):
+        value = np.asarray(value)
+        if value.dtype.kind in "iuO":
+            return value
+        return np.frompyfunc(mpmath.mpf, 1, 1)(value.astype(np.float64)) + mpmath.mpf(0)
+
+    def number(self, e):
+        return mpmath.mpf(int(e.p)) / int(e.q) if e.is_Rational else mpmath.mpf(str(e.evalf(mpmath.mp.dps + 5)))
+
+    def power(self, base, exponent):
+        exponent = int(exponent) if exponent.is_Integer else self.number(exponent)
+        return np.frompyfunc(lambda b: mpmath.power(b, exponent), 1, 1)(base)
+
+
+class _Evaluator:
+    """Every value is a number or an array that broadcasts over `axes`, the free and bound indices in scope."""
+
+    def __init__(self, arrays, numbers):
+        self.arrays, self.numbers, self.memo = arrays, numbers, {}
+
+    def value(self, e, axes, lengths):
+        key = (e, axes, tuple(lengths[a] for a in axes))
+        if key not in self.memo:
+            self.memo[key] = self._value(e, axes, lengths)
+        return self.memo[key]
+
+    def _value(self, e, axes, lengths):
+        def value(arg):
+            return self.value(arg, axes, lengths)
+
+        if e in axes:
+            shape = [1] * len(axes)
+            shape[axes.index(e)] = lengths[e]
+            return np.arange(lengths[e]).reshape(shape)
+        if e.is_Symbol:
+            return self.arrays[e.name]
+        if e.is_Integer:
+            return int(e)
+        if e.is_number:
+            return self.numbers.number(e)
+        if isinstance(e, Indexed):
+            return self._entry(self.arrays[e.base.name], [value(index) for index in e.indices], e)
+        if isinstance(e, Sum):
+            return self._sum(e, axes, lengths)
+        if isinstance(e, Add):
+            return sum(map(value, e.args[1:]), start=value(e.args[0]))
+        if isinstance(e, Mul):
+            return math.prod(map(value, e.args[1:]), start=value(e.args[0]))
+        if isinstance(e, KroneckerDelta):
+            return np.equal(value(e.args[0]), value(e.args[1])).astype(np.int64)
+        if isinstance(e, Pow):
+            return self._power(value(e.base), e.exp, value)
+        if isinstance(e, Piecewise):
+            return self._cases(e, value)
+        return self._function(e, value)
+
+    def _entry(self, array, indices, e):
+        indices = np.broadcast_arrays(*[np.asarray(index, dtype=np.int64) for index in indices])
+        for axis, index in enumerate(indices):
+            if index.size and (index.min() < 0 or index.max() >= array.shape[axis]):
+                raise IndexError(f"evaluate: got an index outside axis {axis} of {e.base.name}, whose length is "
+                                 f"{array.shape[axis]}; give an array of the size that the sums run over")
+        return array[tuple(indices)]
+
+    def _sum(self, e, axes, lengths):
+        *inner, (v, low, high) = e.limits
+        body = Sum(e.function, *inner) if inner else e.function
+        first, last = (int(self.value(limit, (), lengths)) for limit in (low, high))
+        bound = Dummy(v.name, integer=True)
+        total = self.value(body.xreplace({v: bound + first}), (*axes, bound), {**lengths, bound: last - first + 1})
+        total = np.broadcast_to(total, np.broadcast_shapes(np.shape(total), (1,) * len(axes) + (last - first + 1,)))
+        return total.sum(axis=-1)
+
+    def _power(self, base, exponent, value):
+        if exponent.is_Integer:
+            positive = math.prod([base] * (abs(int(exponent)) - 1), start=base)
+            return positive if exponent > 0 else self.numbers.number(S.One) / positive
+        if abs(exponent) == S.Half:
+            root = self.numbers.sqrt(base)
+            return root if exponent > 0 else self.numbers.number(S.One) / root
+        if exponent.is_number:
+            return self.numbers.power(base, exponent)
+        return self.numbers.exp(value(exponent) * self.numbers.log(base))
+
+    def _cases(self, e, value):
+        result = np.nan
+        for branch, condition in reversed(e.args):
+            result = np.where(self._holds(condition, value), value(branch), result)
+        return result
+
+    def _holds(self, condition, value):
+        if condition in (S.true, S.false):
+            return bool(condition)
+        if type(condition) in COMPARISONS:
+            return np.asarray(COMPARISONS[type(condition)](value(condition.lhs), value(condition.rhs)), dtype=bool)
+        parts = [self._holds(arg, value) for arg in condition.args]
+        combine = {And: np.logical_and.reduce, Or: np.logical_or.reduce, Not: lambda p: np.logical_not(p[0])}
+        return combine[type(condition)](np.broadcast_arrays(*parts))
+
+    def _function(self, e, value):
+        args = [value(arg) for arg in e.args]
+        if isinstance(e, exp):
+            return self.numbers.exp(args[0])
+        if isinstance(e, log):
+            return self.numbers.log(args[0])
+        if isinstance(e, Abs):
+            return np.abs(args[0])
+        if isinstance(e, floor):
+            return self._integers(self.numbers.floor(args[0]))
+        if isinstance(e, Mod):
+            return args[0] - args[1] * self.numbers.floor(args[0] / args[1])
+        if isinstance(e, (Max, Min)):
+            pick = np.maximum if isinstance(e, Max) else np.minimum
+            result = args[0]
+            for arg in args[1:]:
+                result = pick(result, arg)
+            return result
+        if isinstance(e, round_half_even):
+            below = self.numbers.floor(args[0])
+            rest = args[0] - below
+            half = self.numbers.number(S.Half)
+            up = (rest > half) | ((rest == half) & (below % 2 == 1))
+            return self._integers(below + up)
+        raise KeyError(f"evaluate: got the function {type(e).__name__}; give an expression of known functions")
+
+    @staticmethod
+    def _integers(value):
+        return np.asarray(value).astype(np.int64)

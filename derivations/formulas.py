@@ -1,0 +1,33 @@
+"""What a derivation hands over for evaluation: one closed formula for each output."""
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+
+@dataclass(frozen=True)
+class Formula:
+    """
+    `expression` is the value of `output` at the entry `indices`, {index: length}, one axis each.
+
+    Arrays in it carry the vendor's parameter names; `leaves` gives for each the lengths of its axes, in order. Lengths
+    are symbols whose names are keys of the values that `derivations.evaluate` takes.
+    """
+
+    output: str
+    expression: Expr
+    indices: dict
+    leaves: dict
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A finished derivation: `steps` in reading order, `tape` with its nodes, `formulas()` for evaluation."""
+
+    steps: tuple
+    tape: object
+    outputs: dict
+
+    def formulas(self):
+        """The documented and proved formula of every output, {output name: Formula}."""
+        return self.outputs

@@ -1,0 +1,273 @@
+"""
+Group normalisation followed by swish: out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd.
+
+A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts samples
+and q = 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward: aclnnGroupNormSwishGrad, CANN
+documentation; ops-nn norm/group_norm_swish_grad.
+"""
+
+from functools import cache
+
+from sympy import IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, exp
+
+from derivations.expressions import substitute
+from derivations.formulas import Derivation, Formula
+from derivations.gradient import gradient
+from derivations.notation import index_symbols, size_symbols
+from derivations.tape import Tape
+from derivations.theorem import Book, Equation
+
+N, G, D, P = size_symbols("N G D P")
+M = D * P
+a, g, c, q, b, d, u = index_symbols("a g c q b d u")
+eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True, nonzero=True)
+x, dy, gamma, beta, mean, rstd, dYNew, v = (
+    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split())
+FULL = {a: N, g: G, c: D, q: P}
+ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
+CHANNELS, POSITIONS, SAMPLES = (d, 0, D - 1), (u, 0, P - 1), (b, 0, N - 1)
+
+book = Book("group_norm_swish")
+
+
+def swish(y, s=scale):
+    return y / (1 + exp(-s * y))
+
+
+def documented_slope(y, s=scale, in_slope=None, one=1):
+    """The documented factor T / (exp(-s y) + 1); `in_slope` is the scale that T itself uses."""
+    t, e = s if in_slope is None else in_slope, exp(-s * y) + 1
+    return (t * y - t * y / e + one) / e
+
+
+def x_hat(sample, group, channel, position):
+    return (x[sample, group, channel, position] - mean[sample, group]) * rstd[sample, group]
+
+
+@cache
+def derive():
+    """
+    Derive dx, dgamma and dbeta from the forward definition, for any N, G, C/G and H W.
+
+    >>> sorted(derive().formulas())
+    ['dbetaOut', 'dgammaOut', 'dxOut']
+    """
+    tape = Tape({D: [c, d], P: [q, u], N: [a, b], G: [g]})
+    tape.input("x", FULL)
+    tape.input("gamma", {g: G, c: D})
+    tape.input("beta", {g: G, c: D})
+    tape.define("mean", {a: N, g: G}, Sum(x[a, g, d, u], CHANNELS, POSITIONS) / M, "One for each sample and group.",
+                "Mean of a group")
+    variance = Sum((x[a, g, d, u] - mean[a, g]) ** 2, CHANNELS, POSITIONS) / M
+    tape.define("rstd", {a: N, g: G}, (variance + eps) ** Rational(-1, 2), "It belongs to one sample and group.",
+                "Reciprocal standard deviation", lambda e: e.replace(_is_cubed, lambda _: rstd[a, g] ** 3))
+    xhat = tape.define("xhat", FULL, x_hat(a, g, c, q), "The normalised group.", "Normalise")
+    y = tape.define("y", FULL, gamma[g, c] * xhat[a, g, c, q] + beta[g, c], "Scale and shift by channel.", "Affine map")
+    tape.define("out", FULL, swish(y[a, g, c, q]), "Swish with slope parameter s.", "Activate")
+    tape.backward("out", dy[a, g, c, q], {
+        "out": "dy is the given derivative of the loss with respect to the output.",
+        "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
+        "xhat": "Each xhat enters one y, with the factor gamma.",
+        "gamma": "gamma of a channel serves all samples and positions: sum over both.",
+        "beta": "beta of a channel serves all samples and positions: sum over both.",
+        "rstd": "rstd multiplies every element of its group: sum over the group.",
+        "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
+        "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M."})
+    z = dYNew[a, g, d, u] * gamma[g, d]
+    tape.conclude("dYNew", FULL, documented_slope(y[a, g, c, q]) * dy[a, g, c, q], "y",
+                  "The same slope, with T = s y - s y / (exp(-s y) + 1) + 1.")
+    A = tape.define("A", {a: N, g: G}, Sum(z * xhat[a, g, d, u], CHANNELS, POSITIONS),
+                    "The sum of gamma dGamma over one sample and group; dGamma is not the output, which sums over samples.",
+                    "Sum A")
+    B = tape.define("B", {a: N, g: G}, Sum(z, CHANNELS, POSITIONS), "The sum of gamma dBeta, likewise.", "Sum B")
+    own = dYNew[a, g, c, q] * gamma[g, c]
+    tape.conclude("dxOut", FULL, rstd[a, g] * (own - (xhat[a, g, c, q] * A[a, g] + B[a, g]) / M), "x",
+                  "Insert the adjoints of mean and rstd. In print the factor 1/M is missing.")
+    tape.conclude("dgammaOut", {g: G, c: D}, Sum(dYNew[b, g, c, u] * xhat[b, g, c, u], SAMPLES, POSITIONS), "gamma",
+                  "dYNew times xhat, summed over samples and positions.")
+    tape.conclude("dbetaOut", {g: G, c: D}, Sum(dYNew[b, g, c, u], SAMPLES, POSITIONS), "beta",
+                  "dYNew, summed over samples and positions.")
+    entry, channel = tuple(FULL), {g: G, c: D}
+    leaves = {"dy": tuple(FULL.values()), "mean": (N, G), "rstd": (N, G), "x": tuple(FULL.values()), "gamma": (G, D),
+              "beta": (G, D)}
+    return Derivation(tuple(tape.steps), tape, {
+        "dxOut": Formula("dxOut", _with_slope(documented_dx(*entry)), FULL, leaves),
+        "dgammaOut": Formula("dgammaOut", _with_slope(documented_dgamma(g, c)), channel, leaves),
+        "dbetaOut": Formula("dbetaOut", _with_slope(documented_dbeta(g, c)), channel, leaves)})
+
+
+def _with_slope(e):
+    """Insert the documented dYNew, in terms of x, mean, rstd, gamma, beta and dy."""
+    def slope(entry):
+        sample, group, channel, position = entry.indices
+        y = x_hat(sample, group, channel, position) * gamma[group, channel] + beta[group, channel]
+        return documented_slope(y) * dy[entry.indices]
+
+    return e.replace(lambda e: e.is_Indexed and e.base == dYNew, slope)
+
+
+def _is_cubed(e):
+    return e.is_Pow and e.exp == Rational(-3, 2)
+
+
+def group_sums(sample, group, dz=dYNew, weight=gamma):
+    """A = sum of gamma dGamma and B = sum of gamma dBeta over one sample and group."""
+    e = weight[group, d] * dz[sample, group, d, u]
+    return Sum(e * x_hat(sample, group, d, u), CHANNELS, POSITIONS), Sum(e, CHANNELS, POSITIONS)
+
+
+def documented_dx(sample, group, channel, position, factor=1 / M, sign=-1, sums=None):
+    first, second = sums or group_sums(sample, group)
+    hat = x_hat(sample, group, channel, position)
+    own = dYNew[sample, group, channel, position] * gamma[group, channel]
+    return rstd[sample, group] * (own + sign * factor * (hat * first + second))
+
+
+def documented_dgamma(group, channel, hat=x_hat, dz=dYNew):
+    return Sum(dz[b, group, channel, u] * hat(b, group, channel, u), SAMPLES, POSITIONS)
+
+
+def documented_dbeta(group, channel):
+    return Sum(dYNew[b, group, channel, u], SAMPLES, POSITIONS)
+
+
+def inlined(e):
+    return derive().tape.inline(e)
+
+
+def derived(name):
+    """The adjoint from the tape in terms of dYNew."""
+    e = derive().tape.adjoint(name, keep=("y",))
+    ybar = derive().tape.nodes["y"].adjoint.base
+    return inlined(e.replace(lambda e: e.is_Indexed and e.base == ybar, lambda e: dYNew[e.indices]))
+
+
+@book.theorem("dYNew, with T as documented, is the derivative of swish.",
+              **{"T without its scale": {"in_slope": 1}, "T without + 1": {"one": 0}})
+def dynew_is_the_slope_of_swish(in_slope=None, one=1):
+    y = Symbol("y", real=True)
+    return [Equation(gradient(swish(y), y), documented_slope(y, in_slope=in_slope, one=one), shown=Symbol("dYNew"))]
+
+
+@book.theorem("dx is the documented formula with the factor 1/M and sums over its own sample and group.",
+              **{"as printed, without 1/M": {"factor": 1}, "mean over positions only": {"factor": 1 / P},
+                 "sign flipped": {"sign": 1}, "sums over the whole batch": {"whole_batch": True}})
+def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
+    sums = [Sum(s, SAMPLES) for s in group_sums(b, g)] if whole_batch else None
+    return [Equation(derived("x"), inlined(documented_dx(a, g, c, q, factor, sign, sums)), ENTRY, shown=Symbol("dxOut"))]
+
+
+@book.theorem("dgamma is dYNew times x-hat, summed over samples and positions.",
+              **{"x instead of x-hat": {"hat": lambda *ix: x[ix]},
+                 "x-hat without its mean": {"hat": lambda *ix: x[ix] * rstd[ix[:2]]}})
+def dgamma_sums_over_samples_and_positions(hat=x_hat):
+    return [Equation(derived("gamma"), inlined(documented_dgamma(g, c, hat)), {g: ENTRY[g], c: ENTRY[c]},
+                     shown=Symbol("dgammaOut"))]
+
+
+@book.theorem("dbeta is dYNew summed over samples and positions.",
+              **{"mean instead of sum": {"factor": 1 / (N * P)}, "one sample": {"samples": 1}})
+def dbeta_sums_over_samples_and_positions(factor=1, samples=N):
+    total = factor * Sum(dYNew[b, g, c, u], (b, 0, samples - 1), POSITIONS)
+    return [Equation(derived("beta"), total, {g: ENTRY[g], c: ENTRY[c]}, shown=Symbol("dbetaOut"))]
+
+
+@book.theorem("dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
+              **{"wrong by nothing": {"factor": 0}, "by the full sums": {"factor": 1}})
+def printed_dx_is_wrong(factor=1 - 1 / M):
+    first, second = group_sums(a, g)
+    error = -factor * rstd[a, g] * (x_hat(a, g, c, q) * first + second)
+    return [Equation(documented_dx(a, g, c, q, factor=1) - documented_dx(a, g, c, q), error, ENTRY)]
+
+
+@book.theorem("dx sums to 0 over every group: adding a constant to a group changes nothing.",
+              **{"as printed, without 1/M": {"factor": 1}, "without B": {"sums": lambda A, B: (A, S.Zero)}})
+def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
+    total = Sum(documented_dx(a, g, c, q, factor, sums=sums(*group_sums(a, g))), (c, 0, D - 1), (q, 0, P - 1))
+    return [Equation(inlined(total), 0, {a: ENTRY[a], g: ENTRY[g]}, shown=total)]
+
+
+@book.theorem("dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
+              **{"to zero": {"factor": 0}, "to -M rstd B": {"factor": M}})
+def printed_dx_sums_to_a_remainder(factor=M - 1):
+    total = Sum(documented_dx(a, g, c, q, factor=1), (c, 0, D - 1), (q, 0, P - 1))
+    return [Equation(inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), {a: ENTRY[a], g: ENTRY[g]},
+                     shown=total)]
+
+
+@book.theorem("x-hat and dx are almost orthogonal: their inner product over a group is eps rstd^3 A.",
+              **{"exactly orthogonal": {"factor": 0}, "rstd squared": {"power": 2}})
+def dx_is_almost_orthogonal_to_xhat(factor=eps, power=3):
+    inner = Sum(x_hat(a, g, c, q) * documented_dx(a, g, c, q), (c, 0, D - 1), (q, 0, P - 1))
+    return [Equation(inlined(inner), inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]),
+                     {a: ENTRY[a], g: ENTRY[g]}, shown=inner)]
+
+
+@book.theorem("With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
+              **{"wrong by nothing": {"factor": 0}, "by all samples": {"own": 0}})
+def outputs_are_not_group_sums(factor=1, own=1):
+    returned = [Sum(gamma[g, d] * output(g, d), CHANNELS) for output in (documented_dgamma, documented_dbeta)]
+    others = [Sum((1 - own * KroneckerDelta(b, a)) * s, SAMPLES) for s in group_sums(b, g)]
+    error = -factor * rstd[a, g] / M * (x_hat(a, g, c, q) * others[0] + others[1])
+    return [Equation(documented_dx(a, g, c, q, sums=returned) - documented_dx(a, g, c, q), error, ENTRY)]
+
+
+@book.theorem("A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
+              **{"wrong by nothing": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}})
+def missing_scale_in_t(factor=scale - 1):
+    y = Symbol("y", real=True)
+    sigma = 1 / (1 + exp(-scale * y))
+    return [Equation(documented_slope(y) - documented_slope(y, in_slope=1), factor * y * (1 - sigma) * sigma)]
+
+
+@book.theorem("Exact on such a kernel: call it with s = 1, dy/s, s gamma, s beta; multiply dgamma, dbeta by s.",
+              **{"dy unchanged": {"of_dy": 1}, "gamma unchanged": {"of_gamma": 1}, "dgamma unchanged": {"of_dgamma": 1}})
+def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scale):
+    y = gamma[g, c] * x_hat(a, g, c, q) + beta[g, c]
+    moved = of_gamma * gamma[g, c] * x_hat(a, g, c, q) + scale * beta[g, c]
+    dz, dz_moved = documented_slope(y), of_dy * documented_slope(moved, 1)
+    sums = [of_dy * of_gamma * s for s in group_sums(a, g)]
+    own = of_dy * of_gamma * dYNew[a, g, c, q] * gamma[g, c]
+    dx_moved = rstd[a, g] * (own - (x_hat(a, g, c, q) * sums[0] + sums[1]) / M)
+    return [Equation(dz / scale, dz_moved, ENTRY), Equation(documented_dx(a, g, c, q), dx_moved, ENTRY),
+            Equation(documented_dgamma(g, c), of_dgamma * of_dy * documented_dgamma(g, c), ENTRY),
+            Equation(documented_dbeta(g, c), of_dgamma * of_dy * documented_dbeta(g, c), ENTRY)]
+
+
+@book.theorem("x-hat does not change when each group is moved by a constant of its own.",
+              **{"a constant for each channel": {"shift": lambda channel, position: v[a, g, channel]},
+                 "a constant for each position": {"shift": lambda channel, position: v[a, g, position]}})
+def forward_ignores_shifts(shift=lambda channel, position: v[a, g]):
+    def normalised(move):
+        average = Sum(x[a, g, d, u] + move(d, u), CHANNELS, POSITIONS) / M
+        variance = Sum((x[a, g, d, u] + move(d, u) - average) ** 2, CHANNELS, POSITIONS) / M
+        return (x[a, g, c, q] + move(c, q) - average) * (variance + eps) ** Rational(-1, 2)
+
+    return [Equation(normalised(shift), normalised(lambda *_: S.Zero), ENTRY)]
+
+
+@book.theorem("The slopes of swish at y and -y add up to 1.", **{"cancel": {"total": 0}, "add up to 2": {"total": 2}})
+def slopes_add_up_to_one(total=1):
+    y = Symbol("y", real=True)
+    return [Equation(documented_slope(y) + documented_slope(-y), total)]
+
+
+@book.theorem("gamma . dgamma + beta . dbeta = sum of dYNew y: y is linear in its parameters.",
+              **{"gamma alone": {"with_beta": 0}, "beta twice": {"with_beta": 2}})
+def parameter_euler(with_beta=1):
+    left = Sum(gamma[g, c] * documented_dgamma(g, c) + with_beta * beta[g, c] * documented_dbeta(g, c), (c, 0, D - 1))
+    y = gamma[g, c] * x_hat(b, g, c, u) + beta[g, c]
+    return [Equation(left, Sum(dYNew[b, g, c, u] * y, SAMPLES, POSITIONS, (c, 0, D - 1)), {g: ENTRY[g]})]
+
+
+@book.theorem("The kernel's order of operations (multiply-add for x-hat, sums divided by M) gives dx.",
+              **{"c1 not divided": {"c1": 1}, "x-hat with + mean rstd": {"sign": 1}})
+def kernel_order_of_operations(c1=1 / M, sign=-1):
+    def hat(*ix):
+        return x[ix] * rstd[ix[:2]] + sign * mean[ix[:2]] * rstd[ix[:2]]
+
+    weighted = Sum(gamma[g, d] * Sum(dYNew[a, g, d, u] * hat(a, g, d, u), POSITIONS), CHANNELS) / M
+    plain = c1 * Sum(gamma[g, d] * Sum(dYNew[a, g, d, u], POSITIONS), CHANNELS)
+    kernel = dYNew[a, g, c, q] * (rstd[a, g] * gamma[g, c]) - (
+        hat(a, g, c, q) * (rstd[a, g] * weighted) + rstd[a, g] * plain)
+    return [Equation(kernel, documented_dx(a, g, c, q), ENTRY)]

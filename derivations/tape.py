@@ -1,0 +1,155 @@
+"""Reverse-mode derivation over named intermediates, recorded as a lesson: one equation and its reason at a time."""
+
+from dataclasses import dataclass
+
+from sympy import Eq, Expr, Indexed, IndexedBase, Integer, Sum, Symbol
+
+from derivations.expressions import fresh_index, substitute
+from derivations.gradient import gradient
+from derivations.normal_form import normal_form
+from derivations.notation import latex, readable
+from derivations.ranges import Ranges
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: `equation` (a SymPy Eq), and why it holds."""
+
+    title: str
+    equation: Eq
+    why: str
+    latex: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A named array: its indices with their lengths, and its definition (None for an input)."""
+
+    name: str
+    base: IndexedBase | Symbol
+    indices: dict
+    definition: Expr | None = None
+    rewrite: object = None
+
+    def at(self, *indices):
+        return self.base[indices] if self.indices else self.base
+
+    @property
+    def entry(self):
+        return self.at(*self.indices)
+
+    @property
+    def adjoint(self):
+        """The name for the derivative of the scalar loss with respect to this array."""
+        name = self.name + "bar"
+        return Node(name, IndexedBase(name, real=True) if self.indices else Symbol(name, real=True), self.indices)
+
+
+class Tape:
+    """
+    Definitions in order, then their adjoints in reverse.
+
+    The adjoint of a node v is the derivative of the scalar loss L = sum of (given adjoint of the output) * output with
+    respect to v. It is the sum, over every later node u in which v occurs, of the adjoint of u times the derivative of u
+    with respect to v.
+
+    >>> from sympy import symbols
+    >>> i, n = symbols("i n", integer=True, positive=True)
+    >>> tape = Tape()
+    >>> x = tape.input("x", {i: n})
+    >>> y = tape.define("y", {i: n}, x[i] ** 2, "square")
+    >>> tape.backward("y", IndexedBase("dy", real=True)[i])
+    >>> tape.adjoint("x")
+    2*x[i]*dy[i]
+    """
+
+    def __init__(self, letters=None, in_range=None):
+        self.nodes, self.steps, self.adjoints, self.conclusions = {}, [], {}, {}
+        self.letters, self.in_range = letters or {}, in_range or {}
+
+    def input(self, name, indices=(), **assumptions):
+        """Declare an input array with {index: length}; returns its IndexedBase, or a Symbol without indices."""
+        return self._add(name, dict(indices), None, None, assumptions)
+
+    def define(self, name, indices, definition, why, title=None, rewrite=None, **assumptions):
+        """
+        Define an intermediate array entry by entry.
+
+        `rewrite` may restate a local derivative of this node with the names of other nodes.
+        """
+        base = self._add(name, dict(indices), definition, rewrite, assumptions)
+        self._record(title or f"Define {name}", self.nodes[name].entry, definition, why)
+        return base
+
+    def _add(self, name, indices, definition, rewrite, assumptions):
+        assumptions = {"real": True, **assumptions}
+        base = IndexedBase(name, **assumptions) if indices else Symbol(name, **assumptions)
+        self.nodes[name] = Node(name, base, indices, definition, rewrite)
+        return base
+
+    def _record(self, title, left, right, why):
+        equation = Eq(left, readable(right, self.letters), evaluate=False)
+        self.steps.append(Step(title, equation, why, latex(equation, self.letters)))
+
+    def backward(self, output, given, reasons=None):
+        """Derive the adjoints of everything that `output` depends on; `given` is the adjoint of its entry."""
+        reasons = reasons or {}
+        contributions = {output: [(None, given)]}
+        for node in reversed(list(self.nodes.values())):
+            if node.name not in contributions:
+                continue
+            users = [user for user, _ in contributions[node.name] if user]
+            total = sum((term for _, term in contributions[node.name]), Integer(0))
+            self.adjoints[node.name] = total
+            why = reasons.get(node.name) or (
+                "The adjoint of the output is given." if not users else
+                f"{node.name} occurs in the definition of {' and of '.join(users)}: chain rule.")
+            self._record(f"Adjoint of {node.name}", node.adjoint.entry, total, why)
+            for parent in self.nodes.values():
+                if node.definition is not None and node.definition.has(parent.base):
+                    term = self._contribution(node, parent)
+                    contributions.setdefault(parent.name, []).append((node.name, term))
+
+    def _contribution(self, node, parent):
+        """Sum over the entries of `node` of its adjoint times its derivative with respect to an entry of `parent`."""
+        fresh = {index: fresh_index(index.name) for index in parent.indices}
+        local = gradient(node.definition, parent.at(*fresh.values()))
+        if node.rewrite:
+            local = node.rewrite(local)
+        total = node.adjoint.entry * local
+        if node.indices:
+            total = Sum(total, *[(index, 0, length - 1) for index, length in node.indices.items()])
+        lengths = {fresh[index]: (0, length - 1) for index, length in parent.indices.items()}
+        term = normal_form(total, Ranges({**lengths, **self.in_range}))
+        return readable(substitute(term, {new: old for old, new in fresh.items()}), self.letters)
+
+    def adjoint(self, name, keep=()):
+        """The adjoint of a node in terms of inputs, intermediates, the given adjoint and the adjoints of `keep`."""
+        return self._replaced(self.adjoints[name], {
+            node.adjoint.base: (node.indices, self.adjoints[node.name])
+            for node in self.nodes.values() if node.name in self.adjoints and node.name not in keep})
+
+    def inline(self, e):
+        """Replace every intermediate in `e` by its definition, down to the inputs."""
+        return self._replaced(e, {node.base: (node.indices, node.definition)
+                                  for node in self.nodes.values() if node.definition is not None})
+
+    def conclude(self, name, indices, documented, node, why):
+        """Record that the documented formula of the output `name` is the derived adjoint of `node`."""
+        base = IndexedBase(name, real=True) if indices else Symbol(name, real=True)
+        self._record(f"{name} as documented", base[tuple(indices)] if indices else base, documented, why)
+        self.conclusions[name] = self.nodes[node].adjoint.name
+
+    @staticmethod
+    def _replaced(e, definitions):
+        while True:
+            entries = [a for a in e.atoms(Indexed, Symbol) if getattr(a, "base", a) in definitions]
+            if not entries:
+                return e
+            e = e.xreplace({a: _entry(definitions[getattr(a, "base", a)], a) for a in entries})
+
+
+def _entry(definition, entry):
+    """The definition of one entry; its own bound indices are new, so only the entry's indices meet those around it."""
+    indices, e = definition
+    return substitute(e, dict(zip(indices, entry.indices)) if indices else {})
