@@ -1,7 +1,7 @@
 """Exhaustive sweeps: an elementwise function on all 65,536 inputs of a 16-bit format, counted in ulps.
 
-A sample can miss the worst input; a sweep cannot. Inputs that are infinite or nan are *special*: they are counted apart,
-and either agree with the truth (nan with nan, the same infinity, the same number) or are listed.
+A sample can miss the worst input; a sweep cannot. Inputs that are infinite or nan are *special*: they are counted
+apart, and either agree with the truth (nan with nan, the same infinity, the same number) or are listed.
 """
 
 from collections.abc import Callable

@@ -113,9 +113,9 @@ def msprobe_benchmark(level: str) -> Standard:
         f"msprobe benchmark {level}",
         "msprobe python/msprobe/pytorch/api_accuracy_checker/precision_standard/standard_config.py and "
         "compare/algorithm.py",
-        f"As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps below "
-        "the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the code, "
-        "2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at L2, "
+        f"As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps "
+        "below the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the "
+        "code, 2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at L2, "
         "other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
         tuple(MSPROBE_SMALL), _msprobe_tally, partial(_msprobe, level), needs_baseline=True,
     )

@@ -1,0 +1,50 @@
+"""Helpers of the standards' tests: build data at a threshold by hand, and pad it with exact elements."""
+
+import numpy as np
+
+from aclnn_viz.accuracy.standards import STANDARDS
+from aclnn_viz.dtypes import FORMATS, round_to
+
+BY_NAME = {standard.name: standard for standard in STANDARDS}
+THREE = ("float16", "bfloat16", "float32")
+FOUR = tuple(fmt.name for fmt in FORMATS)
+UP, DOWN = np.inf, -np.inf
+
+
+def judge(name, dtype, pairs, base=None) -> str:
+    """Judge (output, truth) pairs; outputs must be numbers of the format, so that no rounding hides."""
+    outputs, truth = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return BY_NAME[name].judge(exactly(outputs, dtype), truth,
+                               baseline=None if base is None else exactly(base, dtype)).outcome
+
+
+def exactly(values, dtype):
+    values = np.asarray(values, dtype=np.float64)
+    rounded = round_to(values, dtype)
+    assert np.array_equal(rounded.astype(np.float64), values, equal_nan=True), "the example is not in the format"
+    return rounded
+
+
+def exact_elements(count, value=1.0):
+    return [(value, value)] * count
+
+
+def at_relative(relative, eps, dtype):
+    """An output and a truth at which |output - truth| / (|truth| + eps) is exactly this in float64; it grows with it.
+
+    At 2**40 an eps of 1e-7 is below the last digit. float16 ends before that, and has an output of 0 instead.
+    """
+    if dtype != "float16":
+        return 2.0**40 * (1 - relative), 2.0**40
+    truth = relative * eps / (1 - relative)
+    for near in truth + np.arange(-9, 9) * np.spacing(truth):
+        if near / (near + eps) == relative:
+            return 0.0, float(near)
+    raise AssertionError("no float64 truth hits the limit")
+
+
+def nudged(value, direction, steps=16):
+    """A few float64 numbers further: enough to leave a limit that was computed in float64."""
+    for _ in range(steps):
+        value = np.nextafter(value, direction)
+    return float(value)

@@ -1,0 +1,244 @@
+"""The measures against their definitions in rational numbers, and against stated answers for every special case."""
+
+import math
+from fractions import Fraction
+
+import error_oracle as oracle
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from aclnn_viz.accuracy import measures as module
+from aclnn_viz.accuracy import measure, stretches
+from aclnn_viz.accuracy.measures import ScaledSum
+from aclnn_viz.dtypes import FORMATS, float_format, round_to
+
+ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
+SCALARS = ("max_ulp", "max_abs", "max_relative", "mare", "mere", "mean_abs", "rmse", "cosine", "error_balance")
+NAN, INF = math.nan, math.inf
+
+
+def array(values, fmt):
+    return round_to(np.asarray(values, dtype=np.float64), fmt)
+
+
+def near(truth, fmt, rng):
+    """An output a few ulps away from a truth."""
+    rounded = round_to(truth, fmt)
+    bits = rounded.view(f"i{fmt.bits // 8}")
+    return (bits + rng.integers(0, 5, truth.shape).astype(bits.dtype)).view(fmt.numpy)
+
+
+def ranges(fmt):
+    tiny, top = fmt.smallest_subnormal, fmt.largest
+    return {"ordinary": (0.1, 10.0), "subnormal": (max(0.3 * tiny, 5e-324), 2.0**fmt.significand_bits * tiny),
+            "huge": (top / 64, top / 2)}
+
+
+@ALL
+@pytest.mark.parametrize("kind", ["ordinary", "subnormal", "huge"])
+def test_measures_are_their_definitions_in_exact_arithmetic(fmt, kind):
+    rng = np.random.default_rng(7)
+    low, high = ranges(fmt)[kind]
+    truth = np.exp(rng.uniform(np.log(low), np.log(high), 300)) * rng.choice([-1, 1], 300)
+    actual = near(truth, fmt, rng)
+    exact, got = oracle.measures(actual, truth, fmt.name), measure(actual, truth)
+    assert list(got.ulp_counts.values()) == exact["counts"]
+    assert got.extremes["max_ulp"].index == (exact["worst"],)
+    # Sums of 300 float64 terms: each measure is a few hundred roundings of 2**-53 away at most. Where the truth is
+    # subnormal in float64 itself, so are the errors, exactly; their quotients are then ordinary numbers again.
+    for name in SCALARS:
+        assert getattr(got, name) == pytest.approx(exact[name], rel=1e-13, abs=0), name
+
+
+@ALL
+def test_statistics_do_not_depend_on_the_cut(fmt, monkeypatch):
+    rng = np.random.default_rng(1)
+    truth = rng.standard_normal((13, 77))
+    actual = near(truth, fmt, rng)
+    whole = measure(actual, truth)
+    monkeypatch.setattr(stretches, "LENGTH", 10)
+    cut = measure(actual, truth)
+    assert cut.extremes == whole.extremes and cut.ulp_counts == whole.ulp_counts
+    assert [getattr(cut, n) for n in SCALARS] == pytest.approx([getattr(whole, n) for n in SCALARS], rel=1e-13)
+
+
+@ALL
+def test_longdouble_truth_is_rounded_once(fmt):
+    half_ulp = 2.0 ** -fmt.significand_bits
+    above_tie = np.longdouble(1) + np.longdouble(half_ulp) + np.longdouble(2) ** -62
+    truth = np.array([above_tie, -above_tie, 1], dtype=np.longdouble)
+    right = array([1 + 2 * half_ulp, -1 - 2 * half_ulp, 1], fmt)
+    assert measure(right, truth).max_ulp == 0
+    assert measure(array([1, -1, 1], fmt), truth).max_ulp == 1
+
+
+def test_longdouble_truth_resolves_errors_below_float64():
+    truth = np.array([np.longdouble(1) + np.longdouble(2) ** -60])
+    assert measure(np.array([1.0]), truth).max_abs == 2.0**-60
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).precision <= 15, reason="longdouble is float64 here")
+@pytest.mark.parametrize("fmt", FORMATS[:2], ids=lambda f: f.name)
+@given(parts=st.tuples(st.integers(0, 2**12), st.integers(-3, 3), st.integers(55, 62)))
+def test_longdouble_to_16_bits_is_nearest_even(fmt, parts):
+    steps, side, bits = parts
+    exact = 1 + Fraction(steps, 2**12) + Fraction(side, 2**bits)
+    wide = np.longdouble(1) + np.longdouble(steps) / 2**12 + np.longdouble(side) * np.longdouble(2) ** -bits
+    got = float(stretches.rounded_truth(np.array([wide]), fmt)[0])
+    assert oracle.place(Fraction(got), fmt.name) == oracle.place(exact, fmt.name)
+
+
+@ALL
+def test_truth_of_the_same_dtype_is_widened_exactly(fmt):
+    rng = np.random.default_rng(3)
+    truth = array(rng.standard_normal(50), fmt)
+    actual = near(truth.astype(np.float64), fmt, rng)
+    assert measure(actual, truth) == measure(actual, truth.astype(np.float64))
+
+
+# (output, truth) -> ulps, absolute error, pairs that differ, zeros of the other sign; one element each
+SPECIAL = [
+    (0.0, -0.0, 0, 0, 0, 1), (-0.0, 0.0, 0, 0, 0, 1), (-0.0, -0.0, 0, 0, 0, 0),
+    (INF, INF, 0, NAN, 0, 0), (-INF, -INF, 0, NAN, 0, 0), (NAN, NAN, 0, NAN, 0, 0),
+    (NAN, 1.0, INF, INF, 1, 0), (1.0, NAN, INF, INF, 1, 0), (NAN, INF, INF, INF, 1, 0), (INF, NAN, INF, INF, 1, 0),
+]
+
+
+@ALL
+@pytest.mark.parametrize("output, truth, ulps, error, differing, zeros", SPECIAL)
+def test_special_values_have_stated_answers(fmt, output, truth, ulps, error, differing, zeros):
+    got = measure(array([output], fmt), np.array([truth]))
+    found = (got.max_ulp, got.max_abs, got.differing, got.signed_zeros)
+    assert found == pytest.approx((ulps, error, differing, zeros), nan_ok=True)
+    assert got.notes  # each of these is explained in words
+
+
+@ALL
+def test_infinity_is_one_step_beyond_the_largest_number(fmt):
+    top = np.array([fmt.largest])
+    got = measure(array([INF], fmt), top)
+    assert (got.max_ulp, got.max_abs, got.differing) == (1, INF, 1)
+    assert measure(array([-INF], fmt), -top).max_ulp == 1
+    assert measure(array([-INF], fmt), np.array([INF])).max_ulp == 2 * oracle.infinity(fmt.name)
+
+
+@pytest.mark.parametrize("fmt", FORMATS[:3], ids=lambda f: f.name)
+def test_a_truth_beyond_the_format_counts_as_infinity(fmt):
+    truth = np.array([fmt.largest * 1.5, 1.0])
+    assert measure(array([INF, 1], fmt), truth).differing == 0
+    assert measure(array([fmt.largest, 1], fmt), truth).differing == 1
+
+
+@ALL
+def test_subnormals_have_places_of_their_own(fmt):
+    tiny = fmt.smallest_subnormal
+    assert measure(np.array([0, 3], f"u{fmt.bits // 8}").view(fmt.numpy), np.array([tiny, tiny])).ulp_counts == {
+        "exact": 0, "1": 1, "2": 1, "3": 0, ">3": 0}
+    assert measure(array([-tiny], fmt), np.array([tiny])).max_ulp == 2
+
+
+def test_zero_truth_has_a_relative_error_only_when_missed():
+    assert measure(np.float32([0.0]), np.zeros(1)).max_relative == 0
+    missed = measure(np.float32([1e-7]), np.zeros(1))
+    assert missed.max_relative == INF and missed.mare == pytest.approx(float(np.float32(1e-7)) / 1e-7, rel=1e-15)
+
+
+@ALL
+def test_empty_data_says_so(fmt):
+    got = measure(np.zeros((0, 3), fmt.numpy), np.zeros((0, 3)))
+    assert all(math.isnan(getattr(got, name)) for name in SCALARS)
+    assert (got.size, got.shape, got.extremes["max_ulp"].index) == (0, (0, 3), None)
+    assert got.notes == ("no elements: every statistic is nan",)
+
+
+@ALL
+@pytest.mark.parametrize("a, g, cosine", [(0, 0, 1), (0, 1, NAN), (1, 0, NAN), (1, 1, 1), (-1, 1, -1)])
+def test_cosine_of_constant_data_is_stated(fmt, a, g, cosine):
+    got = measure(np.full(5, a, fmt.numpy), np.full(5, float(g)))
+    assert got.cosine == pytest.approx(cosine, nan_ok=True)
+    assert bool(got.notes) == (0 in (a, g))
+
+
+def test_means_run_over_the_finite_pairs_and_maxima_over_all():
+    got = measure(np.float32([1, NAN, INF, 3]), np.array([1.0, 1.0, INF, 2.0]))
+    assert (got.finite_size, got.differing, got.mean_abs, got.error_balance) == (2, 1, 0.5, 0.5)
+    assert got.rmse == math.sqrt(0.5) and got.max_abs == INF and got.extremes["max_abs"].index == (1,)
+
+
+def test_extremes_carry_index_numbers_and_inputs():
+    actual, truth = np.float16([[1, 2], [3, 4]]), np.array([[1.0, 2.0], [3.0, 4.5]])
+    inputs = {"x": np.float32([[10, 20], [30, 40]]), "gamma": np.ones(2), "eps": 1e-6, "flags": None,
+              "b": np.arange(4).reshape(2, 2).astype(ml_dtypes.bfloat16)}
+    worst = measure(actual, truth, inputs=inputs).extremes["max_abs"]
+    assert (worst.value, worst.index, worst.actual, worst.truth) == (0.5, (1, 1), 4.0, 4.5)
+    assert worst.inputs == {"x": 40.0, "b": 3.0}
+
+
+def test_first_of_equal_maxima_is_named():
+    assert measure(np.ones(70000, np.float32), np.zeros(70000)).extremes["max_abs"].index == (0,)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300, 5e-324])
+def test_squares_neither_overflow_nor_vanish(scale):
+    got = measure(np.array([scale, scale]), np.array([0.0, scale]))
+    assert got.rmse == pytest.approx(scale * math.sqrt(0.5), rel=1e-15, abs=5e-324)
+    assert got.cosine == pytest.approx(math.sqrt(0.5))
+
+
+def test_scaled_sums_of_unlike_size_add():
+    big, small = (ScaledSum.of_products(np.array([v]), np.array([v])) for v in (2.0**600, 2.0**-600))
+    assert (big + small).root() == (small + big).root() == 2.0**600
+    assert (ScaledSum() + small).root() == (small + ScaledSum()).root() == 2.0**-600
+    assert (big + big).root() == pytest.approx(2.0**600 * math.sqrt(2), rel=1e-15)
+
+
+def test_non_contiguous_and_swapped_data():
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((20, 30))
+    actual = truth.astype(np.float32) + np.float32(1e-3)
+    swapped = measure(actual.T.astype(">f4"), truth.T.astype(">f8"))
+    assert swapped == measure(np.ascontiguousarray(actual.T), np.ascontiguousarray(truth.T))
+
+
+WRONG = [
+    (np.arange(3), np.zeros(3), TypeError, "actual must be an array of a floating format: got int64; use float16"),
+    (np.zeros(3), np.arange(3), TypeError, "truth must be an array of a floating format: got int64; use float16"),
+    (np.zeros(3), np.zeros(3, np.float32), TypeError,
+     "truth must hold every number of the output's format float64: got float32; compute the truth in float64"),
+    (np.zeros(3, np.float16), np.zeros(3, ml_dtypes.bfloat16), TypeError, "format float16: got bfloat16; compute"),
+    (np.zeros(3, ml_dtypes.bfloat16), np.zeros(3, np.float16), TypeError, "format bfloat16: got float16; compute"),
+    (np.zeros((2, 3)), np.zeros((2, 4)), ValueError,
+     r"truth must have the shape of actual, \(2, 3\): got \(2, 4\) \(axis 1 disagrees\); compare arrays element"),
+    (np.zeros((2, 3)), np.zeros(3), ValueError, r"got \(3,\) \(rank 1 against 2\); compare arrays element"),
+]
+
+
+@pytest.mark.parametrize("actual, truth, error, message", WRONG)
+def test_what_does_not_fit_is_refused_in_three_parts(actual, truth, error, message):
+    with pytest.raises(error, match=message):
+        measure(actual, truth)
+
+
+def test_inputs_must_be_named():
+    with pytest.raises(TypeError, match="inputs must be a dict of arrays by name: got list; pass the inputs"):
+        measure(np.zeros(1), np.zeros(1), inputs=[np.zeros(1)])
+
+
+def bits_of(name):
+    width = float_format(name).bits
+    return hnp.arrays(f"u{width // 8}", hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_bits_are_measured_without_a_warning(name, data):
+    pattern = data.draw(bits_of(name))
+    truth = data.draw(hnp.arrays(np.float64, pattern.shape, elements=st.floats(width=64)))
+    got = measure(pattern.view(float_format(name).numpy), truth)
+    assert sum(got.ulp_counts.values()) == got.size == pattern.size
+    assert got.finite_size + got.differing <= got.size and len(module.MAXIMA) == len(got.extremes)
