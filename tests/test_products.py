@@ -47,6 +47,15 @@ def test_architectures_and_overflow_modes():
         "310p": (2002, ("saturate",)), "310b": (3002, ("saturate",)), "950": (3510, ("inf_nan",))}
 
 
+def test_cores_and_buffers():
+    assert {soc: product_of(soc).cores[soc] for soc in ("Ascend910A", "Ascend910B2", "Ascend910B4", "Ascend910_9391",
+                                                        "Ascend310P3")} == {
+        "Ascend910A": (32, 0), "Ascend910B2": (24, 48), "Ascend910B4": (20, 40), "Ascend910_9391": (24, 48),
+        "Ascend310P3": (8, 7)}
+    assert [p.unified_buffer for p in PRODUCTS] == [262144, 196608, 196608, 262144, None, 253952]
+    assert all(product_of(soc) is p for p in PRODUCTS for soc in p.cores)
+
+
 @pytest.mark.parametrize(("soc", "size", "taken"), [("Ascend910B2", 1, 64), ("Ascend910B2", 32, 64),
                                                     ("Ascend910A", 33, 96), ("Ascend950PR_9579", 33, 64)])
 def test_allocation_is_rounded_and_padded(soc, size, taken):

@@ -71,8 +71,8 @@ SINGLE_A2 = [
     Row({"target": tensor(2, dtype=I32)}, 161002, "no supported combination"),
 ]
 SINGLE_950 = [
-    *SINGLE, fine(labelSmoothing=0.5), fine(labelSmoothing=1.0), fine(labelSmoothing=1 + 1e-9), fine(gradLoss=tensor(1)),
-    fine(target=tensor(2, dtype=I32)),
+    *SINGLE, fine(labelSmoothing=0.5), fine(labelSmoothing=1.0), fine(labelSmoothing=1 + 1e-9),  # 1 in float
+    fine(gradLoss=tensor(1)), fine(target=tensor(2, dtype=I32)),
     Row({"labelSmoothing": -0.1}, 561002, "labelSmoothing"),
     Row({"reduction": "none"}, 561002, "gradLoss must be (N,)"),
     Row({"reduction": "none", "gradLoss": tensor(3)}, 561002, "gradLoss must be (N,)"),

@@ -14,8 +14,8 @@ from aclnn_viz.codes import (
 from aclnn_viz.operators.contract.call import Call
 from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, Parameter
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, contiguous_copies, extent, generated_steps, rank_in, same_extent, strided_outputs, tensor_names,
-    tiling_check, unchecked_dtype, unchecked_shape, undocumented_dtypes,
+    SYSTEM_WORKSPACE, contiguous_copies, extent, generated_steps, narrowed, rank_in, same_extent, strided_outputs,
+    tensor_names, tiling_check, unchecked_dtype, unchecked_shape, undocumented_dtypes,
 )
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
 
@@ -82,8 +82,7 @@ TILING_A2 = (
 TILING_950 = (
     tiling_check("reduction", lambda call: reduction(call) not in REDUCTIONS, "reduction must be none, mean or sum",
                  SOURCE_950, ("reduction",)),
-    # The attribute is narrowed to float before it is compared.
-    tiling_check("labelSmoothing", lambda call: not 0 <= np.float32(call["labelSmoothing"]) <= 1,
+    tiling_check("labelSmoothing", lambda call: not 0 <= narrowed(call["labelSmoothing"]) <= 1,
                  "labelSmoothing must lie in [0, 1]", SOURCE_950, ("labelSmoothing",)),
     rank_in("logProb", 2, 2, ACLNN_ERR_INNER_TILING_ERROR, SOURCE_950),
     tiling_check("gradLoss shape", grad_loss_differs, "gradLoss must be (N,) for reduction none, else a scalar or (1,)",
@@ -137,9 +136,9 @@ CONSTRAINTS = (
                     products=ON_A2),
     unchecked_shape("xGradOut", lambda call: call["logProb"].shape, "xGradOut must have the shape of logProb", SOURCE),
     Constraint("label smoothing", "labelSmoothing must be 0 on this product: the kernel writes nothing otherwise",
-               "device.run", lambda call, arrays: call["labelSmoothing"] != 0, KERNEL, products=ON_A2),
+               "device.run", lambda call, arrays: narrowed(call["labelSmoothing"]) != 0, KERNEL, products=ON_A2),
     Constraint("z-loss", "lseSquareScaleForZloss must be 0: the kernel does not compute the z-loss", "device.run",
-               lambda call, arrays: call["lseSquareScaleForZloss"] != 0, DOCUMENT),
+               lambda call, arrays: narrowed(call["lseSquareScaleForZloss"]) != 0, DOCUMENT),
     Constraint("z-loss inputs", "gradZlossOptional and lseForZlossOptional should be null: the kernel does not read "
                "them", "nobody", lambda call, arrays: any(call[name] is not None
                                                   for name in ("gradZlossOptional", "lseForZlossOptional")), DOCUMENT),
@@ -178,5 +177,5 @@ CONTRACT = Contract(
     constraints=CONSTRAINTS,
     # That the sums of the cores fit into the system part is inferred.
     workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
-    untouched=lambda call: ("xGradOut",) if call.product in ON_A2 and call["labelSmoothing"] != 0 else (),
+    untouched=lambda call: ("xGradOut",) if call.product in ON_A2 and narrowed(call["labelSmoothing"]) else (),
 )

@@ -11,8 +11,8 @@ from aclnn_viz.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_
 from aclnn_viz.operators.contract.call import Call
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Parameter
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, strided_outputs, temporary, tensor_names,
-    unchecked_shape, undocumented_dtypes,
+    SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
+    tensor_names, unchecked_shape, undocumented_dtypes,
 )
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
 
@@ -106,7 +106,7 @@ CONSTRAINTS = (
     unchecked_shape("dgammaOut", lambda call: call["gamma"].shape, "dgammaOut must have the shape of gamma", SOURCE),
     unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
     Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
-               "factor of the derivative", "nobody", lambda call, arrays: call["swishScale"] != 1, KERNEL,
+               "factor of the derivative", "nobody", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
                until=Version.parse("9.1.0.pre")),
     Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
                lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),

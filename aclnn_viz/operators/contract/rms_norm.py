@@ -94,7 +94,8 @@ TILING = (
 
 
 def short_tail(call: Call, arrays) -> bool:
-    return any(t.rank and t.shape[-1] * DATA_TYPE_SIZES[t.dtype] < 32 for t in (call["x"], call["dy"], call["gamma"]))
+    return any(t.rank and t.shape[-1] * DATA_TYPE_SIZES.get(t.dtype, 0) < 32
+               for t in (call["x"], call["dy"], call["gamma"]))
 
 
 def no_rows(call: Call, arrays=None) -> bool:

@@ -1,6 +1,7 @@
 """Rules that the contracts of several operators share; each is written once."""
 
 from collections.abc import Callable
+from ctypes import c_float
 from math import prod
 
 from aclnn_viz.codes import (
@@ -145,8 +146,13 @@ def unchecked_shape(name: str, shape: Callable[[Call], tuple | None], text: str,
                       **scope)
 
 
+def narrowed(value: float) -> float:
+    """Return a double attribute as a generated operator keeps it, in float."""
+    return c_float(value).value
+
+
 def byte_size(tensor: TensorDescriptor, dtype: int | None = None) -> int:
-    return tensor.size * DATA_TYPE_SIZES[tensor.dtype if dtype is None else dtype]
+    return tensor.size * DATA_TYPE_SIZES.get(tensor.dtype if dtype is None else dtype, 0)
 
 
 def temporary(size: int) -> int:
