@@ -1,8 +1,9 @@
 """Rules that the contracts of several operators share; each is written once."""
 
 from collections.abc import Callable
-from ctypes import c_float
 from math import prod
+
+import numpy as np
 
 from aclnn_viz.codes import (
     ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
@@ -148,7 +149,8 @@ def unchecked_shape(name: str, shape: Callable[[Call], tuple | None], text: str,
 
 def narrowed(value: float) -> float:
     """Return a double attribute as a generated operator keeps it, in float."""
-    return c_float(value).value
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def byte_size(tensor: TensorDescriptor, dtype: int | None = None) -> int:
