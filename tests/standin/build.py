@@ -62,9 +62,9 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     if float_cross_entropy:
         _edit(include / "aclnnop/aclnn_cross_entropy_loss_grad.h", "double ", "float ")
 
-    core = (f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"',) + ("-DSTANDIN_SPLIT",) * (layout == "9.x")
-    flags = {"state": core + ("-DSTANDIN_STUB",) * stubs, "ascendcl": core}
-    names = ["state", "ascendcl", "nnopbase", *OPERATORS["nn"], *OPERATORS["cv"]]
+    flags = {"state": (f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"', *(["-DSTANDIN_STUB"] if stubs else [])),
+             "runtime": ("-DSTANDIN_SPLIT",) if layout == "9.x" else ()}
+    names = ["state", "runtime", "memory", "nnopbase", *OPERATORS["nn"], *OPERATORS["cv"]]
     with ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
     if float_cross_entropy:
@@ -81,7 +81,7 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     driver = lib64 / "libascend_hal.so"
     if missing_driver:
         link(driver, [])
-    link(lib64 / f"lib{plan['runtime']}.so", [objects["state"], objects["ascendcl"]],
+    link(lib64 / f"lib{plan['runtime']}.so", [objects[part] for part in ("state", "runtime", "memory")],
          *(["ascend_hal"] if missing_driver else []))
     driver.unlink(missing_ok=True)
     link(lib64 / "libnnopbase.so", [objects["nnopbase"]], plan["runtime"])

@@ -18,12 +18,12 @@ namespace {
 
 struct Plan {
     Tensor grad, log_prob, target;
-    std::optional<Tensor> weight;
+    std::optional<Tensor> weight, grad_zloss, lse;  // the last two are never read
     Tensor out;
     const char *reduction;  // the caller's bytes: the library reads them when the kernel is launched
     std::string seen;       // what they were in phase 1
     int64_t ignore;
-    float smoothing;
+    float smoothing, zloss;
 };
 
 std::string text_at(const char *string) {
@@ -39,18 +39,22 @@ void kernel(const Plan &p) {
     const bool is950 = product() == P950;
     std::string reduction = text_at(p.reduction);
     if (reduction != p.seen) misuse("aclnnCrossEntropyLossGrad: the bytes of reductionOptional changed before they were used");
-    if (p.smoothing != 0 && !is950) return;  // A2 and A3 enter a branch that writes nothing
+    bool scalar = reduction == "mean" || reduction == "sum";
+    if (!scalar && reduction != "none") misuse("aclnnCrossEntropyLossGrad: reduction %s acts as none", reduction.c_str());
+    if (p.zloss != 0) misuse("aclnnCrossEntropyLossGrad: the z-loss is not computed");
+    if (p.smoothing != 0 && !is950) {
+        misuse("aclnnCrossEntropyLossGrad: label smoothing makes the kernel write nothing here");
+        return;
+    }
     int64_t N = p.log_prob.dim(0), C = p.log_prob.size() / N;
     Tensor all_grads = p.grad;
-    bool scalar = reduction == "mean" || reduction == "sum";  // anything else acts as "none"
     all_grads.dims = {scalar ? 1 : N};
     all_grads.strides = {1};
     std::vector<double> grad = read(all_grads), log_prob = read(p.log_prob), target = read(p.target);
     std::vector<double> weight(C, 1.0), w(N), m(N), out(N * C);
     if (p.weight) {
-        Tensor as_float = *p.weight;
-        as_float.type = ACL_FLOAT;  // its dtype is not checked
-        weight = read(as_float);
+        if (p.weight->type != ACL_FLOAT) misuse("aclnnCrossEntropyLossGrad: weightOptional is read as float32");
+        weight = read(as(ACL_FLOAT, *p.weight));
     }
     float poison;
     memset(&poison, POISON, sizeof poison);
@@ -61,7 +65,7 @@ void kernel(const Plan &p) {
         bool inside = target[row] >= 0 && target[row] < C;
         if (m[row] && !inside) {
             misuse("aclnnCrossEntropyLossGrad: target[%ld] = %.0f is not in [0, %ld)", long(row), target[row], long(C));
-            if (is950) throw Failure{507035};
+            if (is950) throw Failure{ACL_ERROR_RT_AICORE_EXCEPTION};
         }
         w[row] = inside ? weight[size_t(target[row])] : m[row] && p.weight ? poison : p.weight ? 0 : 1;
         total += w[row] * m[row];
@@ -85,17 +89,18 @@ extern "C" {
 aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
         const aclTensor *gradLoss, const aclTensor *logProb, const aclTensor *target, const aclTensor *weightOptional,
         const aclTensor *gradZlossOptional, const aclTensor *lseForZlossOptional, char *reductionOptional,
-        int64_t ignoreIndex, STANDIN_CE_REAL labelSmoothing, STANDIN_CE_REAL, const aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor) {
+        int64_t ignoreIndex, STANDIN_CE_REAL labelSmoothing, STANDIN_CE_REAL lseSquareScaleForZloss,
+        const aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {
     Phase1 p("aclnnCrossEntropyLossGrad", true, workspaceSize, executor);
     return p.run([&] {
         Plan plan{p.input("gradLoss", gradLoss), p.input("logProb", logProb), p.input("target", target),
-                  p.optional("weightOptional", weightOptional), p.output("out", out), reductionOptional,
-                  text_at(reductionOptional), ignoreIndex, float(labelSmoothing)};
-        p.optional("gradZlossOptional", gradZlossOptional);  // accepted, and never read
-        p.optional("lseForZlossOptional", lseForZlossOptional);
+                  p.optional("weightOptional", weightOptional),
+                  p.optional("gradZlossOptional", gradZlossOptional),
+                  p.optional("lseForZlossOptional", lseForZlossOptional), p.output("out", out), reductionOptional,
+                  text_at(reductionOptional), ignoreIndex, float(labelSmoothing), float(lseSquareScaleForZloss)};
         p.pointers();
         p.require_product({A2, A3, P950});
+        p.require_formats({plan.grad, plan.log_prob, plan.target, plan.out});
         aclDataType type = plan.log_prob.type;
         bool is950 = product() == P950;
         p.require((type == ACL_FLOAT || type == ACL_FLOAT16 || type == ACL_BF16) && plan.grad.type == type &&
@@ -119,7 +124,10 @@ aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
         }
         tiling(plan.target.dim(0) == N, "target does not match logProb");
         tiling(!plan.weight || plan.weight->dim(0) == C, "weightOptional does not match logProb");
-        p.launch(SYSTEM_WORKSPACE + p.copies({plan.grad, plan.log_prob, plan.target}), [plan] { kernel(plan); });
+        std::vector<Tensor> inputs{plan.grad, plan.log_prob, plan.target};
+        for (const auto *each : {&plan.weight, &plan.grad_zloss, &plan.lse})
+            if (*each) inputs.push_back(**each);
+        p.launch(SYSTEM_WORKSPACE + p.copies(inputs), [plan] { kernel(plan); });
     });
 }
 

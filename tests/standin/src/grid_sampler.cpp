@@ -125,7 +125,10 @@ aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
     Phase1 p("aclnnGridSampler2DBackward", false, workspaceSize, executor);
     return p.run([&] {
         p.pointers();
-        if (!outputMask) return p.nothing();
+        if (!outputMask) {
+            misuse("aclnnGridSampler2DBackward: outputMask is null, so nothing is computed");
+            return p.nothing();
+        }
         std::vector<bool> mask = p.bools(outputMask);
         size_t mask_size = mask.size();
         mask.resize(std::max<size_t>(mask_size, 2));
@@ -157,8 +160,13 @@ aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
         valid(plan.input_grad.dims == i.dims && plan.grid_grad.dims == at.dims, "an output has the wrong shape");
         valid(early || mask_size == 2, "outputMask needs 2 elements");
         if (!g.size() || !i.size() || !at.size() || nothing) return p.nothing();
-        p.require(soc != P310P && soc != P310B && soc != UNKNOWN, ACLNN_ERR_INNER_NULLPTR, "no kernel for this product");
-        p.launch(p.temporaries({g, i, plan.input_grad, plan.grid_grad}), [plan] { kernel(plan); });
+        uint64_t workspace = p.copies({g, i, at, plan.input_grad, plan.grid_grad});
+        int64_t channels = i.dim(i.format == ACL_FORMAT_NHWC ? 3 : 1);  // what chooses between AI Core and AI CPU
+        if (type != ACL_DOUBLE && soc != P910 && soc != P950 && channels <= 2048) {
+            workspace += p.temporaries({g, i, plan.input_grad});
+            if (type != ACL_FLOAT) workspace += p.temporaries({as(ACL_FLOAT, plan.input_grad)});
+        }
+        p.launch(workspace, [plan] { kernel(plan); });
     });
 }
 

@@ -55,11 +55,11 @@ static const char *broken_rule(const Plan &p) {
     if (p.dy.rank() < 2) return "dy has fewer than 2 dimensions";
     if (p.dy.dims != p.x.dims) return "dy and x differ in shape";
     if (p.mean.rank() != 2 || p.mean.dims != p.rstd.dims) return "mean and rstd need one shape of 2 dimensions";
-    if (p.mean.dims[1] != int32_t(p.groups) || p.mean.dims[0] != N) return "mean is not (N, numGroups)";
+    if (p.mean.dims[1] != p.groups || p.mean.dims[0] != N) return "mean is not (N, numGroups)";
     if (p.gamma.dims != std::vector<int64_t>{C}) return "gamma is not (C,)";
     if (p.beta.dims != std::vector<int64_t>{C}) return "beta is not (C,)";
     if (N * p.groups == 0) return "N or numGroups is 0";
-    if (p.groups < 0 || C / p.groups == 0 || C % p.groups) return "numGroups does not divide C";
+    if (C / p.groups == 0 || C % p.groups) return "numGroups does not divide C";
     if (product_of(p.dy.dims, 2) == 0) return "HxW is 0";
     if ((C / p.groups + lanes - 1) / lanes * lanes > 4000) return "C / numGroups exceeds 4000";
     return nullptr;
@@ -78,10 +78,11 @@ aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
     return p.run([&] {
         Plan plan{p.input("dy", dy), p.input("mean", mean), p.input("rstd", rstd), p.input("x", x),
                   p.input("gamma", gamma), p.input("beta", beta), p.output("dxOut", dxOut),
-                  p.output("dgammaOut", dgammaOut), p.output("dbetaOut", dbetaOut), numGroups, float(swishScale),
+                  p.output("dgammaOut", dgammaOut), p.output("dbetaOut", dbetaOut), int32_t(numGroups), float(swishScale),
                   dgammaIsRequire, dbetaIsRequire};
         p.pointers();
         p.require_product({A2, A3, P950});
+        p.require_formats({plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta, plan.dx, plan.dgamma, plan.dbeta});
         aclDataType type = plan.dy.type;
         bool listed = type == ACL_FLOAT || type == ACL_FLOAT16 || type == ACL_BF16;
         for (const Tensor *each : {&plan.mean, &plan.rstd, &plan.x, &plan.gamma, &plan.beta, &plan.dx, &plan.dgamma,
@@ -90,10 +91,12 @@ aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
         p.require(listed, ACLNN_ERR_PARAM_INVALID, "this combination of dtypes is not supported");
         if (!plan.dx.size() && !plan.dgamma.size() && !plan.dbeta.size()) return p.nothing();
         if (const char *rule = broken_rule(plan)) {
+            misuse("aclnnGroupNormSwishGrad: %s, but phase 1 succeeds", rule);
             fail(0, "aclnnGroupNormSwishGradGetWorkspaceSize: %s", rule);
             return p.launch(0, [] {}, ACLNN_ERR_RUNTIME_ERROR);  // the launch refuses a grid of no blocks
         }
-        p.launch(SYSTEM_WORKSPACE + p.copies({plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta}),
+        uint64_t sums = type == ACL_FLOAT ? 0 : p.temporaries({as(ACL_FLOAT, plan.gamma), as(ACL_FLOAT, plan.beta)});
+        p.launch(SYSTEM_WORKSPACE + sums + p.copies({plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta}),
                  [plan] { kernel(plan); });
     });
 }

@@ -34,7 +34,7 @@ aclnnStatus aclnnHardswishBackwardGetWorkspaceSize(const aclTensor *gradOutput, 
                       text(x.dims).c_str(), text(other->dims).c_str());
         if (!x.size()) return p.nothing();
         p.require(soc != P310P && soc != UNKNOWN, ACLNN_ERR_INNER_NULLPTR, "no kernel for this product");
-        p.launch(p.temporaries({result}) + p.copies({grad, x}), [=] {
+        p.launch(p.copies({grad, x, result}), [=] {
             std::vector<double> g = read(grad), v = read(x);
             for (size_t i = 0; i < g.size(); i++) g[i] *= derivative(v[i]);
             write(result, g);

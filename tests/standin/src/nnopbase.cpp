@@ -65,28 +65,30 @@ static void encode(uint8_t *bytes, aclDataType type, double value) {
     }
 }
 
-// Calls visit(bytes) for each element in row-major order; bytes is null for an element outside the allocation.
+// Calls visit(bytes) for each element in row-major order; bytes is null for an element outside live memory.
 static void visit(const Tensor &tensor, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
                   const char *verb, const std::function<void(uint8_t *)> &visit) {
-    int64_t count = product_of(dims), item = aclDataTypeSize(tensor.type);
+    int64_t count = product_of(dims), item = aclDataTypeSize(tensor.type), address = *tensor.data;
     if (!count) return;
-    Block *block = find_block(tensor.data);
-    if (!block || !block->bytes) {
-        misuse("a kernel %s a tensor at %#lx, which is no live device memory", verb, (unsigned long)tensor.data);
+    Block *block = find_block(address);
+    if (!block) {
+        misuse("a kernel %s a tensor at %#lx, which is no device address", verb, address);
         throw Failure{ACL_ERROR_RT_AICORE_EXCEPTION};
     }
-    if (tensor.data % 32) misuse("a tensor starts at %#lx, not at a multiple of 32", (unsigned long)tensor.data);
+    if (address % 32) misuse("a tensor starts at %#lx, not at a multiple of 32", address);
     bool outside = false;
     for (int64_t i = 0; i < count; i++) {
         int64_t element = tensor.offset, rest = i;
         for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) element += rest % dims[axis] * strides[axis];
-        int64_t at = int64_t(tensor.data - block->address) + element * item;
-        bool inside = at >= 0 && at + item <= int64_t(block->size);
+        int64_t at = address - int64_t(block->address) + element * item;
+        bool inside = block->bytes && at >= 0 && at + item <= int64_t(block->size);
         outside = outside || !inside;
         visit(inside ? block->bytes + at : nullptr);
     }
-    if (outside)
+    if (outside && block->bytes)
         misuse("a kernel %s a tensor %s beyond its allocation of %zu bytes", verb, text(dims).c_str(), block->size);
+    else if (outside)
+        misuse("a kernel %s a tensor at %#lx, which was freed", verb, address);
 }
 
 std::vector<double> read(const Tensor &tensor) {
@@ -112,6 +114,8 @@ void write(const Tensor &tensor, const std::vector<double> &values) {
 }
 
 void write_dense(const Tensor &tensor, const std::vector<double> &values) {
+    if (!tensor.contiguous()) misuse("the strides of an output are ignored: it is written densely");
+    if (int64_t(values.size()) != tensor.size()) misuse("an output of %s gets %zu elements", text(tensor.dims).c_str(), values.size());
     store(tensor, {int64_t(values.size())}, {1}, values);
 }
 
@@ -123,9 +127,8 @@ struct Executor {
     uint64_t workspace;
     std::function<void()> kernel;
     int launch_status;
-    std::vector<uintptr_t> reads, writes;
-    std::vector<const void *> handles;
-    bool repeatable = false;
+    std::vector<Slot> slots;
+    bool runs = true, repeatable = false;
 };
 
 struct Bools {
@@ -157,26 +160,29 @@ void Phase1::pointers() {
     require(executor, ACLNN_ERR_PARAM_NULLPTR, "executor is null");
 }
 
-Tensor Phase1::resolve(const char *parameter, const aclTensor *tensor, std::vector<uintptr_t> &uses) {
+Tensor Phase1::resolve(const char *parameter, const aclTensor *tensor, bool output) {
     auto found = std::static_pointer_cast<Tensor>(find_handle(tensor, TENSOR, name.c_str()));
     require(bool(found), ACLNN_ERR_INNER_NULLPTR, "%s is no tensor", parameter);
-    handles.push_back(tensor);
-    if (Block *block = find_block(found->data)) uses.push_back(block->address);
-    return *found;
+    Tensor copy = *found;
+    copy.data = std::make_shared<uintptr_t>(*found->data);
+    slots.push_back({output, copy.data, tensor});
+    return copy;
 }
 
 Tensor Phase1::input(const char *parameter, const aclTensor *tensor) {
     require(tensor, ACLNN_ERR_PARAM_NULLPTR, "%s is null", parameter);
-    return resolve(parameter, tensor, reads);
+    return resolve(parameter, tensor, false);
 }
 
 Tensor Phase1::output(const char *parameter, const aclTensor *tensor) {
     require(tensor, ACLNN_ERR_PARAM_NULLPTR, "%s is null", parameter);
-    return resolve(parameter, tensor, writes);
+    return resolve(parameter, tensor, true);
 }
 
 std::optional<Tensor> Phase1::optional(const char *parameter, const aclTensor *tensor) {
-    return tensor ? std::optional(resolve(parameter, tensor, reads)) : std::nullopt;
+    if (tensor) return resolve(parameter, tensor, false);
+    slots.push_back({false, nullptr, nullptr});
+    return std::nullopt;
 }
 
 std::vector<bool> Phase1::bools(const aclBoolArray *array) {
@@ -187,7 +193,8 @@ std::vector<bool> Phase1::bools(const aclBoolArray *array) {
 
 void Phase1::launch(uint64_t workspace, std::function<void()> kernel, int launch_status) {
     auto made = std::make_shared<Executor>(
-        Executor{op, generated, workspace, std::move(kernel), launch_status, reads, writes, handles});
+        Executor{op, generated, workspace, std::move(kernel), launch_status, slots});
+    made->runs = bool(made->kernel);
     *workspace_size = workspace;
     *executor = static_cast<aclOpExecutor *>(new_handle(EXECUTOR, made));
 }
@@ -195,7 +202,17 @@ void Phase1::launch(uint64_t workspace, std::function<void()> kernel, int launch
 void Phase1::require_product(const std::vector<Product> &products) {
     bool listed = std::count(products.begin(), products.end(), product()) > 0;
     int code = cann() >= version(9, 0, 0) ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_INNER_FIND_KERNEL_ERROR;
-    require(listed, code, "the operator does not support this product");
+    bool early = product() == P950 && cann() < version(8, 5, 0);  // not yet in the registry
+    require(listed && !early, code, "the operator does not support this product");
+}
+
+void Phase1::require_formats(const std::vector<Tensor> &tensors) {
+    for (const Tensor &tensor : tensors) {
+        bool plain = tensor.format == ACL_FORMAT_ND || tensor.format == ACL_FORMAT_NCHW ||
+                     tensor.format == ACL_FORMAT_NHWC || tensor.format == ACL_FORMAT_NCDHW ||
+                     tensor.format == ACL_FORMAT_NCL;
+        require(plain, ACLNN_ERR_PARAM_INVALID, "format %d is not accepted as ND", tensor.format);
+    }
 }
 
 uint64_t Phase1::temporaries(const std::vector<Tensor> &tensors) {
@@ -211,22 +228,24 @@ uint64_t Phase1::copies(const std::vector<Tensor> &inputs) {
     return temporaries(strided);
 }
 
+Tensor as(aclDataType type, Tensor tensor) {
+    tensor.type = type;
+    return tensor;
+}
+
 // ---- phase 2
 
 // Whatever a kernel finds in its workspace is rubbish, and it leaves rubbish there.
 static void scribble(uintptr_t workspace, uint64_t needed) {
     Block *block = find_block(workspace);
-    if (!block || !block->bytes) {
-        misuse("the workspace at %#lx is no live device memory", (unsigned long)workspace);
+    if (!block) {
+        misuse("the workspace at %#lx is no device address", workspace);
         throw Failure{ACL_ERROR_RT_AICORE_EXCEPTION};
     }
-    uint64_t room = block->address + block->size - workspace;
-    if (room < needed) misuse("the workspace has %lu bytes, the operator needs %lu", (long)room, (long)needed);
-    needed = std::min(needed, room);
-    uint8_t *start = block->bytes + (workspace - block->address);
-    uint64_t length = std::min<uint64_t>(needed, 4096);
-    memset(start, 0x5A, length);
-    memset(start + needed - length, 0x5A, length);
+    uint64_t end = block->address + block->size, room = block->bytes && workspace < end ? end - workspace : 0;
+    if (room < needed) misuse("the workspace has %lu bytes of live memory, the operator needs %lu", room, needed);
+    uint64_t length = std::min<uint64_t>(std::min(needed, room), 4096);  // the first page will do
+    if (length) memset(block->bytes + (workspace - block->address), POISON, length);
 }
 
 aclnnStatus phase2(const char *op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
@@ -238,27 +257,36 @@ aclnnStatus phase2(const char *op, void *workspace, uint64_t workspace_size, acl
     if (!plan) return fail(ACLNN_ERR_INNER, "%s: executor is not usable", op);
     if (!plan->repeatable) end_handle(executor);  // consumed, whatever comes of it
     if (call.status) return call.status;
-    if (plan->op != op) {
-        misuse("%s: the executor is that of %s", op, plan->op.c_str());
-        return fail(ACLNN_ERR_INNER, "%s: executor is not usable", op);
-    }
-    for (const void *handle : plan->handles)
-        if (!find_handle(handle, TENSOR, op)) break;  // destroyed between the phases; the library does not notice
+    if (plan->op != op) misuse("%s: the executor is that of %s, which runs", op, plan->op.c_str());
     if (workspace_size && !workspace) return fail(ACLNN_ERR_PARAM_NULLPTR, "%s: workspace is null", op);
     if (workspace_size < plan->workspace) {
         if (plan->generated)
             return fail(ACLNN_ERR_PARAM_INVALID, "%s: workspace %lu < %lu", op, workspace_size, plan->workspace);
         misuse("%s: workspaceSize %lu, phase 1 asked for %lu", op, workspace_size, plan->workspace);
     }
-    if (plan->launch_status) return fail(plan->launch_status, "%s: launch failed", op);
-    Task task{op, plan->reads, plan->writes, nullptr};
-    auto address = reinterpret_cast<uintptr_t>(workspace);
-    if (plan->workspace)
-        if (Block *block = find_block(address)) task.reads.push_back(block->address);
-    task.run = [plan, address] {
-        if (plan->workspace) scribble(address, plan->workspace);
+    for (const Slot &slot : plan->slots)
+        if (slot.handle) find_handle(slot.handle, TENSOR, op);  // misuse if destroyed between the phases
+    if (!plan->runs) return 0;
+    auto start = reinterpret_cast<uintptr_t>(workspace);
+    Task task{plan->op, {}, {}, nullptr};
+    std::vector<uintptr_t> addresses;
+    for (const Slot &slot : plan->slots) {
+        addresses.push_back(slot.data ? *slot.data : 0);
+        if (Block *block = find_block(addresses.back())) (slot.output ? task.writes : task.reads).push_back(block->address);
+    }
+    if (Block *block = plan->workspace ? find_block(start) : nullptr) task.writes.push_back(block->address);
+    task.run = [plan, start, addresses] {
+        if (plan->workspace) scribble(start, plan->workspace);
+        auto move_tensors = [&](std::vector<uintptr_t> places) {
+            for (size_t i = 0; i < places.size(); i++)
+                if (plan->slots[i].data) std::swap(*plan->slots[i].data, places[i]);
+            return places;
+        };
+        auto later = move_tensors(addresses);  // a repeatable executor may have moved on since the launch
         plan->kernel();
+        move_tensors(later);
     };
+    if (plan->launch_status) return fail(plan->launch_status, "%s: the kernel could not be launched", op);
     if (enqueue(stream, std::move(task), op)) return fail(ACLNN_ERR_RUNTIME_ERROR, "%s: launch failed", op);
     return 0;
 }
@@ -276,10 +304,6 @@ static aclnnStatus destroy(const char *name, const void *handle, Kind kind) {
 }  // namespace standin
 
 using namespace standin;
-
-#define ENTER(name) \
-    Call call(name); \
-    if (call.status) return call.status
 
 extern "C" {
 
@@ -306,9 +330,10 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDat
     tensor->offset = offset;
     tensor->type = dataType;
     tensor->format = format;
-    tensor->data = reinterpret_cast<uintptr_t>(tensorData);
-    for (int64_t dim : dims)
-        if (dim < 0) misuse("aclCreateTensor: negative dimension in %s", text(dims).c_str());
+    tensor->data = std::make_shared<uintptr_t>(reinterpret_cast<uintptr_t>(tensorData));
+    bool negative = offset < 0;
+    for (size_t axis = 0; axis < viewDimsNum; axis++) negative |= dims[axis] < 0 || tensor->strides[axis] < 0;
+    if (negative) misuse("aclCreateTensor: a dimension, a stride or the offset is negative");
     return static_cast<aclTensor *>(new_handle(TENSOR, tensor));
 }
 
@@ -342,6 +367,90 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
     if (!find_handle(executor, EXECUTOR, "aclDestroyAclOpExecutor")) return ACLNN_ERR_INNER;
     end_handle(executor);
     return call.status;
+}
+
+// `index` counts the tensors of phase 1 in its order, null ones too.
+static aclnnStatus set_address(const char *name, aclOpExecutor *executor, size_t index, aclTensor *tensor,
+                               void *address, bool inputs, bool outputs) {
+    ENTER(name);
+    if (!executor || !tensor || !address) return fail(ACLNN_ERR_INNER_NULLPTR, "%s: null", name);
+    auto plan = std::static_pointer_cast<Executor>(find_handle(executor, EXECUTOR, name));
+    if (!plan) return fail(ACLNN_ERR_INNER, "%s: executor is not usable", name);
+    find_handle(tensor, TENSOR, name);
+    std::vector<Slot> slots;
+    for (const Slot &slot : plan->slots)
+        if (slot.output ? outputs : inputs) slots.push_back(slot);
+    if (index >= slots.size() || !slots[index].data)
+        return fail(ACLNN_ERR_PARAM_INVALID, "%s: phase 1 was given no tensor %zu", name, index);
+    *slots[index].data = reinterpret_cast<uintptr_t>(address);
+    return 0;
+}
+
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {
+    return set_address("aclSetInputTensorAddr", executor, index, tensor, addr, true, false);
+}
+
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {
+    return set_address("aclSetOutputTensorAddr", executor, index, tensor, addr, false, true);
+}
+
+aclnnStatus aclSetTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {
+    return set_address("aclSetTensorAddr", executor, index, tensor, addr, true, true);
+}
+
+static int64_t *copied(const std::vector<int64_t> &values) {  // the caller deletes it
+    return std::copy(values.begin(), values.end(), new int64_t[values.size()]) - values.size();
+}
+
+#define GETTER(name, handle, kind, type, condition) \
+    ENTER(name); \
+    if (!(handle) || !(condition)) return fail(ACLNN_ERR_PARAM_NULLPTR, name ": a pointer is null"); \
+    auto found = std::static_pointer_cast<type>(find_handle(handle, kind, name)); \
+    if (!found) return ACLNN_ERR_INNER_NULLPTR
+
+aclnnStatus aclGetViewShape(const aclTensor *tensor, int64_t **viewDims, uint64_t *viewDimsNum) {
+    GETTER("aclGetViewShape", tensor, TENSOR, Tensor, viewDims && viewDimsNum);
+    *viewDims = copied(found->dims);
+    *viewDimsNum = found->rank();
+    return 0;
+}
+
+aclnnStatus aclGetViewStrides(const aclTensor *tensor, int64_t **stridesValue, uint64_t *stridesNum) {
+    GETTER("aclGetViewStrides", tensor, TENSOR, Tensor, stridesValue && stridesNum);
+    *stridesValue = copied(found->strides);
+    *stridesNum = found->rank();
+    return 0;
+}
+
+aclnnStatus aclGetStorageShape(const aclTensor *tensor, int64_t **storageDims, uint64_t *storageDimsNum) {
+    GETTER("aclGetStorageShape", tensor, TENSOR, Tensor, storageDims && storageDimsNum);
+    *storageDims = copied(found->storage);
+    *storageDimsNum = found->storage.size();
+    return 0;
+}
+
+aclnnStatus aclGetViewOffset(const aclTensor *tensor, int64_t *offset) {
+    GETTER("aclGetViewOffset", tensor, TENSOR, Tensor, offset);
+    *offset = found->offset;
+    return 0;
+}
+
+aclnnStatus aclGetDataType(const aclTensor *tensor, aclDataType *dataType) {
+    GETTER("aclGetDataType", tensor, TENSOR, Tensor, dataType);
+    *dataType = found->type;
+    return 0;
+}
+
+aclnnStatus aclGetFormat(const aclTensor *tensor, aclFormat *format) {
+    GETTER("aclGetFormat", tensor, TENSOR, Tensor, format);
+    *format = found->format;
+    return 0;
+}
+
+aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *size) {
+    GETTER("aclGetBoolArraySize", array, BOOLS, Bools, size);
+    *size = found->values.size();
+    return 0;
 }
 
 }  // extern "C"

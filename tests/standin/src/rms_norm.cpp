@@ -56,6 +56,7 @@ aclnnStatus aclnnRmsNormGradGetWorkspaceSize(const aclTensor *dy, const aclTenso
         Tensor dx = p.output("dxOut", dxOut), dg = p.output("dgammaOut", dgammaOut);
         p.pointers();
         p.require_product({A2, A3, P950, P310P, P910});
+        p.require_formats({a, b, r, g, dx, dg});
         p.require(supported({a.type, b.type, r.type, g.type, dx.type, dg.type}), ACLNN_ERR_PARAM_INVALID,
                   "this combination of dtypes is not supported");
         if (!dx.size() && !dg.size()) return p.nothing();

@@ -42,8 +42,8 @@ constexpr int version(int major, int minor, int patch, int beta = 99) {
 
 // ---- handles: addresses in a range that faults, never used twice
 enum Kind { TENSOR, BOOLS, EXECUTOR, STREAM, CONTEXT };
-void *new_handle(Kind kind, std::shared_ptr<void> object);
-std::shared_ptr<void> find_handle(const void *handle, Kind kind, const char *where);  // null: misuse was recorded
+void *new_handle(Kind kind, std::shared_ptr<void> object, bool counted = true);
+std::shared_ptr<void> find_handle(const void *handle, Kind kind, const char *where);  // null or dead: misuse
 void end_handle(const void *handle);
 
 // ---- device memory: addresses in a range that faults, never used twice
@@ -51,8 +51,9 @@ struct Block {
     uintptr_t address;
     size_t size;
     uint8_t *bytes;  // the backing store; null once freed
+    int device;
 };
-Block *find_block(uintptr_t address);              // the live or freed block that holds the address, or null
+Block *find_block(uintptr_t address);              // the live or freed block at or before the address, or null
 bool is_device_address(uintptr_t address);
 bool is_mapped(const void *address, size_t size);
 
@@ -72,8 +73,7 @@ struct Tensor {
     int64_t offset;
     aclDataType type;
     aclFormat format;
-    uintptr_t data;
-    const void *handle;
+    std::shared_ptr<uintptr_t> data;  // shared with the executor, which can move the tensor
 
     size_t rank() const { return dims.size(); }
     int64_t dim(size_t axis) const { return axis < dims.size() ? dims[axis] : 0; }
@@ -87,6 +87,12 @@ int64_t product_of(const std::vector<int64_t> &dims, size_t first = 0);
 std::string text(const std::vector<int64_t> &dims);
 
 // ---- the two phases (libnnopbase.so)
+struct Slot {  // one tensor argument of phase 1, null ones too
+    bool output;
+    std::shared_ptr<uintptr_t> data;
+    const void *handle;
+};
+
 class Phase1 {
 public:
     // `generated`: the operator's host layer was written by opbuild, with its own order of checks
@@ -100,25 +106,26 @@ public:
     Tensor output(const char *parameter, const aclTensor *tensor);
     std::vector<bool> bools(const aclBoolArray *array);
     void require(bool condition, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
-    void nothing() { launch(0, [] {}); }                         // success, and phase 2 computes nothing
+    void require_formats(const std::vector<Tensor> &tensors);    // generated operators want plain ones
+    void nothing() { launch(0, nullptr); }                       // success, and phase 2 does nothing
     void launch(uint64_t workspace, std::function<void()> kernel, int launch_status = 0);
     void require_product(const std::vector<Product> &products);  // what generated operators answer elsewhere
     static uint64_t temporaries(const std::vector<Tensor> &tensors);  // the workspace that copies of these take
     static uint64_t copies(const std::vector<Tensor> &inputs);        // the same of those that are not contiguous
 
 private:
-    Tensor resolve(const char *parameter, const aclTensor *tensor, std::vector<uintptr_t> &uses);
+    Tensor resolve(const char *parameter, const aclTensor *tensor, bool output);
     std::string op, name;
     bool generated;
     Call call;
     uint64_t *workspace_size;
     aclOpExecutor **executor;
-    std::vector<uintptr_t> reads, writes;
-    std::vector<const void *> handles;
+    std::vector<Slot> slots;
 };
 aclnnStatus phase2(const char *op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
                    aclrtStream stream);
 
+Tensor as(aclDataType type, Tensor tensor);  // the same elements in another format
 constexpr uint64_t SYSTEM_WORKSPACE = 16 << 20;  // what the tiling of generated operators always asks for
 
 // ---- storage formats: 10 mantissa bits and bias 15 for float16, 7 and 127 for bfloat16
@@ -126,3 +133,7 @@ double unpack16(uint16_t bits, int mantissa, int bias);
 uint16_t pack16(double value, int mantissa, int bias);  // nearest, ties to even
 
 }  // namespace standin
+
+#define ENTER(name) \
+    standin::Call call(name); \
+    if (call.status) return call.status

@@ -123,6 +123,7 @@ Product product() {
     for (const char *old : {"A", "B", "ProA", "ProB", "PremiumA"})
         if (soc == std::string("Ascend910") + old) return P910;
     if (starts("Ascend910B")) return A2;  // with a digit after the B
+    if (starts("Ascend910_95")) return P950;
     if (starts("Ascend910_93")) return A3;
     if (starts("Ascend310P")) return P310P;
     if (starts("Ascend310B")) return P310B;
@@ -134,16 +135,12 @@ std::string cann_name() { return environment("STANDIN_CANN", STANDIN_DEFAULT_CAN
 int device_count() { return atoi(environment("STANDIN_DEVICES", "1").c_str()); }
 size_t memory_size() { return strtoull(environment("STANDIN_MEMORY", "68719476736").c_str(), nullptr, 10); }
 
-void cann_version(int parts[3]) {
-    parts[0] = parts[1] = parts[2] = 0;
-    sscanf(cann_name().c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
-}
-
 int cann() {
-    int parts[3];
-    cann_version(parts);
-    size_t beta = cann_name().find("beta.");
-    return version(parts[0], parts[1], parts[2], beta == std::string::npos ? 99 : atoi(cann_name().c_str() + beta + 5));
+    std::string name = cann_name();
+    int major = 0, minor = 0, patch = 0;
+    sscanf(name.c_str(), "%d.%d.%d", &major, &minor, &patch);
+    size_t beta = name.find("beta.");
+    return version(major, minor, patch, beta == std::string::npos ? 99 : atoi(name.c_str() + beta + 5));
 }
 
 // ---- address ranges and handles
@@ -173,13 +170,14 @@ uintptr_t take_device_range(size_t size) { return device_range.take((size / 512 
 static const char *const nouns[] = {"tensor", "bool array", "executor", "stream", "context"};
 struct Entry {
     Kind kind;
-    std::shared_ptr<void> object;  // null once destroyed
+    std::shared_ptr<void> object;
+    bool counted, alive;
 };
 static std::vector<Entry> handles;
 constexpr size_t STRIDE = 64;
 
-void *new_handle(Kind kind, std::shared_ptr<void> object) {
-    handles.push_back({kind, std::move(object)});
+void *new_handle(Kind kind, std::shared_ptr<void> object, bool counted) {
+    handles.push_back({kind, std::move(object), counted, true});
     return reinterpret_cast<void *>(handle_range.take(STRIDE));
 }
 
@@ -191,18 +189,32 @@ static Entry *entry(const void *handle) {
 
 std::shared_ptr<void> find_handle(const void *handle, Kind kind, const char *where) {
     Entry *found = entry(handle);
-    if (!found)
+    if (!found) {
         misuse("%s: %p is not a handle", where, handle);
-    else if (found->kind != kind)
+        return nullptr;
+    }
+    if (found->kind != kind) {
         misuse("%s: got a handle of a %s in place of a %s", where, nouns[found->kind], nouns[kind]);
-    else if (!found->object)
-        misuse("%s: this %s was destroyed before", where, nouns[kind]);
-    else
-        return found->object;
-    return nullptr;
+        return nullptr;
+    }
+    if (!found->alive) misuse("%s: this %s was destroyed before", where, nouns[kind]);
+    return found->object;
 }
 
-void end_handle(const void *handle) { entry(handle)->object = nullptr; }
+void end_handle(const void *handle) {
+    Entry *found = entry(handle);
+    found->alive = false;
+    // a descriptor is plain host memory: the library still finds in it what was there
+    if (found->kind != TENSOR && found->kind != BOOLS) found->object = nullptr;
+}
+
+void end_descriptors(const char *where) {
+    for (Entry &entry : handles)
+        if (entry.alive && (entry.kind == TENSOR || entry.kind == BOOLS || entry.kind == EXECUTOR)) {
+            misuse("%s: a %s was not destroyed", where, nouns[entry.kind]);
+            entry.alive = false;
+        }
+}
 
 bool is_mapped(const void *address, size_t size) {
     uintptr_t page = 4096, first = reinterpret_cast<uintptr_t>(address), last = first + (size ? size - 1 : 0);
@@ -215,7 +227,7 @@ bool is_mapped(const void *address, size_t size) {
 static std::map<std::string, size_t> live() {
     std::map<std::string, size_t> counts = memory_counts();
     for (const Entry &entry : handles)
-        if (entry.object) counts[nouns[entry.kind]]++;
+        if (entry.alive && entry.counted) counts[nouns[entry.kind]]++;
     return counts;
 }
 
