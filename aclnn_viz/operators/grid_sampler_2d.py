@@ -52,4 +52,5 @@ OPERATOR = Operator(
     page=page,
     arrange_backward=arrange_backward,
     arrange_forward=arrange_forward,
+    all_outputs={"outputMask": (True, True)},
 )

@@ -67,4 +67,5 @@ OPERATOR = Operator(
     page=page,
     arrange_backward=arrange_backward,
     arrange_forward=arrange_forward,
+    all_outputs={"dgammaIsRequire": True, "dbetaIsRequire": True},
 )

@@ -1,7 +1,7 @@
 """An operator: its names and parameters, and its numbers in the format of the inputs or as truth."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
@@ -48,6 +48,7 @@ class Operator:
     page: ModuleType
     arrange_backward: Callable[..., Arranged]
     arrange_forward: Callable[..., Arranged]
+    all_outputs: dict = field(default_factory=dict)  # the attributes that ask for every output
 
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
         """Return the gradients by the vendor's output names, each in its documented shape and dtype.

@@ -148,7 +148,7 @@ def test_workspace():
     ("9.1", {"dgammaOut": tensor(5)}, {"dgammaOut shape": "device.run"}),
     ("9.1", {"dbetaOut": tensor(5)}, {"dbetaOut shape": "device.run"}),
     ("9.1", {"swishScale": 2.0}, {}),
-    ("9.1.0-beta.3", {"swishScale": 2.0}, {"swishScale before 9.1": "nobody"}),
+    ("9.1.0-beta.3", {"swishScale": 2.0}, {"swishScale before 9.1": "device.run"}),
     ("9.1.0.pre", {"swishScale": 2.0}, {}),
     ("8.1", {"swishScale": 1.0}, {}),
     ("9.1", {"dataFormatOptional": "NHWC"}, {"data format": "nobody"}),

@@ -106,7 +106,7 @@ CONSTRAINTS = (
     unchecked_shape("dgammaOut", lambda call: call["gamma"].shape, "dgammaOut must have the shape of gamma", SOURCE),
     unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
     Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
-               "factor of the derivative", "nobody", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
+               "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
                until=Version.parse("9.1.0.pre")),
     Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
                lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),

@@ -1,0 +1,6 @@
+"""Where it runs: the emulator on the host, or an Atlas device."""
+
+from aclnn_viz.devices.errors import AclError, ConstraintWarning, DeviceClosedError, RefusedError
+from aclnn_viz.devices.opening import open_device
+
+__all__ = ["AclError", "ConstraintWarning", "DeviceClosedError", "RefusedError", "open_device"]

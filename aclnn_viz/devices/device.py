@@ -1,0 +1,61 @@
+"""A device that runs operators, whatever implementation of the C API stands behind it."""
+
+from aclnn_viz.devices.session import Session
+from aclnn_viz.devices.two_phase import run
+from aclnn_viz.operators import operator
+
+
+class Device:
+    """An opened device; use it in a `with` block, or close it. `name` tells what it is, `soc` which Atlas.
+
+    >>> import aclnn_viz as av
+    >>> case = av.case("rms_norm", shape=(2, 8))
+    >>> with av.open_device("host") as device:
+    ...     sorted(device.run("rms_norm", **case.inputs))
+    ['dgammaOut', 'dxOut']
+    """
+
+    def __init__(self, name: str, acl, device_id: int = 0):
+        self.name = name
+        self._session = Session(acl, device_id)
+
+    @property
+    def acl(self):
+        """The C API that the device is driven through."""
+        return self._session.acl
+
+    @property
+    def soc(self) -> str:
+        return self._session.soc
+
+    @property
+    def cann(self) -> str:
+        return str(self.acl.cann)
+
+    def run(self, op, /, **inputs) -> dict:
+        """Run an operator through both phases and return its outputs by the vendor's names, as `op.backward` does.
+
+        Raises TypeError and ValueError as `op.backward` does, RefusedError (a ValueError) for what the library would
+        silently do wrong, AclError for what it reports, DeviceClosedError when the device is closed or not this
+        thread's. Warns with ConstraintWarning of documented constraints that nobody enforces.
+        """
+        self._session.need_open()
+        return run(self._session, operator(op), inputs)
+
+    def close(self) -> None:
+        """Release everything; closing again does nothing."""
+        self._session.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        try:
+            self.close()
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(f"while closing: {failure}")
+
+    def __repr__(self) -> str:
+        return f"Device({self.name!r}, soc={self.soc!r}, cann={self.cann!r})"

@@ -1,0 +1,128 @@
+"""One operator call on a session: tensors up, the two phases, synchronise, outputs down.
+
+Written once over the methods of the C API, so that the emulator and the real libraries run the same code.
+Source: two-phase API, CANN documentation.
+"""
+
+import warnings
+
+import numpy as np
+
+from aclnn_viz.codes import (
+    ACL_FORMAT_NCHW, ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+)
+from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
+from aclnn_viz.devices.session import Session
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_strides, contract
+
+UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
+
+
+def run(session: Session, op: Operator, inputs: dict) -> dict[str, np.ndarray]:
+    """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
+
+    Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence, AclError
+    where it reports an error; warns with ConstraintWarning of documented constraints that nobody enforces.
+    """
+    bound = op.bind(inputs)
+    wanted = op.arrange_backward(**bound).results
+    outputs = {name: np.empty(result.documented_shape, result.format.numpy)
+               for name, result in op.arrange_backward(**bound | op.all_outputs).results.items()}
+    promise = contract(op.name)
+    takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
+    tensors = {name: _viewable(value) if takes_views else np.ascontiguousarray(value).reshape(value.shape)
+               for name, value in bound.items() if isinstance(value, np.ndarray)} | outputs
+    described = {name: _describe(op, name, array) for name, array in tensors.items()}
+    _refuse(session, promise, bound | described, tensors)
+
+    with session.scope() as scope:
+        addresses = {name: _upload(session, scope, array, output=name in outputs) for name, array in tensors.items()}
+        arguments = []
+        for parameter in promise.parameters:
+            value = bound.get(parameter.name)
+            if parameter.name in tensors:
+                value = _tensor(session, scope, described[parameter.name], addresses[parameter.name])
+            elif parameter.kind == "bool array":
+                value = session.handle("aclCreateBoolArray", list(value))
+                scope.release("aclDestroyBoolArray", value)
+            arguments.append(value)
+        size, executor = session.call(f"{op.aclnn_name}GetWorkspaceSize", *arguments)
+        try:
+            workspace = _allocate(session, scope, size) if size else None
+        except BaseException:
+            session.acl.aclDestroyAclOpExecutor(executor)
+            raise
+        session.call(op.aclnn_name, workspace, size, executor, session.stream)
+        # `arguments` and `tensors` live until here: generated operators keep the addresses of strings until they run.
+        session.synchronise()
+        for name in wanted:
+            _download(session, outputs[name], addresses[name])
+    return {name: outputs[name] for name in wanted}
+
+
+def _refuse(session, promise, values, arrays) -> None:
+    call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
+    for constraint in promise.violations(call, arrays):
+        if constraint.enforced_by == "device.run":
+            raise RefusedError(promise.aclnn_name, constraint, "change the inputs, or run on the host to see the formula")
+        if constraint.enforced_by == "nobody":
+            warnings.warn(f"{promise.aclnn_name}: {constraint.text}", ConstraintWarning, stacklevel=4)
+
+
+def _viewable(array: np.ndarray) -> np.ndarray:
+    """Return the array itself when it is a dense block or a view with whole, non-negative strides, else a copy.
+
+    A view that skips most of its memory is copied too: what lies between would cross to the device for nothing.
+    """
+    if array.flags.c_contiguous:
+        return array
+    whole = all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    return array if whole and _span(array) <= 4 * array.size else np.ascontiguousarray(array)
+
+
+def _span(array: np.ndarray) -> int:
+    """The elements between the first and the last of a view, both included."""
+    return 1 + sum((n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides)) if array.size else 0
+
+
+def _describe(op: Operator, name: str, array: np.ndarray) -> TensorDescriptor:
+    codes = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32}
+    code = codes[array.dtype] if array.dtype in codes else float_format(array).acl_code
+    strides = contiguous_strides(array.shape) if array.flags.c_contiguous else tuple(
+        stride // array.itemsize for stride in array.strides)
+    storage = array.shape if array.flags.c_contiguous else (_span(array),)
+    layout = ACL_FORMAT_NCHW if array.ndim == 4 and op.name == "grid_sampler_2d" else ACL_FORMAT_ND
+    return TensorDescriptor(array.shape, code, strides, 0, layout, storage)
+
+
+def _allocate(session, scope, size: int) -> int:
+    address = session.call("aclrtMalloc", max(size, 1), ACL_MEM_MALLOC_HUGE_FIRST)  # size 0 is an error
+    scope.release("aclrtFree", address)
+    return address
+
+
+def _upload(session, scope, array: np.ndarray, output: bool) -> int:
+    """Allocate device memory for a tensor and fill it with its values, or with UNWRITTEN."""
+    size = _span(array) * array.itemsize
+    address = _allocate(session, scope, size)
+    if size and output:
+        session.call("aclrtMemset", address, size, UNWRITTEN, size)
+    elif size:
+        block = np.lib.stride_tricks.as_strided(array, (_span(array),), (array.itemsize,), writeable=False)
+        session.call("aclrtMemcpy", address, size, block, size, ACL_MEMCPY_HOST_TO_DEVICE)
+    return address
+
+
+def _download(session, array: np.ndarray, address: int) -> None:
+    if array.size:
+        session.call("aclrtMemcpy", array, array.nbytes, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+
+
+def _tensor(session, scope, view: TensorDescriptor, address: int):
+    tensor = session.handle("aclCreateTensor", list(view.shape), view.dtype, list(view.strides), view.offset,
+                            view.format, list(view.storage_shape), address)
+    scope.release("aclDestroyTensor", tensor)
+    return tensor

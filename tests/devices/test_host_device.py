@@ -1,0 +1,248 @@
+"""`device.run` on the emulator: the values of the page through the whole two-phase flow, and nothing left behind."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.devices import AclError, ConstraintWarning, DeviceClosedError, RefusedError
+
+ALL = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+
+
+def same(actual, expected):
+    assert actual.keys() == expected.keys()
+    for name, value in expected.items():
+        assert actual[name].dtype == value.dtype and np.array_equal(actual[name], value, equal_nan=True), name
+
+
+@pytest.fixture
+def device():
+    with av.open_device("host") as opened:
+        yield opened
+    assert opened.acl.misuse == [] and not opened.acl.handles
+
+
+@ALL
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_values_are_those_of_the_page(device, op, dtype):
+    case = av.case(op, dtype=dtype)
+    same(device.run(op, **case.inputs), op.backward(**case.inputs))
+
+
+def strided(array):
+    return np.repeat(array[..., None], 3, -1)[..., 1] if array.ndim else array
+
+
+@ALL
+@pytest.mark.filterwarnings("ignore::aclnn_viz.devices.ConstraintWarning")
+@pytest.mark.parametrize("view", [
+    strided,
+    lambda a: a[::-1].copy()[::-1],
+    lambda a: np.asfortranarray(a),
+    lambda a: np.concatenate([a, a])[:len(a)] if a.ndim else a,
+    lambda a: np.repeat(a[..., None], 50, -1)[..., 7] if a.ndim else a,
+], ids=["strided", "reversed", "fortran", "part", "sparse"])
+def test_views_of_inputs_give_the_same_values(device, op, view):
+    inputs = av.case(op).inputs
+    views = {k: view(v) if isinstance(v, np.ndarray) and v.ndim else v for k, v in inputs.items()}
+    same(device.run(op, **views), op.backward(**inputs))
+
+
+def test_broadcast_inputs_are_read_through_zero_strides(device):
+    inputs = av.case("hardswish", shape=(3, 4)).inputs | {"gradOutput": np.broadcast_to(np.float32(2), (3, 4))}
+    same(device.run("hardswish", **inputs), av.operator("hardswish").backward(**inputs))
+
+
+def test_outputs_that_are_not_asked_for_are_absent(device):
+    case = av.case("grid_sampler_2d", outputMask=(False, True))
+    assert list(device.run("grid_sampler_2d", **case.inputs)) == ["gridGrad"]
+    case = av.case("group_norm_swish", dgammaIsRequire=False)
+    assert list(device.run("group_norm_swish", **case.inputs)) == ["dxOut", "dbetaOut"]
+
+
+@pytest.mark.filterwarnings("ignore::aclnn_viz.devices.ConstraintWarning")
+def test_empty_tensors_run(device):
+    case = av.case("hardswish", shape=(0, 3))
+    assert device.run("hardswish", **case.inputs)["out"].shape == (0, 3)
+    case = av.case("cross_entropy_loss", shape=(0, 3))
+    assert device.run("cross_entropy_loss", **case.inputs)["xGradOut"].shape == (0, 3)
+
+
+def test_what_the_product_lacks_is_an_acl_error():
+    double = av.case("rms_norm", dtype="float64")
+    with av.open_device("host") as device, pytest.raises(AclError) as caught:
+        device.run("rms_norm", **double.inputs)
+    error = caught.value
+    assert (error.call, error.code, error.name) == (
+        "aclnnRmsNormGradGetWorkspaceSize", 161002, "ACLNN_ERR_PARAM_INVALID")
+    assert error.message and error.message in str(error) and "; compare dtypes" in str(error)
+    brain = av.case("hardswish", dtype="bfloat16")
+    with av.open_device("host", soc="Ascend910A") as device, pytest.raises(AclError, match="161002"):
+        device.run("hardswish", **brain.inputs)
+    cubic = av.case("grid_sampler_2d", interpolationMode=2)
+    with av.open_device("host", cann="9.0") as device, pytest.raises(AclError, match="161002"):
+        device.run("grid_sampler_2d", **cubic.inputs)
+
+
+@pytest.mark.parametrize("name,given,text", [
+    ("cross_entropy_loss", {"labelSmoothing": 0.1}, "labelSmoothing must be 0 on this product"),
+    ("cross_entropy_loss", {"lseSquareScaleForZloss": 0.1}, "lseSquareScaleForZloss must be 0"),
+    ("grid_sampler_2d", {"grid_shape": (0, 3)}, "no input may be empty while an output is not"),
+])
+def test_silent_traps_are_refused_before_the_library_sees_them(device, name, given, text):
+    case = av.case(name, **given)
+    with pytest.raises(RefusedError, match=f"{text}.*: got a call against it .*; change the inputs"):
+        device.run(name, **case.inputs)
+
+
+def test_swish_scale_before_9_1_is_refused():
+    case = av.case("group_norm_swish", swishScale=2.0)
+    with av.open_device("host", cann="9.0.1") as device, pytest.raises(RefusedError, match="swishScale"):
+        device.run("group_norm_swish", **case.inputs)
+
+
+def test_what_nobody_enforces_is_a_warning(device):
+    case = av.case("cross_entropy_loss", shape=(4, 3), ignoreIndex=5)
+    with pytest.warns(ConstraintWarning, match="ignoreIndex < C"):
+        device.run("cross_entropy_loss", **case.inputs)
+
+
+def test_bad_input_is_what_the_page_says(device):
+    with pytest.raises(TypeError, match="hardswish needs self"):
+        device.run("hardswish", gradOutput=np.ones(3, np.float32))
+    with pytest.raises(ValueError, match="no such operator"):
+        device.run("softmax")
+
+
+def test_unknown_device():
+    with pytest.raises(ValueError, match="no such device: got 'cuda'; open"):
+        av.open_device("cuda")
+
+
+def test_a_closed_device_says_so():
+    device = av.open_device("host")
+    device.close()
+    device.close()
+    with pytest.raises(DeviceClosedError, match="the device must be open: got a closed device; open it again"):
+        device.run("hardswish", **av.case("hardswish").inputs)
+
+
+def test_other_threads_are_refused(device):
+    caught = []
+
+    def use():
+        try:
+            device.run("hardswish", **av.case("hardswish").inputs)
+        except DeviceClosedError as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert caught == ["a device belongs to the thread that opened it: got another thread; open a device in each thread"]
+
+
+def test_a_device_describes_itself(device):
+    assert repr(device) == "Device('host', soc='Ascend910B2', cann='9.1.0')"
+
+
+class Failing:
+    """An ACL of which the k-th call fails, as the real library could: with a status, or a null handle."""
+
+    def __init__(self, acl, k):
+        self._acl, self._left, self.failed, self.calls = acl, k, None, 0
+
+    def __getattr__(self, name):
+        found = getattr(self._acl, name)
+        if not name.startswith("acl") or name == "aclGetRecentErrMsg":
+            return found
+
+        def call(*arguments):
+            self.calls += 1
+            self._left -= 1
+            if self._left:
+                return found(*arguments)
+            self.failed = name
+            if name == "aclrtSynchronizeStream":  # the work has run, and the failure is told
+                found(*arguments)
+                return 507015
+            if name.startswith(("aclDestroy", "aclrtDestroy", "aclrtFree", "aclrtReset", "aclFinalize")):
+                found(*arguments)  # released, though the status says otherwise
+                return 500000
+            if name.startswith("aclCreate") or name == "aclrtGetSocName":
+                return None
+            if name.endswith("GetWorkspaceSize"):
+                return 561103, 0, None
+            if name == "aclrtMalloc" or name == "aclrtCreateStream":
+                return 207001, None
+            if name.startswith("aclnn"):
+                self._acl.aclDestroyAclOpExecutor(arguments[2])  # a failed phase 2 has consumed the executor
+            return 500000
+
+        return call
+
+
+def attempt(op, k):
+    """Open, run and close with the k-th C call failing: the ACL, and the error that came out."""
+    acl = Failing(av.acl.HostAcl(), k)
+    case = av.case(op, shape={"grid_sampler_2d": (1, 1, 2, 2)}.get(op.name))
+    from aclnn_viz.devices.device import Device
+    try:
+        with Device("host", acl) as device:
+            device.run(op, **case.inputs)
+    except AclError as error:
+        return acl, error
+    return acl, None
+
+
+@ALL
+def test_every_failing_call_is_told_and_leaves_nothing(op):
+    whole, error = attempt(op, -1)
+    assert error is None and whole.calls > 20
+    for k in range(1, whole.calls + 1):
+        acl, error = attempt(op, k)
+        assert error is not None and error.call == acl.failed, f"call {k}, {acl.failed}: {error!r}"
+        assert acl.misuse == [] and not acl.handles, f"call {k}, {acl.failed}: {acl.misuse} {list(acl.handles)}"
+
+
+def test_after_a_failed_synchronise_the_device_is_dead():
+    from aclnn_viz.devices.device import Device
+    acl = Failing(av.acl.HostAcl(), 10**9)
+    device = Device("host", acl)
+    inputs = av.case("hardswish").inputs
+    with warnings.catch_warnings():
+        acl._left = next(k for k in range(1, 99) if attempt(av.operator("hardswish"), k)[0].failed ==
+                         "aclrtSynchronizeStream") - acl.calls
+    with pytest.raises(AclError, match="aclrtSynchronizeStream"):
+        device.run("hardswish", **inputs)
+    with pytest.raises(DeviceClosedError, match="got work on the device failed: aclrtSynchronizeStream"):
+        device.run("hardswish", **inputs)
+    device.close()
+    assert not acl.handles
+
+
+def test_the_first_error_is_raised_and_later_ones_are_notes():
+    class Ending(Failing):
+        def __getattr__(self, name):
+            if name == "aclrtFree":
+                return lambda address: (self._acl.aclrtFree(address), 500000)[1]
+            return super().__getattr__(name)
+
+    from aclnn_viz.devices.device import Device
+    acl = Ending(av.acl.HostAcl(), 10**9)
+    device = Device("host", acl)
+    double = av.case("hardswish", dtype="float64")
+    with pytest.raises(AclError, match="aclnnHardswishBackwardGetWorkspaceSize") as caught:
+        device.run("hardswish", **double.inputs)
+    assert [note.startswith("while releasing: aclrtFree") for note in caught.value.__notes__] == [True] * 3
+    device.close()
+
+
+def test_a_thousand_runs_leave_nothing(device):
+    case = av.case("hardswish", shape=(4,))
+    for _ in range(1000):
+        device.run("hardswish", **case.inputs)
+    assert len(device.acl.handles) < 10
