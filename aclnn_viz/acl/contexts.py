@@ -7,6 +7,7 @@ Sources: "Device management", "Context management" and "Stream management", CANN
 Statuses of destroyed streams and contexts are inferred: the reference only forbids their use.
 """
 
+from aclnn_viz.acl.memory import shown
 from aclnn_viz.acl.state import HostContext, HostStream, State
 from aclnn_viz.codes import (
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_PARAM_INVALID,
@@ -148,8 +149,8 @@ class ContextCalls(State):
         if status or stream is None:
             return status
         if not isinstance(stream, HostStream):
-            self.record(call, f"{stream!r} is no stream")
-            return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {stream!r} is no stream")
+            self.record(call, f"{shown(stream)} is no stream")
+            return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {shown(stream)} is no stream")
         if not self.check_alive(call, stream):
             return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {stream!r} does not exist")
         if stream.context is not self.context:
@@ -174,7 +175,7 @@ class ContextCalls(State):
         if context is None:
             return self.failed(ACL_ERROR_INVALID_PARAM, f"{call}: context is a null pointer")
         if not isinstance(context, HostContext):
-            self.record(call, f"{context!r} is no context")
+            self.record(call, f"{shown(context)} is no context")
         elif self.check_alive(call, context):
             return ACL_SUCCESS
-        return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: {context!r} does not exist")
+        return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: {shown(context)} does not exist")

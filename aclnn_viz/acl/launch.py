@@ -134,7 +134,9 @@ class Launch:
                 self._state.record(self.name, f"{'writes' if output else 'reads'} {name}: {complaint}")
             elif address % _ALIGNMENT:
                 self._state.record(self.name, f"{name} starts at {address:#x}, which is not aligned to 32 bytes")
-            self._fault |= view.size * itemsize > self._state.memory.capacity
+            if view.size * itemsize > self._state.memory.capacity:  # only a view that overlaps itself gets here
+                self._state.record(self.name, f"{name} has {view.size * itemsize} bytes, more than the device")
+                self._fault = True
             self._used.append(address)
             if isinstance(address, int):
                 self._regions.append((name, address + low, address + high, output))

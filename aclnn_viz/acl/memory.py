@@ -84,9 +84,7 @@ class DeviceMemory:
         """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
         block = self.find(address)
         if block is None:
-            if isinstance(address, int):
-                return f"{address:#x} is no device address"
-            return "null is no device address" if address is None else "host memory is no device address"
+            return f"{shown(address)} is no device address"
         if block.freed:
             return f"memory already freed ({block})"
         low, high = address + low - block.start, address + high - block.start
@@ -160,6 +158,17 @@ class DeviceMemory:
                 elements += steps.reshape([-1] + [1] * (view.rank - axis - 1))
         offsets = elements.reshape(-1, 1) + np.arange(dtype.itemsize)
         return data, offsets, (offsets >= 0) & (offsets < data.size)
+
+
+def shown(pointer) -> str:
+    """Return a pointer as a complaint names it.
+
+    >>> shown(64), shown(None)
+    ('0x40', 'null')
+    """
+    if isinstance(pointer, np.ndarray):
+        return "host memory"
+    return f"{pointer:#x}" if isinstance(pointer, int) else "null" if pointer is None else repr(pointer)
 
 
 def byte_range(view: TensorDescriptor, itemsize: int) -> tuple[int, int]:

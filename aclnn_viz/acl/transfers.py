@@ -10,6 +10,7 @@ inferred: there the driver decides.
 
 import numpy as np
 
+from aclnn_viz.acl.memory import shown
 from aclnn_viz.acl.state import State, same_memory
 from aclnn_viz.codes import (
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE,
@@ -49,8 +50,7 @@ class TransferCalls(State):
             return status
         block = self.memory.find(address)
         if block is None or block.start != address:
-            shown = f"{address:#x}" if isinstance(address, int) else "host memory"
-            wrong = f"{shown} did not come from aclrtMalloc"
+            wrong = f"{shown(address)} did not come from aclrtMalloc"
         elif block.freed:
             wrong = f"memory freed twice ({block})"
         else:
@@ -111,8 +111,8 @@ class TransferCalls(State):
         block = self.memory.find(pointer)
         if isinstance(pointer, np.ndarray) or block is not None and not block.freed:
             return ACL_SUCCESS
-        shown = f"{pointer:#x}" if isinstance(pointer, int) else repr(pointer)
-        wrong = f"memory already freed ({block})" if block else f"{shown} is neither device memory nor a host array"
+        nothing = f"{shown(pointer)} is neither device memory nor a host array"
+        wrong = f"memory already freed ({block})" if block else nothing
         self.record(call, wrong)
         return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {wrong}")
 
