@@ -29,14 +29,12 @@ def closed(factors, bounds, normalise):
     return Mul(*outside, *sums)
 
 
-def common_denominator(e):
-    """The product of the powers by which the terms of `e` divide, at their largest: `e` times it has none of them."""
-    powers = {}
-    for term in Add.make_args(e):
-        for f in Mul.make_args(term):
-            if isinstance(f, Pow) and f.exp.is_Integer and f.exp < 0:
-                powers[f.base] = max(powers.get(f.base, 0), -f.exp)
-    return Mul(*[base**power for base, power in powers.items()])
+def common_monomial(e):
+    """The product of powers that all terms of `e` share, the most negative power of each where they divide."""
+    powers = [{f.as_base_exp()[0]: f.as_base_exp()[1] for f in Mul.make_args(term)
+               if f.as_base_exp()[1].is_Integer and not f.is_Rational} for term in Add.make_args(e)]
+    bases = {base for term in powers for base in term}
+    return Mul(*[base ** min(term.get(base, 0) for term in powers) for base in bases])
 
 
 def is_total(e):

@@ -64,7 +64,7 @@ def derive():
     xhat = tape.define("xhat", FULL, x_hat(a, g, c, q), "The normalised group.", "Normalise")
     y = tape.define("y", FULL, gamma[g, c] * xhat[a, g, c, q] + beta[g, c], "Scale and shift by channel.", "Affine map")
     tape.define("out", FULL, swish(y[a, g, c, q]), "Swish with slope parameter s.", "Activate")
-    tape.backward("out", dy[a, g, c, q], {
+    tape.backward("out", dy[a, g, c, q], ["x", "gamma", "beta"], {
         "out": "dy is the given derivative of the loss with respect to the output.",
         "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
         "xhat": "Each xhat enters one y, with the factor gamma.",

@@ -26,7 +26,7 @@ from sympy import (
     expand_power_base,
 )
 
-from derivations.canonical import closed, common_denominator
+from derivations.canonical import closed, common_monomial
 from derivations.expressions import NotUnderstood, freshen, has_sum, is_function, is_index, substitute
 from derivations.ranges import Ranges
 
@@ -111,16 +111,16 @@ class NormalForm:
         return [(Mul.make_args(rebuilt), {})]
 
     def _power(self, e):
-        """base**exponent with a normalised base, without rational content and without denominators in the base."""
+        """base**exponent with a normalised base whose terms have no common factor and no denominators."""
         base, exponent = self(e.base), self(e.exp)
         if not base.is_Add:
             return expand_power_base(Pow(base, exponent))
         content, base = base.primitive()
-        denominator = common_denominator(base)
-        if not (exponent.is_Integer or denominator.is_positive):
-            denominator = S.One
-        base = expand_mul(base * denominator)
-        return Pow(content, exponent) * Pow(base, exponent) * Pow(denominator, -exponent)
+        monomial = common_monomial(base)
+        if not (exponent.is_Integer or monomial.is_positive):
+            monomial = S.One
+        base = expand_mul(base / monomial)
+        return Pow(content, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
 
     # One term: equal bases merge, deltas act.
 
@@ -141,36 +141,34 @@ class NormalForm:
         factors = [_single_delta(f) for f in factors]
         if S.Zero in factors:
             return []
-        for delta in [f for f in factors if isinstance(f, KroneckerDelta) and f not in applied]:
-            index, value, selects = self._solved(delta, bounds)
-            if index is None:
-                continue
-            others = [f for f in factors if f != delta]
-            changed = [substitute(f, {index: value}) for f in others]
-            if selects:
+        deltas = [f for f in factors if isinstance(f, KroneckerDelta)]
+        for delta in deltas:
+            index, value = self._selected(delta, bounds)
+            if index is not None:
+                others = [substitute(f, {index: value}) for f in factors if f != delta]
                 bounds = {v: last for v, last in bounds.items() if v != index}
-            elif changed == others:
-                continue
-            else:
-                changed.append(delta)
-            if len(applied) > MAX_DELTAS:
-                raise NotUnderstood("too many deltas")
-            terms = [(f, {**bounds, **b}) for f, b in self._product(changed)]
-            return self._merged(terms, applied | {delta})
+                return self._merged(self._again(others, bounds), applied)
+        for delta in deltas:
+            index, value = _identified(delta, bounds)
+            others = [f for f in factors if f != delta]
+            if delta not in applied and index is not None and any(f.has(index) for f in others):
+                if len(applied) > MAX_DELTAS:
+                    raise NotUnderstood("too many deltas")
+                others = [substitute(f, {index: value}) for f in others]
+                return self._merged(self._again([delta, *others], bounds), applied | {delta})
         return [(tuple(factors), bounds)]
 
-    def _solved(self, delta, bounds):
-        """(index, value, selects) that a delta equates; it `selects` when the sum over index is then one entry."""
-        candidates = [c for c in _equations(delta) if not any(last.has(c[0]) for last in bounds.values())]
+    def _again(self, factors, bounds):
+        return [(f, {**bounds, **b}) for f, b in self._product(factors)]
+
+    def _selected(self, delta, bounds):
+        """(index, value) when the delta picks the entry `value` from the sum over `index`."""
         limits = {v: (S.Zero, last) for v, last in bounds.items()}
-        for index, value in candidates:
+        for index, value in _equations(delta, bounds):
             if index in bounds and not bounds[index].has(*bounds) \
                     and self.ranges.contains(S.Zero, bounds[index], value, limits):
-                return index, value, True
-        if not candidates:
-            return None, None, False
-        index, value = max(candidates, key=lambda c: (c[0] in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])))
-        return index, value, False
+                return index, value
+        return None, None
 
 
 def _is_expandable(e):
@@ -192,11 +190,20 @@ def _delta(difference):
     return KroneckerDelta(positive, positive - expand(difference))
 
 
-def _equations(delta):
-    """All (index, value) with `index - value` equal to plus or minus the difference of the delta's arguments."""
+def _identified(delta, bounds):
+    """(index, value): where the delta is 1, `index` may be written as `value`; bound indices stay."""
+    candidates = list(_equations(delta, bounds))
+    if not candidates:
+        return None, None
+    return max(candidates, key=lambda c: (c[0] not in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])))
+
+
+def _equations(delta, bounds):
+    """All (index, value) that the delta equates, except indices on which a limit depends."""
     difference = expand(delta.args[0] - delta.args[1])
     for term in Add.make_args(difference):
         coefficient, atom = term.as_coeff_Mul()
         rest = difference - term
-        if abs(coefficient) == 1 and (isinstance(atom, (Symbol, Indexed)) or is_index(atom)) and not rest.has(atom):
+        is_atom = isinstance(atom, (Symbol, Indexed)) or is_index(atom)
+        if is_atom and abs(coefficient) == 1 and not rest.has(atom) and not any(b.has(atom) for b in bounds.values()):
             yield atom, expand(-rest / coefficient)

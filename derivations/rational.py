@@ -2,7 +2,7 @@
 
 from math import lcm
 
-from sympy import Add, Dummy, Integer, Mul, Poly, Pow, Rational, Sum, exp, expand, fraction, together
+from sympy import Add, Dummy, Integer, Mul, Poly, Pow, Rational, Sum, exp, expand, fraction, prime, together
 
 from derivations.expressions import NotUnderstood
 from derivations.ranges import is_nonnegative
@@ -26,7 +26,10 @@ def is_rationally_zero(e):
 
 def _is_zero_fraction(e):
     atoms = _Atoms(e)
-    numerator, denominator = fraction(together(atoms.rational(e)))
+    in_atoms = atoms.rational(e)
+    if atoms.refute(in_atoms):
+        return False
+    numerator, denominator = fraction(together(in_atoms))
     if len(atoms.symbols) > MAX_ATOMS:
         raise NotUnderstood("too many different atoms for a rational identity")
     return atoms.vanishes(numerator) and not atoms.vanishes(denominator)
@@ -85,6 +88,13 @@ class _Atoms:
             radicand = self.rational(base)  # roots inside it enter the list first
             self.roots.append((self._symbol(root), degree, radicand))
         return self.symbols[root]
+
+    def refute(self, e):
+        """True when one point, free to choose where there are no roots, shows that `e` is not 0."""
+        if self.roots:
+            return False
+        value = e.xreplace({a: Integer(prime(k + 5)) for k, a in enumerate(self.symbols.values())})
+        return value.is_Rational is True and value != 0
 
     def vanishes(self, polynomial):
         for root, degree, radicand in reversed(self.roots):

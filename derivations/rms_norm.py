@@ -45,7 +45,7 @@ def derive():
                 "Reciprocal root mean square", lambda e: e.replace(_is_cubed, lambda _: rstd[r] ** 3))
     xhat = tape.define("xhat", {r: m, j: n}, x[r, j] * rstd[r], "The normalised row.", "Normalise")
     tape.define("y", {r: m, j: n}, gamma[j] * xhat[r, j], "Each column has its own scale.", "Scale")
-    tape.backward("y", dy[r, j], {
+    tape.backward("y", dy[r, j], ["x", "gamma"], {
         "y": "dy is the given derivative of the loss with respect to y.",
         "xhat": "Each xhat enters one y, with the factor gamma.",
         "gamma": "gamma of a column is used in every row: its derivative sums over the rows.",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sympy import Eq, Expr, Indexed, IndexedBase, Integer, Sum, Symbol
+from sympy import Add, Eq, Expr, Indexed, IndexedBase, Sum, Symbol
 
 from derivations.expressions import fresh_index, substitute
 from derivations.gradient import gradient
@@ -58,7 +58,7 @@ class Tape:
     >>> tape = Tape()
     >>> x = tape.input("x", {i: n})
     >>> y = tape.define("y", {i: n}, x[i] ** 2, "square")
-    >>> tape.backward("y", IndexedBase("dy", real=True)[i])
+    >>> tape.backward("y", IndexedBase("dy", real=True)[i], ["x"], {"x": "Chain rule.", "y": "Given."})
     >>> tape.adjoint("x")
     2*x[i]*dy[i]
     """
@@ -91,24 +91,26 @@ class Tape:
         equation = Eq(left, readable(right, self.letters), evaluate=False)
         self.steps.append(Step(title, equation, why, latex(equation, self.letters)))
 
-    def backward(self, output, given, reasons=None):
-        """Derive the adjoints of everything that `output` depends on; `given` is the adjoint of its entry."""
-        reasons = reasons or {}
-        contributions = {output: [(None, given)]}
+    def backward(self, output, given, wanted, reasons):
+        """
+        Derive the adjoints of the `wanted` inputs, and of everything between them and `output`.
+
+        `given` is the adjoint of the entry of `output`; `reasons` says for each node why its equation holds.
+        """
+        relevant = set(wanted)
+        for node in self.nodes.values():
+            if node.definition is not None and any(node.definition.has(self.nodes[r].base) for r in relevant):
+                relevant.add(node.name)
+        contributions = {output: [given]}
         for node in reversed(list(self.nodes.values())):
             if node.name not in contributions:
                 continue
-            users = [user for user, _ in contributions[node.name] if user]
-            total = sum((term for _, term in contributions[node.name]), Integer(0))
+            total = Add(*contributions[node.name])
             self.adjoints[node.name] = total
-            why = reasons.get(node.name) or (
-                "The adjoint of the output is given." if not users else
-                f"{node.name} occurs in the definition of {' and of '.join(users)}: chain rule.")
-            self._record(f"Adjoint of {node.name}", node.adjoint.entry, total, why)
-            for parent in self.nodes.values():
-                if node.definition is not None and node.definition.has(parent.base):
-                    term = self._contribution(node, parent)
-                    contributions.setdefault(parent.name, []).append((node.name, term))
+            self._record(f"Adjoint of {node.name}", node.adjoint.entry, total, reasons[node.name])
+            for parent in map(self.nodes.get, relevant if node.definition is not None else ()):
+                if node.definition.has(parent.base):
+                    contributions.setdefault(parent.name, []).append(self._contribution(node, parent))
 
     def _contribution(self, node, parent):
         """Sum over the entries of `node` of its adjoint times its derivative with respect to an entry of `parent`."""
