@@ -1,10 +1,10 @@
 """Backward formulas derived and proved for symbolic sizes."""
 
-from derivations import rms_norm
+from derivations import cross_entropy_loss, group_norm_swish, hardswish, rms_norm
 from derivations.evaluation import evaluate
 from derivations.proving import proves_equal
 
-_CHAPTERS = (rms_norm,)
+_CHAPTERS = (hardswish, rms_norm, cross_entropy_loss, group_norm_swish)
 
 
 def theorems():

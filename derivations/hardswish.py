@@ -1,0 +1,160 @@
+"""
+Hardswish: y = x min(max(x + 3, 0), 6) / 6, with kinks at -3 and 3.
+
+Documented backward: aclnnHardswishBackward, CANN documentation; ops-nn activation/hard_swish_grad. Its middle interval
+is closed, so at both kinks it returns the derivative from inside.
+"""
+
+from functools import cache
+
+from sympy import Eq, IndexedBase, Max, Min, Piecewise, Rational, S, Sum, Symbol, diff, integrate
+
+from derivations.cells import cells, left_derivative, limit_at, right_derivative, slope
+from derivations.formulas import Derivation, Formula
+from derivations.gradient import gradient
+from derivations.notation import index_symbols, latex, size_symbols
+from derivations.tape import Step
+from derivations.theorem import Book, Equation
+
+n = size_symbols("n")
+i, j, p = index_symbols("i j p")
+x = Symbol("x", real=True)
+gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", real=True)
+CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
+WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
+
+book = Book("hardswish")
+
+
+def hardswish(x):
+    return x * Min(Max(x + 3, 0), 6) / 6
+
+
+def documented_slope(x, middle=Rational(1, 3), offset=Rational(1, 2), closed=True):
+    """0, x/3 + 1/2, 1; the middle interval is closed, or open as in the second version of the operator."""
+    outside = (x < -3, x > 3) if closed else (x <= -3, x >= 3)
+    return Piecewise((0, outside[0]), (1, outside[1]), (middle * x + offset, True))
+
+
+@cache
+def derive():
+    """
+    Derive the slope of hardswish on its three open cells, and its one-sided limits at the kinks.
+
+    >>> len(derive().steps)
+    8
+    """
+    forward = Symbol("y")
+    derivative = Symbol("d")
+    lines = [("Definition", forward, hardswish(x), "Clamp x + 3 to [0, 6] and multiply by x / 6."),
+             ("Left cell, x < -3", derivative, S.Zero, "The clamp is 0: y = 0."),
+             ("Middle cell, -3 < x < 3", derivative, diff(x * (x + 3) / 6, x).expand(),
+              "The clamp is x + 3: y = x (x + 3) / 6, a parabola."),
+             ("Right cell, x > 3", derivative, S.One, "The clamp is 6: y = x."),
+             ("Kink at -3", Symbol("d_left"), left_derivative(hardswish, -3), "From the left the slope is 0."),
+             ("Kink at -3", Symbol("d_right"), right_derivative(hardswish, -3, 3), "From the right it is -1/2: documented."),
+             ("Kink at 3", Symbol("d_left"), left_derivative(hardswish, 3, -3), "From the left it is 3/2: documented."),
+             ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1.")]
+    steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
+                  for title, left, right, why in lines)
+    out = gradOutput[i] * documented_slope(this[i])
+    return Derivation(steps, None, {"out": Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})})
+
+
+def per_cell(left, right):
+    """One equation for each open cell."""
+    return [Equation(left(cell), right(cell), where=WHERE[cell]) for cell in CELLS]
+
+
+@book.theorem("On each open cell the derivative of hardswish is the documented one.",
+              **{"x/6 in the middle": {"middle": Rational(1, 6)}, "1/2 forgotten": {"offset": 0}})
+def slope_on_each_cell(middle=Rational(1, 3), offset=Rational(1, 2)):
+    return per_cell(lambda cell: slope(hardswish, cell), lambda cell: documented_slope(cell.point, middle, offset))
+
+
+@book.theorem("Hardswish is continuous at both kinks: 0 at -3, 3 at 3.",
+              **{"clamped at 5": {"top": 5}, "shifted by 2": {"shift": 2}})
+def forward_is_continuous(top=6, shift=3):
+    def pieces(x):
+        return [S.Zero, x * (x + shift) / 6, x * top / 6]
+
+    return [Equation(limit_at(pieces(cell.point)[k], cell, end), hardswish(S(kink)))
+            for k, cell, end, kink in [(0, LEFT, "high", -3), (1, MIDDLE, "low", -3), (1, MIDDLE, "high", 3),
+                                       (2, RIGHT, "low", 3)]]
+
+
+@book.theorem("At -3 the slope jumps from 0 to -1/2, and the document returns -1/2, the right derivative.",
+              **{"it returns 0": {"closed": False}, "from 0 to 0": {"right": 0}})
+def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
+    return [Equation(left_derivative(hardswish, -3), 0), Equation(right_derivative(hardswish, -3, 3), right),
+            Equation(documented_slope(S(-3), closed=closed), right)]
+
+
+@book.theorem("At 3 the slope jumps from 3/2 to 1, and the document returns 3/2, the left derivative.",
+              **{"it returns 1": {"closed": False}, "from 1 to 1": {"left": 1}})
+def kink_at_three(closed=True, left=Rational(3, 2)):
+    return [Equation(left_derivative(hardswish, 3, -3), left), Equation(right_derivative(hardswish, 3), 1),
+            Equation(documented_slope(S(3), closed=closed), left)]
+
+
+@book.theorem("With an open middle interval, as in the second version, the outer derivatives 0 and 1 are returned.",
+              **{"closed interval": {"closed": True}, "the mean of both": {"share": Rational(1, 2)}})
+def open_interval_returns_outer_derivatives(closed=False, share=0):
+    inner = [right_derivative(hardswish, -3, 3), left_derivative(hardswish, 3, -3)]
+    outer = [left_derivative(hardswish, -3), right_derivative(hardswish, 3)]
+    return [Equation(documented_slope(S(kink), closed=closed), share * a + (1 - share) * b)
+            for kink, a, b in zip((-3, 3), inner, outer)]
+
+
+@book.theorem("The slopes at x and -x add up to 1, at the kinks, too.",
+              **{"slope x/3": {"offset": 0}, "add up to 0": {"total": 0}})
+def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
+    def d(x):
+        return documented_slope(x, offset=offset)
+
+    cell_by_cell = per_cell(lambda cell: d(cell.point) + d(-cell.point), lambda cell: S(total))
+    return cell_by_cell + [Equation(d(S(3)) + d(S(-3)), total)]
+
+
+@book.theorem("hardswish(x) - hardswish(-x) = x.", **{"plus": {"sign": 1}, "half": {"factor": Rational(1, 2)}})
+def odd_part_is_half_x(sign=-1, factor=1):
+    return per_cell(lambda cell: hardswish(cell.point) + sign * hardswish(-cell.point),
+                    lambda cell: factor * cell.point)
+
+
+@book.theorem("The only stationary point above -3 is x = -3/2, with value -3/8.",
+              **{"at -1": {"at": S(-1)}, "value -1/2": {"value": -Rational(1, 2)}})
+def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
+    parabola = (Symbol("x", real=True) - at) ** 2 / 6 + value
+    return [Equation(documented_slope(at), 0), Equation(hardswish(at), value),
+            Equation(hardswish(MIDDLE.point), parabola.subs(x, MIDDLE.point), where=WHERE[MIDDLE])]
+
+
+@book.theorem("The jumps -1/2 and -1/2 and the rise 2 of the middle make up the whole change from 0 to 1.",
+              **{"no jump at 3": {"jump": 0}, "slope 1/6": {"middle": Rational(1, 6)}})
+def jumps_and_rise(jump=1, middle=Rational(1, 3)):
+    rise = integrate(middle, (x, -3, 3))
+    jumps = [right_derivative(hardswish, -3, 3) - left_derivative(hardswish, -3),
+             jump * (right_derivative(hardswish, 3) - left_derivative(hardswish, 3, -3))]
+    return [Equation(sum(jumps) + rise, limit_at(slope(hardswish, RIGHT), RIGHT, "high")
+                     - limit_at(slope(hardswish, LEFT), LEFT, "low"))]
+
+
+@book.theorem("The form (2x + 3) / 6 in a kernel's comment is the documented middle piece.",
+              **{"(2x + 1) / 6": {"three": 1}, "(x + 3) / 6": {"two": 1}})
+def comment_form_of_the_middle(three=3, two=2):
+    return [Equation(documented_slope(MIDDLE.point), (two * MIDDLE.point + three) / 6, where=WHERE[MIDDLE])]
+
+
+@book.theorem("For a whole tensor inside one cell, out is gradOutput times the slope, entry by entry.",
+              **{"summed over the tensor": {"entry": j}, "gradOutput forgotten": {"given": False}})
+def gradient_of_a_tensor(entry=i, given=True):
+    pieces = [lambda v: S.Zero * v, lambda v: v * (v + 3) / 6, lambda v: v]
+    slopes = [lambda v: S.Zero, lambda v: v / 3 + Rational(1, 2), lambda v: S.One]
+    equations = []
+    for piece, d in zip(pieces, slopes):
+        loss = Sum(gradOutput[p] * piece(this[p]), (p, 0, n - 1))
+        right = (gradOutput[i] if given else 1) * d(this[i])
+        right = right if entry == i else Sum(right.subs(i, j), (j, 0, n - 1))
+        equations.append(Equation(gradient(loss, this[i]), right, {i: (0, n - 1)}))
+    return equations
