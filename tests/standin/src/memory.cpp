@@ -169,6 +169,7 @@ double unpack16(uint16_t bits, int mantissa, int bias) {
 uint16_t pack16(double value, int mantissa, int bias) {
     uint16_t sign = std::signbit(value) ? 0x8000 : 0, infinity = (2 * bias + 1) << mantissa;
     if (std::isnan(value)) return infinity | 1 << (mantissa - 1);
+    if (value == 0) return sign;
     int exponent;
     std::frexp(value, &exponent);
     exponent = std::max(exponent - 1, 1 - bias);

@@ -104,7 +104,8 @@ Call::Call(const char *name) : lock(standin::lock) {
 #ifdef STANDIN_STUB
     refused = true;
     status = ACL_ERROR_COMPILING_STUB_MODE;
-#else
+    return;
+#endif
     if (owner && getpid() != owner) {
         misuse("%s: called in a forked child of the process that initialised", name);
         refused = true;
@@ -112,7 +113,6 @@ Call::Call(const char *name) : lock(standin::lock) {
         return;
     }
     status = log_call(name);
-#endif
 }
 
 // ---- product and version

@@ -1,0 +1,62 @@
+"""`python -m standin.run ROOT FILE` in tests/: every case against the libraries of ROOT, one JSON line each."""
+
+import json
+import sys
+from pathlib import Path
+
+from standin import misuse, statuses, values
+from standin.driver import Failed, Library, Session, ce_arguments, gn_arguments, grid_arguments, hardswish_arguments
+from standin.driver import CE, GN, GRID, HARDSWISH, RMS, in_child, rms_arguments
+
+SWEPT = {HARDSWISH: hardswish_arguments, RMS: rms_arguments, GRID: grid_arguments, CE: ce_arguments, GN: gn_arguments}
+
+
+def with_misuse(function, root):
+    result = function(root)
+    return {"result": result, "misuse": Library(root).misuse()}
+
+
+def one_run(s, op):
+    arguments = SWEPT[op](s)
+    s.run(op, *arguments)
+    if op == GRID:
+        s.ok("aclDestroyBoolArray", arguments[6])
+    s.close()
+
+
+def faults(root, op):
+    """Fail each call of a run once: pairs of the call that was told to fail and what the run said."""
+    def record():
+        s = Session(root)
+        one_run(s, op)
+        return s.calls()
+
+    def fail(name, k, status):
+        try:
+            one_run(Session(root), op)
+        except Failed as failed:
+            return [failed.call, failed.status]
+
+    answers, seen = [], {}
+    for name in in_child(record):
+        k = seen[name] = seen.get(name, 0) + 1
+        answer = in_child(lambda: fail(name, k, 507000), {"STANDIN_FAIL": f"{name}:{k}:507000"})
+        answers.append([name, answer])
+    return answers
+
+
+def main(root, file):
+    def show(kind, name, answer):
+        print(json.dumps([kind, name, answer]))
+
+    for name, case in misuse.CASES.items():
+        show("misuse", name, in_child(lambda: with_misuse(case["run"], root), case["environment"]))
+    for k, entry in enumerate(statuses.STATUSES):
+        show("status", k, in_child(lambda: statuses.answer(root, entry), entry["environment"]))
+    for op in SWEPT:
+        show("faults", op, in_child(lambda: faults(root, op)))
+    show("values", "run", in_child(lambda: values.run(root, file)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
