@@ -1,4 +1,6 @@
-"""A program over any implementation of the C API, as a C++ sample would be written: start, run operators, leave nothing."""
+"""A program over any implementation of the C API, as a C++ sample has it: start, run operators, leave nothing."""
+
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -53,6 +55,15 @@ def inputs_of(name, dtype=np.float32):
              "gamma": uniform(4, 4, dtype=f), "beta": uniform(5, 4, dtype=f), "numGroups": 2,
              "dataFormatOptional": None, "swishScale": 1.0, "dgammaIsRequire": True, "dbetaIsRequire": True},
             {"dxOut": ((2, 4, 3), f), "dgammaOut": ((4,), f), "dbetaOut": ((4,), f)})
+
+
+def on_new_thread(work):
+    """Run `work` on a thread of its own and return its result."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(work()))
+    thread.start()
+    thread.join()
+    return results[0]
 
 
 class Program:

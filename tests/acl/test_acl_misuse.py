@@ -4,11 +4,10 @@ That a correct program brings no complaint is asserted behind every test of the 
 """
 
 import re
-import threading
 
 import numpy as np
 import pytest
-from acl_program import FLOAT, ND, TO_DEVICE, TO_HOST, Program, inputs_of, uniform
+from acl_program import FLOAT, ND, TO_DEVICE, TO_HOST, Program, inputs_of, on_new_thread, uniform
 
 from aclnn_viz.acl import HostAcl
 
@@ -180,7 +179,9 @@ def tensor_without_address(p):
 def tensor_larger_than_the_device(p):
     huge = 1 << 40
     views = [p.view(p.put(np.float32([1])), (huge,), np.float32, strides=(0,), storage=(1,)) for _ in range(3)]
-    assert synchronised(p, **dict(zip(("gradOutput", "self", "out"), views))) == 507015
+    status, size, executor = p.phase_1(HARDSWISH, views)
+    assert p.acl.aclnnHardswishBackward(None, 0, executor, p.stream) == 0  # so much workspace is not to be had either
+    assert p.acl.aclrtSynchronizeStream(p.stream) == 507015
 
 
 def tensor_destroyed_twice(p):
@@ -274,11 +275,7 @@ def context_destroyed_with_its_stream(p):
 
 
 def device_reset_without_set(p):
-    statuses = []
-    thread = threading.Thread(target=lambda: statuses.append(p.acl.aclrtResetDevice(0)))
-    thread.start()
-    thread.join()
-    assert statuses == [0]
+    assert on_new_thread(lambda: p.acl.aclrtResetDevice(0)) == 0
 
 
 TABLE = [
@@ -310,7 +307,8 @@ TABLE = [
     (tensor_nowhere, [f"{HARDSWISH}: reads self: 0x# is no device address"]),
     (tensor_without_address, [f"{HARDSWISH}: reads self: null is no device address"]),
     (tensor_larger_than_the_device, [f"{HARDSWISH}: {name} has 4398046511104 bytes, more than the device"
-                                     for name in ("gradOutput", "self", "out")]),
+                                     for name in ("gradOutput", "self", "out")]
+     + [f"{HARDSWISH}: workspaceSize is 0, and phase 1 asked for 13194139534848"]),
     (tensor_destroyed_twice, ["aclDestroyTensor: <aclTensor #> was destroyed before"]),
     (array_destroyed_twice, ["aclDestroyBoolArray: <aclBoolArray #> was destroyed before"]),
     (tensor_destroyed_before_phase_1, [f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> was destroyed before"]),
@@ -327,7 +325,8 @@ TABLE = [
     (stream_destroyed_twice, ["aclrtDestroyStream: <aclrtStream #> was destroyed before",
                               "aclrtSynchronizeStream: <aclrtStream #> was destroyed before"]),
     (launched_on_a_destroyed_stream, [f"{HARDSWISH}: <aclrtStream #> was destroyed before"]),
-    (no_stream_at_all, ["aclrtSynchronizeStream: 0x# is no stream", "aclrtSetCurrentContext: <aclrtStream #> is no context"]),
+    (no_stream_at_all, ["aclrtSynchronizeStream: 0x# is no stream",
+                        "aclrtSetCurrentContext: <aclrtStream #> is no context"]),
     (context_destroyed_twice, ["aclrtDestroyContext: <aclrtContext #> was destroyed before",
                                "aclrtSetCurrentContext: <aclrtContext #> was destroyed before"]),
     (context_destroyed_with_its_stream, ["aclrtDestroyContext: <aclrtStream #> not destroyed"]),
@@ -352,85 +351,6 @@ def test_misuse_is_told_exactly_and_corrupts_nothing(wrong, complaints):
     assert found["out"].tobytes() == other.run(HARDSWISH)["out"].tobytes()
     program.finish()
     assert acl.misuse == told
-
-
-# Leaks
-
-def leak(kind, p):
-    """Leave one thing behind and finish all else."""
-    match kind:
-        case "memory":
-            p.blocks.remove(p.malloc(24))
-        case "tensor":
-            p.tensors.pop(p.view(None, (2,), np.float32))
-        case "array":
-            p.acl.aclCreateBoolArray((True, False))
-        case "stream":
-            p.acl.aclrtCreateStream()
-        case "executor":
-            prepared(p)
-        case "repeatable":
-            p.acl.aclSetAclOpExecutorRepeatable(prepared(p)[2])
-
-
-@pytest.mark.parametrize(("kind", "complaint"), [
-    ("memory", r"aclrtResetDevice: device memory not freed \(24 bytes at 0x\w+\)"),
-    ("tensor", r"aclFinalize: <aclTensor \d+> not destroyed"),
-    ("array", r"aclFinalize: <aclBoolArray \d+> not destroyed"),
-    ("stream", r"aclrtResetDevice: <aclrtStream \d+> not destroyed"),
-    ("executor", r"aclFinalize: <aclOpExecutor \d+> not destroyed"),
-    ("repeatable", r"aclFinalize: <aclOpExecutor \d+> not destroyed")])
-def test_leaks_are_told(kind, complaint):
-    program = Program(HostAcl()).start()
-    leak(kind, program)
-    assert program.acl.misuse == []
-    program.finish()
-    assert len(program.acl.misuse) == 1 and re.fullmatch(complaint, program.acl.misuse[0])
-
-
-def test_a_leak_without_a_reset_is_told_at_finalise():
-    acl = HostAcl()
-    assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtMalloc(8, 0)[0]] == [0, 0, 0]
-    stream = acl.aclrtCreateStream()[1]
-    assert acl.aclFinalize() == 0
-    assert acl.misuse == ["aclFinalize: device memory not freed (8 bytes at 0x12c000000000)",
-                          f"aclFinalize: {stream!r} not destroyed"]
-
-
-def test_a_second_life_starts_clean():
-    acl = HostAcl()
-    for complaints in (1, 1):
-        program = Program(acl).start()
-        if not acl.misuse:
-            leak("memory", program)
-        program.run(RMS)
-        program.finish()
-        assert len(acl.misuse) == complaints
-    assert acl.aclrtGetDevice() == (107002, None)
-
-
-def test_finalise_without_init_is_no_error_and_told():
-    acl = HostAcl()
-    assert [acl.aclFinalize(), acl.misuse] == [0, ["aclFinalize: aclInit has not been called"]]
-
-
-def test_work_left_at_reset_is_told():
-    program = Program(HostAcl()).start()
-    acl = program.acl
-    queued(program)
-    assert [acl.aclDestroyTensor(tensor) for tensor in program.tensors] == [0, 0, 0]
-    assert acl.aclrtResetDeviceForce(0) == 0
-    blocks = [f"aclrtResetDeviceForce: device memory not freed (40 bytes at {a:#x})" for a in program.blocks]
-    assert acl.misuse == [f"aclrtResetDeviceForce: {HARDSWISH} is still queued; synchronise before", *blocks,
-                          f"aclrtResetDeviceForce: {program.stream!r} not destroyed"]
-    assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
-
-
-@pytest.mark.parametrize(("cann", "current"), [("8.1", (107002, None)), ("9.0", (0, 0))])
-def test_one_reset_undid_many_sets_before_9_0(cann, current):
-    acl = HostAcl(cann=cann)
-    assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtSetDevice(0), acl.aclrtResetDevice(0)] == [0] * 4
-    assert acl.aclrtGetDevice() == current
 
 
 def test_the_table_notices_a_missing_complaint(monkeypatch):
