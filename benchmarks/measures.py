@@ -3,7 +3,8 @@
     python benchmarks/measures.py [elements]
 
 The unit of time is one NumPy `truth - output` into a ready float64 array, which memory bandwidth bounds: it widens the
-output and reads and writes every byte once. The unit of memory is the size of output plus truth; `peak` counts them and what is allocated on top.
+output and reads and writes every byte once. The unit of memory is the size of output plus truth, and the figure counts
+them and what is allocated on top.
 """
 
 import sys

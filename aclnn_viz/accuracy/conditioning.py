@@ -22,8 +22,8 @@ CAUSES = ("format", "baseline", "input", "kernel")
 class Attribution:
     """Per element, all of the output's shape: `error`, the yardsticks `rounding`, `baseline` and `spread`, the `cause`.
 
-    `cause` names the first yardstick that is as large as the error: "format" (correctly rounded), "baseline" (the host in
-    the same precision is no better; absent without a baseline), "input" (rounding plus spread); otherwise "kernel".
+    `cause` names the first yardstick that is as large as the error: "format" (correctly rounded), "baseline" (the host
+    in the same precision is no better; absent without a baseline), "input" (rounding plus spread); otherwise "kernel".
     `spread` is the largest of `samples` draws; the true one may be larger still.
     """
 
