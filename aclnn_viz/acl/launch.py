@@ -63,7 +63,7 @@ class Launch:
     def run(self) -> int:
         """Compute, write the outputs, and return the status that synchronise shows."""
         if self._fault or not all(self._exists(address) for address in self._used):
-            return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "an address is no live device memory")
+            return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
         workspace, size = self._workspace
         if size:
             self._state.memory.write(workspace, np.full(size, POISON, np.uint8))  # nothing in it survives a kernel

@@ -1,7 +1,7 @@
 """Device memory: an address space of its own, in which no address is ever handed out twice.
 
-Fresh memory is poison, and so is whatever lies outside a live allocation: a read there gives poison, a write is
-dropped. Freed blocks stay known, so that every later use of them can be named.
+Fresh memory is poison, and so is whatever lies behind an allocation: a read there gives poison, a write is dropped.
+Freed blocks stay known, so that every later use of them can be named.
 
 Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignment, contents not initialised, rounding
 and padding of the size).
@@ -92,29 +92,21 @@ class DeviceMemory:
         return f"{beyond} bytes outside the allocation of {block}" if beyond else None
 
     def read(self, address: int, count: int) -> np.ndarray:
-        """Return a copy of `count` bytes, poison where there is no live memory."""
+        """Return a copy of `count` bytes from an address in a live block, poison behind its end."""
         found = np.full(count, POISON, np.uint8)
-        here, there = self._overlap(address, count)
-        if here.stop > here.start:
-            found[there] = self.find(address).data[here]
+        block = self.find(address)
+        inside = block.data[address - block.start:][:count]
+        found[:inside.size] = inside
         return found
 
     def write(self, address: int, values: np.ndarray) -> None:
-        """Store bytes, and drop those that fall outside live memory."""
-        here, there = self._overlap(address, values.size)
-        if here.stop > here.start:
-            self.find(address).data[here] = values[there]
-
-    def _overlap(self, address: int, count: int) -> tuple[slice, slice]:
+        """Store bytes at an address in a live block, and drop those behind its end."""
         block = self.find(address)
-        if block is None or block.freed:
-            return slice(0, 0), slice(0, 0)
-        first = address - block.start
-        length = max(min(count, block.size - first), 0)
-        return slice(first, first + length), slice(0, length)
+        inside = block.data[address - block.start:][:values.size]
+        inside[...] = values[:inside.size]
 
     def gather(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray:
-        """Return a copy of the elements of a view, poison where it leaves live memory."""
+        """Return a copy of the elements of a view on a live block, poison where it leaves the block."""
         inside = self._inside(address, view, dtype)
         if inside is not None:
             return inside.copy()
@@ -124,7 +116,7 @@ class DeviceMemory:
         return found.view(dtype).reshape(view.shape)
 
     def scatter(self, address: int, view: TensorDescriptor, values: np.ndarray) -> None:
-        """Store an array through a view, and drop what falls outside live memory."""
+        """Store an array through a view on a live block, and drop what falls outside the block."""
         inside = self._inside(address, view, values.dtype)
         if inside is not None:
             inside[...] = values
@@ -134,7 +126,7 @@ class DeviceMemory:
         data[offsets[live]] = flat[live]
 
     def _inside(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray | None:
-        """The view over the block's own bytes, when it lies wholly inside live memory."""
+        """The view over the block's own bytes, when it lies wholly inside them."""
         if 0 in view.shape:
             return np.empty(view.shape, dtype)
         if self.complaint(address, *byte_range(view, dtype.itemsize)):
@@ -144,9 +136,9 @@ class DeviceMemory:
         return np.ndarray(view.shape, dtype, block.data, start, [s * dtype.itemsize for s in view.strides])
 
     def _scattered(self, address: int, view: TensorDescriptor, dtype: np.dtype):
-        """The block's bytes, the offset in it of every byte of every element, and which of them are live."""
+        """The block's bytes, the offset in it of every byte of every element, and which of these lie inside."""
         block = self.find(address)
-        data = np.empty(0, np.uint8) if block is None or block.freed else block.data
+        data = block.data
         low, high = byte_range(view, dtype.itemsize)
         if max(abs(low), abs(high)) >= 1 << 62:  # offsets would leave int64, and no byte of such a view is sure
             data, low = data[:0], 0

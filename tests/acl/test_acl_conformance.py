@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from acl_program import BF16, FLOAT, INT64, ND, PARAMETERS, TO_DEVICE, TO_HOST, on_new_thread, uniform
 
+from aclnn_viz.acl.conversion import Handle
 from aclnn_viz.acl.protocol import FUNCTIONS
 
 
@@ -22,6 +23,16 @@ def test_the_operators_take_the_vendors_parameters_in_c_order(acl):
         phase_1 = inspect.signature(getattr(acl, f"{name}GetWorkspaceSize"))
         assert list(phase_1.parameters) == parameters.replace("|", "").split()
         assert len(inspect.signature(getattr(acl, name)).parameters) == 4
+
+
+def test_every_call_takes_nulls_and_returns_one_value_for_each_out_pointer(acl):
+    """Each call once, in the order of the table, which initialises, finalises, and goes on as a stray program would."""
+    for function in FUNCTIONS:
+        zeros = [0.0 if p.c_type == "double" else 0 for p in function.inputs]
+        result = getattr(acl, function.name)(*zeros)
+        if function.outputs:
+            assert isinstance(result, tuple) and len(result) == 1 + len(function.outputs), function.name
+        assert isinstance(result[0] if function.outputs else result, (int, str, Handle, type(None))), function.name
 
 
 @pytest.mark.parametrize(("call", "text"), [
@@ -84,11 +95,14 @@ def test_finalize_reference_is_counted(acl):
 
 
 def test_a_device_is_set_before_it_is_used(acl):
-    assert acl.aclrtSetDevice(0) == 100001
+    assert [acl.aclrtSetDevice(0), acl.aclrtCreateContext(0)] == [100001, (100001, None)]
     assert acl.aclInit(None) == 0
     assert [acl.aclrtSetDevice(-1), acl.aclrtSetDevice(1000)] == [107001, 107001]
     assert [acl.aclrtGetDevice(), acl.aclrtMalloc(8, 0), acl.aclrtCreateStream()] == [(107002, None)] * 3
-    assert acl.aclrtSynchronizeStream(None) == 107002
+    assert [acl.aclrtSynchronizeStream(None), acl.aclrtCtxGetSysParamOpt(0)] == [107002, (107002, None)]
+    assert [acl.aclrtGetMemInfo(1), acl.aclrtGetCurrentContext()] == [(107002, None, None), (107002, None)]
+    assert [acl.aclrtFree(64), acl.aclrtMemset(64, 8, 0, 8), acl.aclrtSynchronizeDevice()] == [107002] * 3
+    assert [acl.aclrtResetDevice(7), acl.aclrtCreateContext(-1)] == [107001, (107001, None)]
     assert [acl.aclrtSetDevice(0), acl.aclrtGetDevice(), acl.aclrtResetDevice(0)] == [0, (0, 0), 0]
     assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
 
@@ -145,6 +159,7 @@ def test_null_is_the_default_stream_and_cannot_be_destroyed(program):
     acl = program.acl
     assert [acl.aclrtSynchronizeStream(None), acl.aclrtSynchronizeStream(0)] == [0, 0]
     assert [acl.aclrtDestroyStream(None), acl.aclrtDestroyStreamForce(None)] == [100000, 100000]
+    assert [acl.aclrtSynchronizeStreamWithTimeout(None, timeout) for timeout in (-1, 0, 100)] == [0, 0, 0]
 
 
 # Options and error text

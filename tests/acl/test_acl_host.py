@@ -64,6 +64,20 @@ def test_a_text_beside_success():
     assert "numGroups" in program.acl.aclGetRecentErrMsg() and program.acl.aclGetRecentErrMsg() is None
 
 
+# Refusals that no document words, so that other implementations may differ
+
+def test_inferred_refusals():
+    program = started()
+    acl = program.acl
+    assert acl.aclrtSynchronizeStreamWithTimeout(program.stream, -2) == 107000
+    assert acl.aclrtDestroyContext(acl.aclrtGetCurrentContext()[1]) == 107000
+    assert [acl.aclrtSetSysParamOpt(9, 0), acl.aclrtGetSysParamOpt(-1)] == [107000, (107000, None)]
+    assert [acl.aclrtCtxSetSysParamOpt(3, 0), acl.aclrtCtxGetSysParamOpt(3)] == [107000, (107000, None)]
+    assert acl.aclrtGetMemInfo(12) == (107000, None, None)
+    program.finish()
+    assert acl.misuse == []
+
+
 # Configuration files
 
 def test_configuration_files(tmp_path):

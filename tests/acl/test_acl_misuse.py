@@ -217,6 +217,17 @@ def negative_extents(p):
     p.view(None, (2, -1), np.float32, strides=(1, 1))
 
 
+def negative_extents_launched(p):
+    views = [p.view(p.put(uniform(0, 4)), (-2, 2), np.float32) for _ in range(3)]
+    assert synchronised(p, **dict(zip(("gradOutput", "self", "out"), views))) == 507015
+
+
+def address_of_a_spent_executor(p):
+    status, size, executor = prepared(p)
+    tensor = p.tensor(uniform(0, 2, 5))
+    assert [p.acl.aclDestroyAclOpExecutor(executor), p.acl.aclSetTensorAddr(executor, 0, tensor, 64)] == [0, 561000]
+
+
 def too_few_strides(p):
     p.view(None, (2, 3), np.float32, strides=(3,))
 
@@ -316,6 +327,9 @@ TABLE = [
     (tensor_of_another_process, [f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> belongs to another process",
                                  "aclDestroyTensor: <aclTensor #> belongs to another process"]),
     (negative_extents, ["aclCreateTensor: dims (2, -1), strides (1, 1) and offset 0 must not be negative"]),
+    (negative_extents_launched,
+     ["aclCreateTensor: dims (-2, 2), strides (2, 1) and offset 0 must not be negative"] * 3),
+    (address_of_a_spent_executor, ["aclSetTensorAddr: <aclOpExecutor #> was destroyed before"]),
     (too_few_strides, ["aclCreateTensor: reads 2 strides from an array of 1"]),
     (executor_served_twice, [f"{HARDSWISH}: <aclOpExecutor #> has served before; phase 1 makes a new one"]),
     (executor_of_another_operator, [f"{RMS}: <aclOpExecutor #> was made for {HARDSWISH}"]),
