@@ -1,0 +1,108 @@
+"""Rounding envelopes: how far correct arithmetic under a precision plan can be from the exact value, per element.
+
+The bound is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard deviations
+of independent roundings. Where a comparison or a floor hangs on rounding the element is *undecided*: its value may
+jump, and neither envelope says anything about it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.arrays.bounded import BoundedArrays
+from aclnn_viz.arrays.bounded_array import plus, rounding
+from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.errors import problem
+from aclnn_viz.operators.plans import trace
+
+SIGMAS = 6.0
+SLACK = 1.0 + 1e-10  # the bounds themselves are computed in float64
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """Of one output: the planned `value` in its format, `bound` and `expected` (float64), and the `undecided` mask."""
+
+    value: np.ndarray
+    bound: np.ndarray
+    expected: np.ndarray
+    undecided: np.ndarray
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Counts of elements by verdict; `worst` is the index of the unexplained element farthest beyond its bound.
+
+    `excess` is its error divided by its bound (infinite when the bound is 0 or the value is not finite).
+    """
+
+    explained: int
+    not_explained: int
+    undecided: int
+    worst: tuple[int, ...] | None = None
+    excess: float = 0.0
+
+    def __str__(self) -> str:
+        total = self.explained + self.not_explained + self.undecided
+        text = (f"{total} elements: {self.explained} explained by rounding, {self.not_explained} not explained, "
+                f"{self.undecided} undecided")
+        return text if self.worst is None else f"{text}; worst at {self.worst}, {self.excess:.4g} times the bound"
+
+
+def envelope(op, plan: Plan | None = None, /, **inputs) -> dict[str, Envelope]:
+    """Return the envelope of every output of `op.backward(**inputs)` under a plan (None: the kit's own kernels).
+
+    >>> import aclnn_viz as av, numpy as np
+    >>> x = np.float16([1.0, 2.0])
+    >>> out = envelope(av.operator("hardswish"), gradOutput=np.ones(2, np.float16), self=x)["out"]
+    >>> bool((out.bound < 0.001).all())
+    True
+    """
+    plan = HOST if plan is None else plan
+    values, results, xp = trace(op, plan, BoundedArrays, plan.intended or plan.page, inputs)
+    with np.errstate(all="ignore"):
+        return {name: _envelope(xp.plan, name, values[name], fmt, shape) for name, (fmt, shape) in results.items()}
+
+
+def _envelope(plan, name, result, fmt, shape):
+    value = plan.output(name, result.data, fmt)
+    error, variance = rounding(value, value.astype(np.float64) == result.wide)
+    bound, variance = (np.zeros(value.shape) + (0.0 if total is None else total)
+                       for total in (plus(error, result.error), plus(variance, result.variance)))
+    bound = np.where(np.isnan(bound), np.inf, bound * SLACK)
+    undecided = np.isinf(bound) & np.isfinite(result.wide) & np.isfinite(value.astype(np.float64))
+    if result.decisions is not None:
+        undecided |= result.decisions != 0
+    return Envelope(*(part.reshape(shape) for part in (value, bound, SIGMAS * np.sqrt(variance), undecided)))
+
+
+def explain(actual, truth, envelope: Envelope) -> Explanation:
+    """Return how many elements of an output its envelope explains; `truth` is the exact value in float64 or wider.
+
+    A correctly rounded element is explained whatever its bound, for `truth` itself is rounded. Where nothing is known
+    (undecided, or a bound that is not finite and another value than the truth's) the verdict is undecided. Raises
+    ValueError when the shapes differ.
+
+    >>> import aclnn_viz as av, numpy as np
+    >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
+    >>> print(explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"]))
+    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound
+    """
+    actual, truth = np.asarray(actual), np.asarray(truth)
+    if not actual.shape == truth.shape == envelope.bound.shape:
+        raise ValueError(problem("actual, truth and envelope must have one shape",
+                                 f"{actual.shape}, {truth.shape} and {envelope.bound.shape}", "compare one output"))
+    wide, rounded = actual.astype(np.float64), round_to(truth, actual.dtype).astype(np.float64)
+    with np.errstate(all="ignore"):
+        error = np.abs(wide - truth)
+        right = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
+        undecided = envelope.undecided | (np.isinf(envelope.bound) & ~right)
+        missed = ~(undecided | right | (error <= envelope.bound))
+        excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
+    open_, out = int(undecided.sum()), int(missed.sum())
+    counts = actual.size - open_ - out, out, open_
+    if not out:
+        return Explanation(*counts)
+    worst = np.unravel_index(int(excess.argmax()), actual.shape)
+    return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]))

@@ -1,0 +1,178 @@
+"""The namespace of a page whose arrays carry rigorous error bounds: a planned one that also tells how wrong it is."""
+
+import numpy as np
+
+from aclnn_viz.arrays.bounded_array import (
+    CONTINUOUS, SEVERAL, BoundedArray, either, plus, rounding, several, trimmed)
+from aclnn_viz.arrays.local_errors import half_ulp
+from aclnn_viz.arrays.plan import SEQUENTIAL
+from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
+from aclnn_viz.dtypes import float_format, round_to
+
+
+class BoundedArrays(PlannedArrays):
+    """As `PlannedArrays`, with the same values; its arrays are `BoundedArray`.
+
+    >>> from aclnn_viz.arrays.plan import Plan
+    >>> xp = BoundedArrays(Plan(), "float32")
+    >>> float((xp.ones(1, xp.compute) / 3.0).error[0]) == 2.0**-26  # half a spacing
+    True
+    """
+
+    def __init__(self, plan, storage):
+        super().__init__(plan, storage)
+        self._decided = 0
+
+    def decision(self) -> np.int64:
+        """A bit for the elements that one call cannot decide."""
+        self._decided = (self._decided + 1) % 62
+        return np.int64(1 << self._decided)
+
+    def planned(self, array, dtype=None):
+        return super()._wrap(array if dtype is None else round_to(array, dtype))
+
+    def _wrap(self, array):
+        return BoundedArray(self, super()._wrap(array)) if is_float(array) else array
+
+    def _move(self, f, *arrays):
+        if not any(isinstance(x, BoundedArray) for x in arrays):
+            return self._wrap(f(*arrays))
+        arrays = [x if isinstance(x, BoundedArray) else BoundedArray(self, x) for x in arrays]
+
+        def part(name, default):
+            parts = [getattr(x, name) for x in arrays]
+            if all(p is None for p in parts):
+                return None
+            return f(*(np.broadcast_to(default(x) if p is None else p, x.shape) for p, x in zip(parts, arrays)))
+
+        def zero(x):
+            return np.float64(0.0)
+
+        value = self.planned(f(*(x.data for x in arrays)))
+        decisions = part("decisions", lambda x: np.int64(0))
+        other = part("other", lambda x: x.data) if decisions is not None else None
+        return trimmed(self, value, part("error", zero), part("variance", zero), decisions, other)
+
+    def given(self, array):
+        if not is_float(array):
+            return array
+        value = super().given(array)
+        if value.dtype == array.dtype and self.plan.storage is None:
+            return value
+        wide = array.astype(np.float64)
+        error = np.where(value.wide == wide, 0.0, np.abs(value.wide - wide))
+        if error.any():
+            value.error, value.variance = error, half_ulp(round_to(array, self.storage)) ** 2 / 3.0
+        return value
+
+    def to_storage(self, x):
+        return self.astype(self.astype(x, self.storage.numpy), x.dtype)
+
+    def astype(self, x, dtype):
+        if not isinstance(x, BoundedArray):
+            return self._wrap(round_to(x, dtype)) if np.dtype(dtype).kind not in "iu" else x.astype(dtype)
+        if np.dtype(dtype).kind in "iu":
+            other = None if x.other is None else x.other.astype(dtype)
+            decisions = x.decisions
+            with np.errstate(invalid="ignore"):
+                return trimmed(self, x.data.astype(dtype), None, None, decisions, other)
+        value = self.planned(self.plan.settle(round_to(x.data, dtype)))
+        if x.dtype == value.dtype:
+            return x
+        same = value.wide == x.wide
+        error, variance = (None, None) if same.all() else rounding(value.data, same)
+        other = None if x.other is None else round_to(x.other, dtype)
+        return trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, other)
+
+    def where(self, condition, x, y):
+        """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
+        if not isinstance(condition, BoundedArray):
+            return self._move(lambda a, b: np.where(condition, a, b), x, y)
+        x, y = (side if isinstance(side, BoundedArray) else BoundedArray(self, side) for side in (x, y))
+        if x.exact and y.exact:
+            value = self.planned(np.where(condition.data, x.data, y.data))
+            other = np.where(condition.elsewhere, x.elsewhere, y.elsewhere)
+            return trimmed(self, value, None, None, either(condition.decisions, x.decisions, y.decisions), other)
+        open_ = condition.decisions != 0
+        taken, left = self.where(condition.data, x, y), self.where(~condition.data, x, y)
+        jump = np.abs(taken.wide - left.wide)
+        own, its = (np.float64(0.0) if side.error is None else side.error for side in (taken, left))
+        apart = open_ & ~(jump <= CONTINUOUS * (own + its))
+        decisions = either(taken.decisions, np.where(apart, condition.decisions, 0),
+                           None if left.decisions is None else np.where(open_, left.decisions, 0))
+        error = np.where(open_, np.maximum(own, jump + its), own)
+        return trimmed(self, taken.value, error, plus(taken.variance, np.zeros(error.shape)), decisions)
+
+    def take(self, x, index, axis=None):
+        if not isinstance(index, BoundedArray):
+            return super().take(x, index, axis)
+        taken = super().take(x, index.data, axis)
+        around = [np.newaxis] * taken.ndim
+        around[axis or 0] = slice(None)
+        mask = np.broadcast_to(index.decisions[tuple(around)], taken.shape)
+        return BoundedArray(self, taken.value, taken.error, taken.variance, either(taken.decisions, mask))
+
+    def _total(self, x, axis, keepdims):
+        """Every term carries its own error, and meets at most `depth` additions: gamma_depth times the sum of sizes."""
+        x = self.astype(x, self.accumulate)
+        value = super()._total(x, axis, keepdims)
+        inner, leading = sum_axes(x.ndim, axis)
+
+        def add(part, function=np.sum):
+            return function(np.broadcast_to(part, x.shape), axis=inner + leading, keepdims=keepdims)
+
+        counts = [int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)]
+        orders = self.plan.order, self.plan.leading or self.plan.order
+        longest = sum(depth(n, order, self.plan) for n, order in zip(counts, orders))
+        error, variance = self._sum_error(x, value, add, longest, SEQUENTIAL in orders)
+        decisions = None if x.decisions is None else add(x.decisions, np.bitwise_or.reduce)
+        return trimmed(self, value.value, error, variance, decisions)
+
+    def _sum_error(self, x, value, add, longest, sequential):
+        """The error and the variance of a sum of the terms of x, which `add` adds up (in float64)."""
+        unit = float_format(x.dtype).unit_roundoff
+        sizes, squares = add(np.abs(x.wide)), add(np.square(x.wide))
+        steps = np.minimum(longest, np.maximum(add(x.wide != 0.0) - 1, 0))  # adding 0 is exact
+        if np.max(sizes, initial=0.0) * unit <= 1.0 and np.array_equal(x.wide, np.rint(x.wide)):
+            steps = np.zeros_like(steps)  # sums of small integers are exact
+        with np.errstate(divide="ignore"):
+            gamma = np.where(steps * unit < 1.0, steps * unit / (1.0 - np.minimum(steps * unit, 1.0)), np.inf)
+        error = np.where(steps > 0, gamma * sizes, 0.0)
+        # Partial sums of a tree hold 2 S^2 of squares if the terms agree in sign, and steps * sum x^2 if they do not;
+        # those of a chain a third and a half of steps times these.
+        spread = steps * (np.square(value.wide) / 3.0 + squares / 2.0) if sequential else \
+            np.where(steps > 0, 2.0 * np.square(value.wide), 0.0) + steps * squares
+        variance = unit**2 / 3.0 * spread
+        if x.error is not None:
+            error, variance = error + add(x.error), variance + add(x.variance)
+        return (error, variance) if error.any() else (None, None)
+
+    def scatter_add(self, target, index, values):
+        """As planned; terms may meet all others of their place. Undecided indices mark every place they may mean."""
+        values = self.astype(values, self.atomics)
+        place = index.data if isinstance(index, BoundedArray) else index
+        value = super().scatter_add(self.astype(target, self.atomics), place, values)
+        channels, columns = target.shape
+        flat = (np.arange(channels)[:, np.newaxis] * columns + place).reshape(-1)
+
+        def add(part):
+            weights = np.broadcast_to(part, values.shape).reshape(-1)
+            return np.bincount(flat, weights, channels * columns).reshape(target.shape)
+
+        error, variance = self._sum_error(values, value, add, index.size, True)
+        result = trimmed(self, value.value, error, variance, self._landings(target, index, place, values))
+        return self.astype(result, target.dtype)
+
+    def _landings(self, target, index, place, values):
+        """The decisions that each element of a scattered sum hangs on."""
+        if not isinstance(index, BoundedArray) and values.decisions is None:
+            return None
+        marks = np.zeros(target.shape, np.int64)
+        if values.decisions is not None:
+            np.bitwise_or.at(marks, (slice(None), place), np.broadcast_to(values.decisions, values.shape))
+        if isinstance(index, BoundedArray):
+            for landing in (place, index.elsewhere):
+                np.bitwise_or.at(marks, (slice(None), landing), np.broadcast_to(index.decisions, values.shape))
+            if several(index.decisions).any():
+                marks |= SEVERAL
+        return marks

@@ -1,0 +1,258 @@
+"""Arrays with rigorous error bounds: the value that a plan computes, and how far the exact one can be from it.
+
+A decision (comparison, floor, rounding, remainder) that the bound cannot make marks the element *undecided*. Each such
+call gets a bit of its own in `decisions`. Exact numbers that hang on one decision (indices, conditions) also keep their
+`other` value, the one of the other outcome, so that it is known where a gradient might have landed instead.
+"""
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from aclnn_viz.arrays.local_errors import exact_product, exact_quotient, exact_sum, half_ulp
+from aclnn_viz.arrays.planned import PlannedArray, is_float
+
+LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
+SEVERAL = np.int64(-1)  # all bits: hangs on more than one decision, or on one with more than two outcomes
+# A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
+CONTINUOUS = 4.0
+
+
+class BoundedArray(NDArrayOperatorsMixin):
+    """`value` (as planned), `error` >= |value - exact|, expected `variance`, `decisions` and `other`; None is none."""
+
+    def __init__(self, xp, value, error=None, variance=None, decisions=None, other=None, least=None):
+        self.xp, self.value, self.error, self.variance = xp, value, error, variance
+        self.decisions, self.other = decisions, other
+        self.least = least  # a bound from below of the exact value, where an exponential overflowed
+
+    shape = property(lambda self: self.value.shape)
+    dtype = property(lambda self: self.value.dtype)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+
+    @property
+    def data(self) -> np.ndarray:
+        return plain(self.value)
+
+    @property
+    def wide(self) -> np.ndarray:
+        """The value in float64."""
+        return self.value.wide if isinstance(self.value, PlannedArray) else self.value.astype(np.float64)
+
+    @property
+    def exact(self) -> bool:
+        return self.error is None
+
+    @property
+    def elsewhere(self) -> np.ndarray:
+        """The value of the other outcome."""
+        return self.data if self.other is None else self.other
+
+    def __getitem__(self, index):
+        return self.xp._move(lambda a: a[index], self)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method != "__call__" or options:
+            return NotImplemented
+        floats = [x.dtype for x in inputs if isinstance(x, BoundedArray) and is_float(x)]
+        dtype = np.result_type(*floats) if floats else None
+        inputs = [lift(self.xp, x, dtype) for x in inputs]
+        value = ufunc(*(x.value for x in inputs))
+        decisions = either(*(x.decisions for x in inputs))
+        if all(x.exact for x in inputs) and ufunc is not np.exp:
+            other = None
+            if decisions is not None:
+                other = plain(ufunc(*(self.xp.planned(x.elsewhere) for x in inputs)))
+            rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
+            error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
+            return trimmed(self.xp, value, error, variance, decisions, other)
+        return _RULES[ufunc](self.xp, value, decisions, *inputs)
+
+
+def plain(x) -> np.ndarray:
+    return x.data if isinstance(x, PlannedArray) else x
+
+
+def lift(xp, x, dtype) -> BoundedArray:
+    """An operand as a bounded array: a Python number errs by its rounding, and by that of its own computation."""
+    if isinstance(x, BoundedArray):
+        return x
+    if dtype is None or isinstance(x, (np.ndarray, np.generic)) and not is_float(x):
+        return BoundedArray(xp, np.asarray(x))
+    value = xp.planned(np.asarray(x, np.float64), dtype)
+    error = abs(float(value.data) - float(x))
+    if float(np.float32(x)) != float(x):  # such as 0.1 / classes: not a short constant, so perhaps rounded before
+        error += abs(float(x)) * 2.0**-53
+    return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
+
+
+def either(*decisions):
+    """The union of decision masks."""
+    given = [d for d in decisions if d is not None]
+    if not given:
+        return None
+    union = given[0]
+    for mask in given[1:]:
+        union = union | mask
+    return union
+
+
+def several(decisions) -> np.ndarray:
+    """Where an element hangs on more than one decision."""
+    return (decisions & (decisions - 1)) != 0
+
+
+def trimmed(xp, value, error=None, variance=None, decisions=None, other=None):
+    """A bounded array without decisions that make no difference; integers and booleans without any become arrays."""
+    if decisions is not None:
+        if other is not None:
+            decisions = np.where(several(decisions) | (other != plain(value)), decisions, 0)
+        if not np.any(decisions):
+            decisions = other = None
+    if decisions is None and not isinstance(value, PlannedArray):
+        return value
+    return BoundedArray(xp, value, error, variance, decisions, other if error is None else None)
+
+
+def plus(*terms):
+    given = [term for term in terms if term is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
+def rounding(data, exact, ulps=0.5):
+    """The error and the variance of rounding to numbers of a format, none where exact."""
+    half = np.where(exact, 0.0, half_ulp(data) * (2.0 * ulps))
+    return (half, half * half / 3.0) if half.any() else (None, None)
+
+
+def _sum_rounding(sign):
+    def local(value, a, b):
+        return rounding(value.data, exact_sum(value.wide, a.wide, sign * b.wide))
+    return local
+
+
+def _product_rounding(value, a, b):
+    return rounding(value.data, exact_product(value.wide, a.wide, b.wide, value.dtype))
+
+
+def _quotient_rounding(value, a, b):
+    ulps = a.xp.plan.division_ulps
+    exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
+    return rounding(value.data, exact if ulps == 0.5 else np.abs(np.frexp(b.wide)[0]) == 0.5, ulps)
+
+
+_LOCAL = {
+    np.add: _sum_rounding(1.0), np.subtract: _sum_rounding(-1.0),
+    np.multiply: _product_rounding, np.divide: _quotient_rounding,
+}
+
+
+def _add(xp, value, decisions, a, b, sign=1.0):
+    error, variance = _sum_rounding(sign)(value, a, b)
+    least = a.least if sign > 0 and b.exact and np.all(b.wide >= 0.0) else None
+    return BoundedArray(xp, value, plus(a.error, b.error, error), plus(a.variance, b.variance, variance), decisions,
+                        least=least)
+
+
+def _subtract(xp, value, decisions, a, b):
+    return _add(xp, value, decisions, a, b, -1.0)
+
+
+def _multiply(xp, value, decisions, a, b):
+    error, variance = _product_rounding(value, a, b)
+    for x, y in ((a, b), (b, a)):
+        if x.error is not None:
+            error = plus(error, np.abs(y.wide) * x.error)
+            variance = plus(variance, np.square(y.wide) * x.variance)
+    if a.error is not None and b.error is not None:
+        error = error + a.error * b.error
+    return BoundedArray(xp, value, error, variance, decisions)
+
+
+def _divide(xp, value, decisions, a, b):
+    error, variance = _quotient_rounding(value, a, b)
+    divisor, quotient = np.abs(b.wide), np.abs(a.wide / b.wide)
+    if b.error is None:
+        return BoundedArray(xp, value, plus(a.error / divisor, error),
+                            plus(a.variance / np.square(divisor), variance), decisions)
+    least = divisor - b.error
+    spread = quotient * b.error + (0.0 if a.error is None else a.error)
+    if b.least is not None:  # an overflow in the divisor does no harm: the exact quotient is next to 0, too
+        least = np.where(np.isinf(divisor), b.least, least)
+        spread = np.where(np.isinf(divisor), np.abs(a.wide) + (0.0 if a.error is None else a.error), spread)
+    variances = np.square(quotient) * b.variance + (0.0 if a.error is None else a.variance)
+    variances = np.where(np.isinf(divisor), 0.0, variances / np.square(divisor))
+    return BoundedArray(xp, value, plus(np.where(least > 0.0, spread / least, np.inf), error),
+                        plus(variances, variance), decisions)
+
+
+def _exp(xp, value, decisions, a):
+    error, variance = rounding(value.data, a.wide == 0.0, LIBRARY_ULPS)
+    size, least = value.wide, None
+    if np.isinf(size).any():
+        least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error), 700.0))  # e**700 is a float64
+    if a.error is not None:
+        largest = size if error is None else size + error
+        error = plus(largest * np.expm1(a.error), error)
+        variance = plus(np.square(size) * a.variance, variance)
+    return BoundedArray(xp, value, error, variance, decisions, least=least)
+
+
+def _same(xp, value, decisions, a):
+    return BoundedArray(xp, value, a.error, a.variance, decisions)
+
+
+def _extreme(xp, value, decisions, a, b):
+    """maximum and minimum: where one operand surely wins its error counts, elsewhere the larger error does."""
+    (ea, va), (eb, vb) = (((0.0, 0.0) if x.error is None else (x.error, x.variance)) for x in (a, b))
+    takes_a = value.data == a.data
+    sure = np.abs(a.wide - b.wide) > ea + eb
+    error = np.where(sure, np.where(takes_a, ea, eb), np.maximum(ea, eb))
+    return BoundedArray(xp, value, error, np.where(takes_a, va, vb) + 0.0 * error, decisions)
+
+
+def _reach(a):
+    """The error, with room for the rounding of value + error itself."""
+    return np.where(a.error > 0.0, a.error + np.abs(a.wide) * 2.0**-52, 0.0)
+
+
+def _integral(function):
+    """floor and rint: the result is exact, if perhaps that of the other outcome."""
+    def rule(xp, value, decisions, a):
+        reach = _reach(a)
+        low, high = function(a.wide - reach), function(a.wide + reach)
+        open_ = low != high
+        data = value.wide
+        other = np.where(low == data, high, low).astype(value.dtype)
+        mask = np.where(open_, np.where(high - low > 1.0, SEVERAL, xp.decision()), 0)
+        # A decision behind an inexact operand has moved it by an unknown amount.
+        if decisions is not None:
+            mask = np.where(decisions != 0, SEVERAL, mask)
+        return trimmed(xp, value, None, None, mask if mask.any() else None, other)
+    return rule
+
+
+def _remainder(xp, value, decisions, a, b):
+    reach = _reach(a)
+    open_ = np.floor((a.wide - reach) / b.wide) != np.floor((a.wide + reach) / b.wide)
+    error = np.where(open_, np.abs(b.wide), a.error)
+    decisions = either(decisions, np.where(open_, xp.decision(), 0) if open_.any() else None)
+    return BoundedArray(xp, value, error, a.variance, decisions)
+
+
+def _compare(xp, value, decisions, a, b):
+    error = plus(a.error, b.error)
+    open_ = (np.abs(a.wide - b.wide) <= error) & (error > 0.0)
+    mask = np.where(open_, xp.decision(), 0) if open_.any() else None
+    if decisions is not None:
+        mask = np.where(decisions != 0, SEVERAL, 0 if mask is None else mask)
+    return trimmed(xp, value, None, None, mask, value ^ open_)
+
+
+_RULES = {
+    np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp,
+    np.negative: _same, np.absolute: _same, np.maximum: _extreme, np.minimum: _extreme,
+    np.floor: _integral(np.floor), np.rint: _integral(np.rint), np.remainder: _remainder,
+    np.isfinite: lambda xp, value, decisions, a: value, np.isnan: lambda xp, value, decisions, a: value,
+    **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compare),
+}

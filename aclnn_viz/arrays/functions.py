@@ -1,0 +1,49 @@
+"""What the namespaces of planned and of bounded arrays share: every function that only moves or makes elements."""
+
+import numpy as np
+
+
+class Functions:
+    """Array API functions in terms of NumPy ufuncs, which dispatch on the array, and of two methods of a namespace.
+
+    `_wrap(ndarray)` makes floating elements arrays of the namespace; `_move(f, *arrays)` applies a NumPy function that
+    only moves elements to every part of the arrays. Integers and booleans stay NumPy arrays.
+    """
+
+    int64, nan = np.int64, np.nan
+    abs, exp, floor, isfinite, isnan, remainder = map(
+        staticmethod, (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder))
+    round = staticmethod(np.rint)  # ties to even
+
+    def clip(self, x, low, high):
+        return np.minimum(np.maximum(x, low), high)
+
+    def reshape(self, x, shape):
+        return self._move(lambda a: np.reshape(a, shape), x)
+
+    def moveaxis(self, x, source, destination):
+        return self._move(lambda a: np.moveaxis(a, source, destination), x)
+
+    def concat(self, arrays, axis=0):
+        return self._move(lambda *parts: np.concatenate(parts, axis=axis), *arrays)
+
+    def stack(self, arrays, axis=0):
+        return self._move(lambda *parts: np.stack(parts, axis=axis), *arrays)
+
+    def zeros(self, shape, dtype):
+        return self._wrap(np.zeros(shape, dtype))
+
+    def ones(self, shape, dtype):
+        return self._wrap(np.ones(shape, dtype))
+
+    def arange(self, stop, dtype):
+        return self._wrap(np.arange(stop, dtype=dtype))
+
+    def full_like(self, x, value):
+        return self._wrap(np.full(x.shape, value, x.dtype))
+
+    def zeros_like(self, x):
+        return self.full_like(x, 0)
+
+    def ones_like(self, x):
+        return self.full_like(x, 1)

@@ -1,0 +1,50 @@
+"""The rounding error of one operation: half a spacing of its result, or nothing when the operation was exact.
+
+Everything works on float64 copies of numbers of the format, in which the products of two float32 numbers are exact.
+"""
+
+import numpy as np
+
+from aclnn_viz.dtypes import FLOAT64, float_format
+
+
+def half_ulp(data: np.ndarray) -> np.ndarray:
+    """Half the spacing of the array's format at each number, as float64; infinite for inf and nan.
+
+    The power of two below a number is what remains of it when its fraction and sign bits are cleared.
+    """
+    fmt = float_format(data)
+    fraction = fmt.significand_bits - 1
+    mask = ((1 << (fmt.bits - 1 - fraction)) - 1) << fraction
+    power = (np.ascontiguousarray(data).view(f"i{fmt.bits // 8}") & mask).view(fmt.numpy).reshape(data.shape)
+    least = fmt.smallest_subnormal if fmt is FLOAT64 else fmt.smallest_subnormal / 2
+    return np.maximum(power.astype(np.float64) * fmt.unit_roundoff, least)
+
+
+def exact_sum(result, a, b) -> np.ndarray:
+    """Whether result = a + b without rounding: then either operand is what the other leaves of it."""
+    return (result - a == b) & (result - b == a)
+
+
+def exact_product(result, a, b, dtype) -> np.ndarray:
+    """Whether result = a * b without rounding."""
+    if np.dtype(dtype) != np.float64:
+        return a * b == result
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    # Dekker: the error of a float64 product is a sum of exact products of 26-bit halves.
+    error = ((a_high * b_high - result) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return (error == 0.0) & ((np.abs(result) > 1e-280) | (a == 0.0) | (b == 0.0))
+
+
+def exact_quotient(result, a, b, dtype) -> np.ndarray:
+    """Whether result = a / b without rounding; in float64 only divisions by powers of two are recognised."""
+    if np.dtype(dtype) != np.float64:
+        return result * b == a
+    return ((np.abs(np.frexp(b)[0]) == 0.5) & (np.abs(result) > 1e-280)) | (a == 0.0)
+
+
+def _halves(a):
+    """A float64 number as the sum of two of at most 26 bits (Veltkamp)."""
+    scaled = a * 134217729.0  # 2**27 + 1
+    high = scaled - (scaled - a)
+    return high, a - high

@@ -1,0 +1,116 @@
+"""A precision plan: in which formats and in which order a kernel computes, and how it rounds its outputs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.dtypes import FloatFormat, float_format, round_to, ulp
+from aclnn_viz.errors import problem
+
+SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
+EVEN, AWAY = ROUNDINGS = ("even", "away")
+STORAGE = "storage"  # stands for the format of the inputs
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why a plan is as it is: documented, or published as source code, unless it is a conclusion (`inferred`)."""
+
+    text: str
+    source: str
+    inferred: bool = False
+
+    def __str__(self) -> str:
+        return f"{'inferred' if self.inferred else 'documented'}: {self.text} ({self.source})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel computes. Formats are names such as "float32", or "storage" for the format of the inputs.
+
+    `storage` rounds the inputs first and replaces the format of the outputs (None: as given and documented).
+    `compute` is the format after every operation, `accumulate` that of running sums, `coordinates` that of grid
+    coordinates and of sums over them (None: compute), `atomics` that of scattered terms (None: accumulate).
+
+    `order` says how n terms add up: "sequential", one after another; "pairwise", a binary tree; "blocked", trees over
+    tiles of `tile` terms, the tiles of each of `cores` cores one after another, then the cores in turn; "shuffled", as
+    blocked, but the cores arrive in an order drawn from `seed`, as atomic additions do. `leading` is the order along
+    the leading axis (rows, samples, channels of a grid), if another. Scattered terms add up in the order of the points,
+    or, when `scatter` is "shuffled" (for all, or by the name of the storage format), in an order drawn from `seed`.
+
+    `rounding` of the outputs is "even" or "away" (ties), for all or by the name of the output. `saturate` turns an
+    infinite result into the largest finite number and nan into 0. `reciprocal_mean` multiplies by a rounded 1/n.
+    `division_ulps` is the error that envelopes grant a division. `page` replaces the textbook page where a device
+    evaluates another expression; `intended` is that page without the device's own fault, for envelopes.
+
+    >>> Plan(compute="float16", order="sequential").order
+    'sequential'
+    """
+
+    name: str = "plan"
+    storage: str | None = None
+    compute: str = "float32"
+    accumulate: str = "float32"
+    coordinates: str | None = None
+    atomics: str | None = None
+    order: str = PAIRWISE
+    leading: str | None = None
+    scatter: str | Mapping[str, str] = SEQUENTIAL
+    tile: int = 64
+    cores: int = 1
+    seed: int = 0
+    rounding: str | Mapping[str, str] = EVEN
+    saturate: bool = False
+    reciprocal_mean: bool = False
+    division_ulps: float = 0.5
+    page: Callable | None = None
+    intended: Callable | None = None
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self):
+        for name in ("storage", "compute", "accumulate", "coordinates", "atomics"):
+            if getattr(self, name) not in (None, STORAGE):
+                float_format(getattr(self, name))
+        roundings, scatters = ([value] if isinstance(value, str) else value.values()
+                               for value in (self.rounding, self.scatter))
+        for name, value, options in [("order", self.order, ORDERS), ("leading", self.leading, (None, *ORDERS)),
+                                     *(("scatter", value, (SEQUENTIAL, SHUFFLED)) for value in scatters),
+                                     *(("rounding", value, ROUNDINGS) for value in roundings)]:
+            if value not in options:
+                raise ValueError(problem(f"{name} must be one of {', '.join(map(repr, options))}", repr(value),
+                                         "choose one"))
+        for name in ("tile", "cores"):
+            if getattr(self, name) < 1:
+                raise ValueError(problem(f"{name} must be at least 1", f"{getattr(self, name)}", "mend it"))
+
+    def settle(self, result: np.ndarray) -> np.ndarray:
+        """Return what the hardware leaves of a floating result: itself, or its saturated form."""
+        if not self.saturate or np.isfinite(result).all():
+            return result
+        largest = np.asarray(float_format(result.dtype).largest, result.dtype)
+        return np.where(np.isnan(result), np.zeros_like(largest), np.minimum(np.maximum(result, -largest), largest))
+
+    def output(self, name: str, values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+        """Return an output rounded once to its format."""
+        rounding = self.rounding if isinstance(self.rounding, str) else self.rounding.get(name, EVEN)
+        rounded = round_to(values, fmt) if rounding == EVEN else round_away(values, fmt)
+        return self.settle(rounded)
+
+
+HOST = Plan("host", accumulate="float64", coordinates="float64", notes=(
+    Note("float32 inside; sums, coordinates and weights of coordinates in float64", "this kit's kernels"),))
+
+
+def round_away(values, fmt: FloatFormat) -> np.ndarray:
+    """Round to the nearest number of the format, ties away from zero: AscendC's CAST_ROUND.
+
+    >>> from aclnn_viz.dtypes import FLOAT16
+    >>> float(round_away(2049.0, FLOAT16))
+    2050.0
+    """
+    wide = np.asarray(values).astype(np.float64)
+    spacing = np.where(np.isfinite(wide), ulp(wide, fmt), 1.0)
+    steps = np.abs(wide) / spacing
+    whole = np.floor(steps)
+    return round_to(np.copysign((whole + (steps - whole >= 0.5)) * spacing, wide), fmt)

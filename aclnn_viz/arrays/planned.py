@@ -1,0 +1,173 @@
+"""Arrays under a precision plan: every operation rounds to the format of its operands, every sum has its order."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from aclnn_viz.arrays.functions import Functions
+from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
+from aclnn_viz.dtypes import FloatFormat, float_format, round_to
+
+
+def is_float(array) -> bool:
+    return array.dtype.kind not in "iub"
+
+
+class PlannedArray(NDArrayOperatorsMixin):
+    """A floating array whose operators round to its format, Python numbers included, and saturate if the plan does."""
+
+    def __init__(self, data: np.ndarray, plan: Plan):
+        self.data, self.plan = data, plan
+
+    shape = property(lambda self: self.data.shape)
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    size = property(lambda self: self.data.size)
+
+    @cached_property
+    def wide(self) -> np.ndarray:
+        """The elements in float64."""
+        return self.data.astype(np.float64)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method != "__call__" or options:
+            return NotImplemented
+        dtype = np.result_type(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
+        result = ufunc(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
+                         for x in inputs))
+        return PlannedArray(self.plan.settle(result), self.plan) if is_float(result) else result
+
+    def __getitem__(self, index):
+        return PlannedArray(self.data[index], self.plan)
+
+
+class PlannedArrays(Functions):
+    """The namespace of a page under a plan, for inputs of the format `storage`.
+
+    >>> xp = PlannedArrays(Plan(compute="bfloat16"), "float32")
+    >>> float((xp.ones(1, xp.compute) + 2**-9).data[0])
+    1.0
+    """
+
+    def __init__(self, plan: Plan, storage):
+        self.plan, self.storage = plan, float_format(plan.storage or storage)
+        self.compute, self.accumulate = self._dtype(plan.compute), self._dtype(plan.accumulate)
+        self.float64 = self._dtype(plan.coordinates or plan.compute)  # pages ask for coordinates by this name
+        self.atomics = self._dtype(plan.atomics or plan.accumulate)
+        self._random = np.random.default_rng(plan.seed)
+
+    def _dtype(self, name: str) -> np.dtype:
+        return (self.storage if name == STORAGE else float_format(name)).numpy
+
+    def _wrap(self, array):
+        return PlannedArray(array, self.plan) if is_float(array) else array
+
+    def _move(self, f, *arrays):
+        return self._wrap(f(*(x.data if isinstance(x, PlannedArray) else x for x in arrays)))
+
+    def given(self, array: np.ndarray):
+        """An input as the kernel reads it: through the storage format into the compute format."""
+        if not is_float(array):
+            return array
+        return self._wrap(round_to(round_to(array, self.plan.storage or array.dtype), self.compute))
+
+    def to_storage(self, x):
+        """x rounded to the format of the inputs, and kept in its own format."""
+        return self._wrap(self.plan.settle(round_to(x.data, self.storage)).astype(x.dtype))
+
+    def astype(self, x, dtype):
+        if isinstance(x, PlannedArray) and np.dtype(dtype).kind in "iu":
+            with np.errstate(invalid="ignore"):
+                return x.data.astype(dtype)
+        return self._wrap(round_to(x.data if isinstance(x, PlannedArray) else x, dtype))
+
+    def where(self, condition, x, y):
+        return self._move(lambda a, b: np.where(condition, a, b), x, y)
+
+    def take(self, x, index, axis=None):
+        return self._move(lambda a: np.take(a, index, axis=axis), x)
+
+    def sum(self, x, axis=None, keepdims=False):
+        return self.astype(self._total(x, axis, keepdims), x.dtype)
+
+    def mean(self, x, axis=None, keepdims=False):
+        total = self._total(x, axis, keepdims)
+        count = x.size // max(total.size, 1)
+        if not count:
+            return self.astype(total * np.nan, x.dtype)
+        return self.astype(total * (1.0 / count) if self.plan.reciprocal_mean else total / count, x.dtype)
+
+    def _total(self, x, axis, keepdims):
+        """The sum in the accumulation format: inner axes first, then the leading one in its own order."""
+        inner, leading = sum_axes(x.ndim, axis)
+        total = round_to(x.data, self.accumulate)
+        if inner:
+            total = self._along(total, inner, self.plan.order)
+        if leading:
+            total = self._along(total, leading, self.plan.leading or self.plan.order)
+        return self._wrap(total if keepdims else np.squeeze(total, inner + leading))
+
+    def _along(self, data, axes, order):
+        front = np.moveaxis(data, axes, range(len(axes)))
+        return np.expand_dims(self._added(front.reshape((-1, *front.shape[len(axes):])), order), axes)
+
+    def _added(self, terms, order):
+        """The sum along axis 0."""
+        if not len(terms):
+            return np.zeros(terms.shape[1:], terms.dtype)
+        if order == SEQUENTIAL:
+            return self._in_turn(terms)
+        if order == PAIRWISE:
+            return self._tree(terms)
+        tiles = np.stack([self._tree(terms[at:at + self.plan.tile]) for at in range(0, len(terms), self.plan.tile)])
+        cores = np.stack([self._in_turn(part) for part in np.array_split(tiles, min(self.plan.cores, len(tiles)))])
+        return self._in_turn(self._random.permutation(cores) if order == SHUFFLED else cores)
+
+    def _in_turn(self, terms):
+        if not self.plan.saturate:
+            return np.add.accumulate(terms, axis=0)[-1]
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.plan.settle(total + term)
+        return total
+
+    def _tree(self, terms):
+        while len(terms) > 1:
+            half = len(terms) // 2
+            added = self.plan.settle(terms[:half] + terms[half:2 * half])
+            terms = np.concatenate([added, terms[2 * half:]])
+        return terms[0]
+
+    def scatter_add(self, target, index, values):
+        """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,) in the order of the plan."""
+        scatter = self.plan.scatter
+        scatter = scatter if isinstance(scatter, str) else scatter.get(self.storage.name, SEQUENTIAL)
+        order = self._random.permutation(index.size) if scatter == SHUFFLED else slice(None)
+        channels, columns = target.shape
+        place = (np.arange(channels)[:, np.newaxis] * columns + index[order]).reshape(-1)
+        added = round_to(target.data, self.atomics).reshape(-1)
+        np.add.at(added, place, round_to(values.data[:, order], self.atomics).reshape(-1))
+        return self.astype(self._wrap(self.plan.settle(added.reshape(target.shape))), target.dtype)
+
+
+def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of a sum as (inner axes, leading axis or none): the leading axis counts only beside others."""
+    axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
+    axes = tuple(sorted(k % ndim for k in axes)) if ndim else ()
+    if ndim > 1 and 0 in axes:
+        return axes[1:], (0,)
+    return axes, ()
+
+
+def depth(count: int, order: str, plan: Plan) -> int:
+    """The largest number of additions that a term meets in a sum of `count` terms."""
+    tree = max(count - 1, 0).bit_length()
+    if order == SEQUENTIAL:
+        return max(count - 1, 0)
+    if order == PAIRWISE:
+        return tree
+    tiles = max(-(-count // plan.tile), 1)
+    cores = min(plan.cores, tiles)
+    inside = max(min(plan.tile, count) - 1, 0).bit_length()
+    return inside + -(-tiles // cores) - 1 + cores - 1
