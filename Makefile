@@ -12,7 +12,7 @@ START := notebooks/00_start_here.ipynb
 PYTEST := $(PY) -m pytest --numprocesses 2 --dist loadfile
 
 # The environment remembers which Python it was asked for, so that another one makes it anew.
-VENV := .venv/.made-by-$(notdir $(PYTHON))
+VENV := .venv/.made-by-$(subst /,-,$(PYTHON))
 ifeq ($(origin PYTHON),file)
 VENV := $(firstword $(wildcard .venv/.made-by-*) $(VENV))
 endif

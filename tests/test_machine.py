@@ -35,7 +35,8 @@ def suite(pytester, monkeypatch):
     """Runs the two modules where no tool is found, with these variables."""
     for name in ("conftest.py", "machine.py"):
         pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
-    pytester.makeini("[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\naddopts = -rs --continue-on-collection-errors")
+    pytester.makeini("[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\n"
+                     "addopts = -rs --continue-on-collection-errors")
     pytester.makepyfile(test_kinds=MODULE, test_skipped=SKIPPED_MODULE)
 
     def run(**variables):
@@ -55,7 +56,8 @@ def test_a_missing_tool_skips_before_fixtures_and_says_what_to_install(suite):
 
 def test_in_ci_every_skip_is_a_failure_and_nothing_else_is(suite):
     done = suite(CI="true")
-    done.assert_outcomes(passed=1, failed=1, errors=2, xfailed=1, deselected=1)  # what skips before the call is an error
+    # What skips in setup or on import is counted as an error.
+    done.assert_outcomes(passed=1, failed=1, errors=2, xfailed=1, deselected=1)
     done.stdout.fnmatch_lines_random([f"skipped although CI=true: {reason}*"
                                       for reason in ("needs g++", "not today", "no module today")])
     assert done.ret == 1
