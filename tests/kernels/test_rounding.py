@@ -10,33 +10,20 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator
-from aclnn_viz.dtypes import float_format, ordinal_distance, round_to
-from kernels import magnitudes
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.verification.numeric import file_of
+from aclnn_viz.verification.rounding import judge
 from kernels.test_against_reference import REFERENCES
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"
 ROWS = 10 if SOAK else 1
 U = 2.0**-24
-TINY = 2.0**-126
 
 
-def rounding_judged(name, inputs):
-    """Assert the bound for every output; return the largest |error| / (u S) of a float32 output."""
-    with np.errstate(invalid="ignore"):
-        actual, truth = operator(name).backward(**inputs), operator(name).truth(**inputs)
-        sizes = getattr(magnitudes, name)(**inputs)
-    worst = 0.0
-    for output, value in actual.items():
-        size = sizes[output].reshape(value.shape)
-        error = np.abs(value.astype(np.float64) - truth[output])
-        within = error <= 8 * U * size + 8 * TINY
-        if value.dtype == np.float32:
-            worst = max(worst, float(np.max(error / (U * size + TINY), initial=0)))
-        else:
-            within |= ordinal_distance(value, round_to(truth[output], value.dtype)) <= 1
-        at = np.unravel_index(np.argmin(within), within.shape)
-        assert within.all(), f"{name} {output}{list(map(int, at))}: {value[at]} instead of {truth[output][at]}"
-    return worst
+def rounding_judged(name, inputs, kernel=None):
+    """Assert the bound for every output."""
+    _, failure = judge(operator(name), inputs, file_of(operator(name)).magnitudes, kernel)
+    assert failure is None, failure
 
 
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -97,7 +84,7 @@ def test_magnitudes_do_not_exceed_the_scalar_reference(name, options):
     """The bound that is allowed must not be larger than the one of the reference, which counts the same terms."""
     inputs = case(name, seed=5, **options).inputs
     reference = REFERENCES[name].terms(**inputs)
-    for output, size in getattr(magnitudes, name)(**inputs).items():
+    for output, size in file_of(operator(name)).magnitudes(**inputs).items():
         allowed = reference[output].astype(np.float64) * (1 + 1e-9) + 1e-12
         assert np.all(size.reshape(allowed.shape) <= allowed), output
 
@@ -116,13 +103,22 @@ def test_truth_of_float64_says_how_it_was_computed(name):
     assert operator(name).truth(**case(name).inputs).computed_in == "float64 (53-bit significand)"
 
 
-def test_the_judge_rejects_one_lost_digit(monkeypatch):
+def test_the_judge_rejects_one_lost_digit():
     inputs = case("rms_norm", shape=(100, 100)).inputs
     right = operator("rms_norm").backward(**inputs)
     wrong = right | {"dxOut": right["dxOut"] * np.float32(1 + 20 * U)}
-    monkeypatch.setattr(type(operator("rms_norm")), "backward", lambda self, **_: wrong)
-    with pytest.raises(AssertionError, match="rms_norm dxOut"):
-        rounding_judged("rms_norm", inputs)
+    with pytest.raises(AssertionError, match="dxOut"):
+        rounding_judged("rms_norm", inputs, lambda **_: wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_judge_rejects_two_steps_of_a_16_bit_format(dtype):
+    inputs = case("hardswish", dtype=dtype, shape=(100,)).inputs
+    right = operator("hardswish").backward(**inputs)["out"]
+    for steps, accepted in ((1, True), (2, False)):
+        wrong = (np.abs(right).view(np.uint16) + steps).view(right.dtype) * np.sign(right)
+        call = lambda **_: {"out": wrong.astype(right.dtype)}  # noqa: E731, B023
+        assert (judge(operator("hardswish"), inputs, file_of(operator("hardswish")).magnitudes, call)[1] is None) is accepted
 
 
 def test_the_formats_are_told_apart():

@@ -1,0 +1,48 @@
+"""One check of the verification and the row that it gives."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """The result of one check: how many cases it saw, the worst `value` against its `limit`, and what failed first."""
+
+    operator: str
+    check: str
+    scope: str
+    passed: bool
+    cases: int
+    value: str
+    seconds: float = 0.0
+    failure: str | None = None
+
+    def to_json(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check to run; `run` yields (value, failure or None) for each case.
+
+    The row shows the largest number among the values, which is the worst, or the first text.
+    """
+
+    operator: str
+    name: str
+    scope: str
+    unit: str  # of the value, such as "u S" or "rate"
+    run: Callable
+
+    def __call__(self) -> Row:
+        start, cases, worst, failure = time.perf_counter(), 0, None, None
+        for value, problem in self.run():
+            cases += 1
+            worst = value if worst is None else worst if isinstance(worst, str) else max(worst, value)
+            failure = failure or problem
+        if cases == 0:
+            failure = "no case was seen"
+        shown = worst or "" if isinstance(worst, str | None) else f"{worst:.3g} {self.unit}".strip()
+        seconds = time.perf_counter() - start
+        return Row(self.operator, self.name, self.scope, failure is None, cases, shown, seconds, failure)

@@ -1,0 +1,63 @@
+"""What is verified of cross entropy."""
+
+from itertools import product
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.operators import operator
+
+SHAPES = ((1, 1), (1, 5), (7, 2), (33, 17), (0, 3), (65, 257))
+MODES = tuple({"reduction": reduction, "labelSmoothing": smoothing, "lseSquareScaleForZloss": scale} | weight
+              for reduction, (smoothing, scale), weight in product(
+                  ("none", "mean", "sum"), ((0.0, 0.0), (0.1, 0.0), (0.0, 0.25), (0.2, 0.1)),
+                  ({}, {"weightOptional": None})))
+
+
+def draw(dtype, shape, mode, seed) -> dict:
+    return case("cross_entropy_loss", dtype=dtype, shape=shape, seed=seed, **mode).inputs
+
+
+def magnitudes(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=None, lseForZlossOptional=None,
+               reduction="mean", ignoreIndex=-100, labelSmoothing=0.0, lseSquareScaleForZloss=0.0) -> dict:
+    """S of each output element: softmax part, one-hot part, smoothing and z-loss."""
+    rows, classes = logProb.shape
+    w = np.ones(classes) if weightOptional is None else weightOptional.astype(np.float64)
+    m = (target != ignoreIndex).astype(np.float64)
+    w_t = m * w[np.where(m > 0, target, 0)]
+    g = np.abs(np.broadcast_to(gradLoss.astype(np.float64), rows))
+    loss = (g / np.sum(w_t) if reduction == "mean" else g) * m
+    p = np.exp(logProb.astype(np.float64))
+    nll, smoothing = loss * (1 - labelSmoothing) * w_t, loss * labelSmoothing / classes
+    s = p * (nll + smoothing * np.sum(w))[:, None] + smoothing[:, None] * w
+    s[np.arange(rows)[m > 0], target[m > 0]] += nll[m > 0]
+    if lseForZlossOptional is not None:
+        gz = g if gradZlossOptional is None else g + np.abs(gradZlossOptional.astype(np.float64))
+        gz = gz / np.sum(m) if reduction == "mean" else gz
+        s += p * np.abs(2 * lseSquareScaleForZloss * lseForZlossOptional.astype(np.float64) * m * gz)[:, None]
+    return {"xGradOut": s}
+
+
+def smooth(rng, mode):
+    """A point, its loss (with its z-loss part once more, as an output of its own), and the gradient there."""
+    op = operator("cross_entropy_loss")
+    target = np.array([0, 3, -100, 1, 2, 2])
+    options = dict(mode) | {"target": target, "weightOptional": rng.uniform(0.5, 2, 5)}
+    if "weightOptional" in mode:
+        options["weightOptional"] = None
+    point = {"input": 2 * rng.standard_normal((6, 5))}
+    shape = (6,) if mode["reduction"] == "none" else ()
+    seed, seed_z = np.asarray(rng.standard_normal(shape)), np.asarray(rng.standard_normal(shape))
+
+    def loss(p):
+        out = op.forward(**p, **options)
+        return float(np.sum(seed * out["loss"]) + np.sum(seed_z * out["zloss"]))
+
+    saved = op.forward(**point, **options)
+    grad = op.backward(gradLoss=seed, logProb=saved["logProb"], gradZlossOptional=seed_z,
+                       lseForZlossOptional=saved["lseForZloss"], **options)
+    return point, loss, {"input": grad["xGradOut"]}
+
+
+def kinks():
+    return ()

@@ -1,0 +1,128 @@
+"""What is verified of the grid sampler."""
+
+from itertools import product
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.operators import operator
+
+SHAPES = ((1, 1, 1, 1), (2, 3, 1, 7), (1, 2, 6, 1), (2, 3, 8, 5), (0, 2, 3, 3), (1, 5, 33, 31))
+MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
+              for i, p, a in product(range(3), range(3), (False, True)))
+
+
+def draw(dtype, shape, mode, seed) -> dict:
+    """A case; in float64 no point lies on a kink, where truth, which is wider, may stand on the other side."""
+    points = (7, 5)
+    given = dict(mode) | {"grid_shape": points}
+    if dtype == "float64":
+        given["grid"] = np.random.default_rng(seed).uniform(-1.4, 1.4, (shape[0], *points, 2))
+    return case("grid_sampler_2d", dtype=dtype, shape=shape, seed=seed, **given).inputs
+
+
+def axis_taps(x, size, interpolation, padding, align, rounded):
+    """Taps along one axis as (index, |weight|, |d weight / d x|), the index -1 where there is no pixel.
+
+    `rounded` tells that coordinates are computed in the type of the outputs. Of the bicubic polynomials, 5 bounds the
+    second derivative and 36 the sum of the absolute terms.
+    """
+    u = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    slope = np.full_like(u, (size - 1) / 2 if align else size / 2)
+    low, span = (0, size - 1) if align else (-0.5, size)
+
+    def padded(v):
+        if padding == 2:
+            v = np.abs((v - low) - 2 * span * np.rint((v - low) / (2 * span))) + low if span else 0 * v
+        return v if padding == 0 else np.clip(v, 0, size - 1)
+
+    if interpolation == 2:
+        t = u - np.floor(u)
+        d = [1 + t, t, 1 - t, 2 - t]
+        w = [np.where(a <= 1, 1.25 * a**3 - 2.25 * a**2 + 1, -0.75 * (a**3 - 5 * a**2 + 8 * a - 4)) for a in d]
+        dw = [np.where(a <= 1, 3.75 * a**2 - 4.5 * a, -0.75 * (3 * a**2 - 10 * a + 8)) for a in d]
+        taps = [(padded(np.floor(u) + k - 1), w[k], dw[k]) for k in range(4)]
+    else:
+        if padding:
+            u = padded(u)
+            slope = np.where((u <= 0) | (u >= size - 1), 0, slope)
+        t = u - np.floor(u)
+        taps = [(np.rint(u), np.ones_like(u), np.zeros_like(u))] if interpolation == 1 else [
+            (np.floor(u), 1 - t, np.ones_like(u)), (np.floor(u) + 1, t, np.ones_like(u))]
+    # Coordinates and weights of float32 are exact beside the rest; those of float64 are sums of parts of their own.
+    parts = rounded * ((np.abs(x) + 1) * size + 1) / 2
+    cubic = rounded * (interpolation == 2)
+    return [(np.where((i >= 0) & (i < size), i, -1).astype(int), np.abs(w) + np.abs(d) * parts + 36 * cubic,
+             (np.abs(d) + (5 * parts + 36) * cubic) * slope) for i, w, d in taps]
+
+
+def magnitudes(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False,
+               outputMask=(True, True)) -> dict:
+    """S of each output element: one term a tap, and for gridGrad one a tap and channel."""
+    n, c, height, width = input.shape
+    count = grid.shape[1] * grid.shape[2]
+    grad = np.abs(gradOutput.astype(np.float64)).reshape(n, c, count)
+    image = np.abs(input.astype(np.float64)).reshape(n, c, height * width)
+    points = grid.astype(np.float64).reshape(n, count, 2)
+    spread, gx, gy = np.zeros(image.shape), *np.zeros((2, *points.shape[:2]))
+    modes = interpolationMode, paddingMode, alignCorners, grid.dtype == np.float64
+    for sample in range(n):
+        for row, wy, dy in axis_taps(points[sample, :, 1], height, *modes):
+            for column, wx, dx in axis_taps(points[sample, :, 0], width, *modes):
+                inside = (row >= 0) & (column >= 0)
+                at = np.where(inside, row * width + column, 0)
+                dot = inside * np.einsum("cp,cp->p", grad[sample], image[sample][:, at])
+                gx[sample] += dot * wy * dx
+                gy[sample] += dot * wx * dy
+                for channel in range(c):
+                    weight = inside * wy * wx
+                    spread[sample, channel] += np.bincount(at, weight * grad[sample, channel], height * width)
+    return {"inputGrad": spread, "gridGrad": np.stack([gx, gy], -1)}
+
+
+def normalised(u, size, align):
+    """The grid value that unnormalises to the pixel coordinate u."""
+    if align:
+        return 2 * u / (size - 1) - 1 if size > 1 else 0 * u
+    return (2 * u + 1) / size - 1
+
+
+def pullback(mode, image, grid, seed):
+    op = operator("grid_sampler_2d")
+    point = {"input": image, "grid": grid}
+    loss = lambda p: float(np.sum(seed * op.forward(**p, **mode)["out"]))  # noqa: E731
+    out = op.backward(gradOutput=seed, **point, **mode)
+    return point, loss, {"input": out["inputGrad"], "grid": out["gridGrad"]}
+
+
+def smooth(rng, mode):
+    """A point no nearer than a tenth of a pixel to any kink: pixels, borders, mirrors, and ties of nearest."""
+    height, width = 5, 4
+
+    def between(size):
+        pixels, shape = rng.integers(-2 * size, 3 * size, (2, 6, 6)), (2, 6, 6)
+        u = pixels + rng.choice([0.25, 0.75], shape) + rng.uniform(-0.15, 0.15, shape)
+        return normalised(u, size, mode["alignCorners"])
+
+    grid = np.stack([between(width), between(height)], axis=-1)
+    return pullback(mode, rng.standard_normal((2, 3, height, width)), grid, rng.standard_normal((2, 3, 6, 6)))
+
+
+def kinks():
+    """(where, point, loss, gradient, direction) such that the one-sided Taylor rate is 2.
+
+    On a pixel bilinear has the derivative from the right; on the border of a clipped or mirrored axis the documented
+    multiplier is 0, which for the border mode is the derivative from outside.
+    """
+    rng = np.random.default_rng(0)
+    for align in (False, True):
+        width = 5 if align else 4  # so that every pixel has an exact grid value
+        image, seed = rng.standard_normal((1, 2, 3, width)), rng.standard_normal((1, 2, 1, 1))
+        for padding, u, sign, where in (
+                (0, 1.0, 1.0, "on a pixel to the right"), (1, 2.0, 1.0, "on a pixel to the right"),
+                (1, 0.0, -1.0, "on the border outwards"), (1, width - 1.0, 1.0, "on the border outwards")):
+            mode = {"interpolationMode": 0, "paddingMode": padding, "alignCorners": align}
+            grid = np.array([normalised(u, width, align), 0.125]).reshape(1, 1, 1, 2)
+            direction = {"grid": np.array([sign, 0.0]).reshape(1, 1, 1, 2)}
+            where = f"{where}, paddingMode {padding}, alignCorners {align}"
+            yield where, *pullback(mode, image, grid, seed), direction

@@ -1,0 +1,50 @@
+"""What is verified of group norm + swish."""
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.operators import operator
+
+SHAPES = ((1, 1), (2, 6), (2, 4, 3), (3, 6, 5, 7), (1, 2, 1, 1, 3, 1, 2, 2), (0, 4, 3), (2, 32, 33, 31))
+MODES = ({}, {"swishScale": 1.7}, {"swishScale": -0.5}, {"swishScale": 0.0}, {"numGroups": 1},
+         {"mean": 0.5, "rstd": -2.0})
+
+
+def draw(dtype, shape, mode, seed) -> dict:
+    return case("group_norm_swish", dtype=dtype, shape=shape, seed=seed, **mode).inputs
+
+
+def magnitudes(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional="NCHW", swishScale=1.0,
+               dgammaIsRequire=True, dbetaIsRequire=True) -> dict:
+    """S of each output element, and for z = gamma * x-hat + beta the derivative times the sum of its two parts."""
+    shape = (x.shape[0], numGroups, x.shape[1] // numGroups, int(np.prod(x.shape[2:])))
+    dy, x = (t.astype(np.float64).reshape(shape) for t in (dy, x))
+    mean, rstd = (t.astype(np.float64)[..., None, None] for t in (mean, rstd))
+    gamma, beta = (t.astype(np.float64).reshape(1, *shape[1:3], 1) for t in (gamma, beta))
+    s, n = swishScale, shape[2] * shape[3]
+    xhat = (x - mean) * rstd
+    z = xhat * gamma + beta
+    parts = np.abs(xhat * gamma) + np.abs(beta)
+    sigma, tail = 1 / (1 + np.exp(-s * z)), 1 / (1 + np.exp(s * z))
+    bend = s * sigma * tail * (2 + s * z * (tail - sigma))  # second derivative of z sigmoid(s z)
+    dz = np.abs(dy) * (sigma + np.abs(sigma * s * z * tail) + np.abs(bend) * parts)
+    group = dict(axis=(2, 3), keepdims=True)
+    dx = np.abs(rstd) * (np.abs(gamma) * dz + np.abs(xhat) * np.sum(np.abs(gamma * xhat) * dz, **group) / n
+                         + np.sum(np.abs(gamma) * dz, **group) / n)
+    return {"dxOut": dx, "dgammaOut": np.sum(dz * np.abs(xhat), axis=(0, 3)), "dbetaOut": np.sum(dz, axis=(0, 3))}
+
+
+def smooth(rng, mode):
+    """A point, its loss, and the gradient of the loss there."""
+    op = operator("group_norm_swish")
+    options = {"numGroups": mode.get("numGroups", 2), "swishScale": mode.get("swishScale", 1.0)}
+    point = {"x": rng.standard_normal((2, 4, 5)), "gamma": rng.standard_normal(4), "beta": rng.standard_normal(4)}
+    seed = rng.standard_normal((2, 4, 5))
+    loss = lambda p: float(np.sum(seed * op.forward(**p, **options, eps=0.1)["y"]))  # noqa: E731
+    saved = op.forward(**point, **options, eps=0.1)
+    out = op.backward(dy=seed, mean=saved["mean"], rstd=saved["rstd"], **point, **options)
+    return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"], "beta": out["dbetaOut"]}
+
+
+def kinks():
+    return ()

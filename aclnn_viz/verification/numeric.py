@@ -1,0 +1,101 @@
+"""The numeric verification: every operator over modes, formats, shapes, products; rates; status codes."""
+
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.devices import AclError, ConstraintWarning, open_device
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators import Operator, operators
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.verification import contract, rounding, taylor
+from aclnn_viz.verification.check import Check
+
+DIRECTIONS = 3
+STEP = 2.0**-7  # of the first Taylor step, for directions of length 1: small against the tenth of a pixel to a kink
+
+
+def file_of(op: Operator):
+    return import_module(f"aclnn_viz.verification.{op.name}")
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    return np.repeat(array[..., np.newaxis], 2, axis=-1)[..., 1] if array.ndim else array
+
+
+def rounding_check(op: Operator, dtype: str) -> Check:
+    file = file_of(op)
+
+    def run():
+        for number, mode in enumerate(file.MODES):
+            # Every mode with two shapes, and every shape with some mode; one of the two is not contiguous.
+            for turn in range(max(2, -(-len(file.SHAPES) // len(file.MODES)))):
+                shape = file.SHAPES[(number + turn * max(1, len(file.MODES))) % len(file.SHAPES)]
+                inputs = file.draw(dtype, shape, mode, seed=number + turn)
+                if turn % 2:
+                    inputs = {k: strided(v) if isinstance(v, np.ndarray) else v for k, v in inputs.items()}
+                value, failure = rounding.judge(op, inputs, file.magnitudes)
+                yield value, failure and f"{failure}; shape {shape}, {mode}"
+    return Check(op.name, "kernel against truth", dtype, "u S", run)
+
+
+def rate_check(op: Operator) -> Check:
+    file = file_of(op)
+
+    def run():
+        for number, mode in enumerate(file.MODES):
+            rng = np.random.default_rng(number)
+            point, loss, gradient = file.smooth(rng, mode)
+            for _ in range(DIRECTIONS):
+                direction = {name: rng.standard_normal(point[name].shape) for name in gradient}
+                scale = max(np.max(np.abs(v)) for v in direction.values())
+                found = taylor.rate(loss, point, gradient, direction, STEP / scale)
+                yield abs(found - taylor.SMOOTH), taylor.failure(found, f"for {mode}")
+    return Check(op.name, "truth against forward", "Taylor rate", "from 2", run)
+
+
+def kink_check(op: Operator) -> Check:
+    def run():
+        for where, point, loss, gradient, direction in file_of(op).kinks():
+            found = taylor.rate(loss, point, gradient, direction, STEP)
+            yield abs(found - taylor.SMOOTH), taylor.failure(found, where)
+    return Check(op.name, "one-sided at kinks", "Taylor rate", "from 2", run)
+
+
+def device_check(op: Operator, product, cann: str) -> Check:
+    """Through both phases on the emulator: the bits of the page, or the status that the product documents."""
+    def run():
+        with open_device("host", soc=product.example_soc, cann=cann) as device:
+            for number, fmt in enumerate(FORMATS):
+                inputs = case(op, dtype=fmt.name, seed=number, **contract.plain(op, fmt)).inputs
+                expected = contract.expected_status(op, fmt, product)
+                status, same = 0, True
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", ConstraintWarning)
+                        out = device.run(op, **inputs)
+                    page = op.backward(**inputs)
+                    same = all(np.array_equal(out[name], page[name], equal_nan=True) for name in page)
+                except AclError as error:
+                    status = error.code
+                wrong = f"status {status} instead of {expected}" if status != expected else None
+                yield 0.0, wrong or (None if same else f"other values than the page for {fmt.name}")
+            if device.acl.misuse:
+                yield 1.0, device.acl.misuse[0]
+    return Check(op.name, "emulated device", f"{product.tag} {cann}", "", run)
+
+
+def checks() -> Iterator[Check]:
+    """All checks of the numeric part, in the order of the report."""
+    for op in operators():
+        yield from (rounding_check(op, fmt.name) for fmt in FORMATS)
+        yield rate_check(op)
+        if op.name in ("hardswish", "grid_sampler_2d"):
+            yield kink_check(op)
+        for product, cann in ((A2, "9.1"), (A2, "8.1"), (A3, "9.1"), (ASCEND_950, "9.1"), (INFERENCE, "9.1"),
+                              (TRAINING, "9.1")):
+            yield device_check(op, product, cann)
+        yield contract.check(op)

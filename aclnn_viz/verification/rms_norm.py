@@ -1,0 +1,41 @@
+"""What is verified of rms norm."""
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.operators import operator
+
+SHAPES = ((1,), (17,), (4, 1), (3, 16), (2, 3, 5), (2, 1, 3, 2, 1, 2, 1, 4), (257, 255), (0, 4))
+MODES = ({"gamma_ndim": 1}, {"gamma_ndim": 2}, {"gamma_ndim": 3}, {"rstd": -1.75})
+
+
+def draw(dtype, shape, mode, seed) -> dict:
+    """A case; gamma spans no more axes than there are."""
+    axes = min(mode.get("gamma_ndim", 1), len(shape))
+    return case("rms_norm", dtype=dtype, shape=shape, seed=seed, **mode | {"gamma_ndim": axes}).inputs
+
+
+def magnitudes(*, dy, x, rstd, gamma) -> dict:
+    """S of each output element; the row mean counts as its n terms."""
+    lead = x.shape[:x.ndim - gamma.ndim]
+    rows = int(np.prod(lead))
+    d, a = (np.abs(t.astype(np.float64)).reshape(rows, gamma.size) for t in (dy, x))
+    r = np.abs(rstd.astype(np.float64)).reshape(rows, 1)
+    g = np.abs(gamma.astype(np.float64)).reshape(-1)
+    mean = np.mean(d * g * a * r, axis=1, keepdims=True)
+    return {"dxOut": r * (d * g + a * r * mean), "dgammaOut": np.sum(d * a * r, axis=0)}
+
+
+def smooth(rng, mode):
+    """A point, its loss, and the gradient of the loss there."""
+    op = operator("rms_norm")
+    gamma_shape = (2, 6)[-min(mode.get("gamma_ndim", 1), 2):]
+    point = {"x": rng.standard_normal((4, 2, 6)), "gamma": rng.standard_normal(gamma_shape)}
+    seed = rng.standard_normal((4, 2, 6))
+    loss = lambda p: float(np.sum(seed * op.forward(**p, epsilon=0.1)["y"]))  # noqa: E731
+    out = op.backward(dy=seed, rstd=op.forward(**point, epsilon=0.1)["rstd"], **point)
+    return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"]}
+
+
+def kinks():
+    return ()

@@ -1,0 +1,110 @@
+"""The verification itself: it passes for the right kernels, and every kind of check fails for wrong ones."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from aclnn_viz import cli, operator, operators
+from aclnn_viz.verification import contract, numeric, taylor
+from aclnn_viz.verification.check import Check
+
+
+def test_everything_holds_and_is_complete(capsys):
+    assert cli.main(["verify", "--json", "--numeric"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["passed"] and all(row["passed"] and row["failure"] is None for row in report["rows"])
+    kinds = Counter((row["operator"], row["check"]) for row in report["rows"])
+    for op in operators():
+        assert kinds[op.name, "kernel against truth"] == 4 and kinds[op.name, "emulated device"] == 6
+        assert kinds[op.name, "truth against forward"] == kinds[op.name, "status codes"] == 1
+    assert kinds["hardswish", "one-sided at kinks"] == kinds["grid_sampler_2d", "one-sided at kinks"] == 1
+
+
+def test_the_grid_sampler_is_seen_in_all_18_modes():
+    modes = numeric.file_of(operator("grid_sampler_2d")).MODES
+    assert len({tuple(mode.values()) for mode in modes}) == 18
+    row = numeric.rounding_check(operator("grid_sampler_2d"), "float32")()
+    assert row.cases >= 2 * 18
+
+
+def spoil(monkeypatch, op, wrong):
+    """Replace the outputs of the page by what `wrong` makes of them."""
+    page = op.page.backward
+    monkeypatch.setattr(op.page, "backward", lambda xp, **inputs: wrong(page(xp, **inputs), inputs))
+
+
+WRONG = [
+    ("hardswish", lambda out, i: {"out": i["gradOutput"]}),
+    ("rms_norm", lambda out, i: out | {"dxOut": out["dxOut"] * 1.001}),
+    ("rms_norm", lambda out, i: out | {"dxOut": i["dy"] * i["gamma"] * i["rstd"]}),
+    ("grid_sampler_2d", lambda out, i: out | {"gridGrad": out["gridGrad"][..., ::-1]}),
+    ("grid_sampler_2d", lambda out, i: out | {"inputGrad": out["inputGrad"] * 0}),
+    ("cross_entropy_loss", lambda out, i: {"xGradOut": out["xGradOut"] + 1e-3}),
+    ("group_norm_swish", lambda out, i: out | {"dxOut": out["dxOut"] + 0.01 * i["dy"]}),
+    ("group_norm_swish", lambda out, i: out | {"dbetaOut": out["dgammaOut"]}),
+]
+
+
+@pytest.mark.parametrize("name,wrong", WRONG)
+def test_rates_find_a_wrong_page(name, wrong, monkeypatch):
+    op = operator(name)
+    spoil(monkeypatch, op, wrong)
+    row = numeric.rate_check(op)()
+    assert not row.passed and "instead of 2" in row.failure
+
+
+def test_the_other_conventions_fail_at_the_kinks(monkeypatch):
+    hardswish = operator("hardswish")
+    spoil(monkeypatch, hardswish, lambda out, i: {"out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, out["out"])})
+    assert not numeric.kink_check(hardswish)().passed
+    grid = operator("grid_sampler_2d")
+    spoil(monkeypatch, grid, lambda out, i: out | {"gridGrad": out["gridGrad"] + 1})
+    assert not numeric.kink_check(grid)().passed
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_rounding_finds_lost_digits(op, dtype, monkeypatch):
+    lost = {"float64": 2.0**-44, "float32": 2.0**-16}.get(dtype, 2.0**-5)
+    right = type(op).backward
+    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
+        k: (v.astype(np.float64) * (1 + lost)).astype(v.dtype) for k, v in right(self, **i).items()})
+    row = numeric.rounding_check(op, dtype)()
+    assert not row.passed and " instead of " in row.failure
+
+
+def test_a_wrong_status_is_found(monkeypatch):
+    op = operator("rms_norm")
+    monkeypatch.setitem(contract.CLAUSES, "rms_norm", [({}, 0), ({"x": None}, 0)])
+    row = contract.check(op)()
+    assert not row.passed and row.failure == "status 161001 instead of 0 for {'x': None}"
+
+
+def test_a_device_that_differs_is_found(monkeypatch):
+    op = operator("hardswish")
+    page = type(op).backward
+    calls = iter(range(1000))
+    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
+        k: v + next(calls) for k, v in page(self, **i).items()})
+    assert "other values than the page" in numeric.device_check(op, numeric.A2, "9.1")().failure
+
+
+def test_a_check_without_cases_fails():
+    assert Check("hardswish", "nothing", "", "", lambda: iter(()))().failure == "no case was seen"
+
+
+def test_rates_of_known_functions():
+    point, direction = {"x": np.array([0.7])}, {"x": np.array([1.0])}
+    rate = lambda f, slope: taylor.rate(f, point, {"x": np.array([slope])}, direction, 2.0**-4)  # noqa: E731
+    cube = lambda p: float(p["x"][0] ** 3)  # noqa: E731
+    assert abs(rate(cube, 3 * 0.49) - 2) < 0.1 and abs(rate(cube, 3 * 0.49 + 1e-2) - 1) < 0.3
+    assert rate(lambda p: 5 * float(p["x"][0]), 5.0) == 2 and rate(lambda p: 5 * float(p["x"][0]), 5.1) < 1.1
+
+
+def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
+    spoil(monkeypatch, operator("hardswish"), lambda out, i: {"out": out["out"] * 2})
+    assert cli.main(["verify", "--numeric"]) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED" in printed and "the residual falls with rate" in printed and " failed, " in printed
