@@ -35,8 +35,8 @@ def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include")
     path = OBJECTS / f"{key.hexdigest()[:24]}.o"
     if not path.exists():
         mine = path.with_suffix(f".{os.getpid()}")
-        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", *flags, "-c", source,
-             "-o", mine)
+        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", *flags,
+             "-c", source, "-o", mine)
         os.replace(mine, path)  # another process may be building the same
     return path
 
@@ -64,7 +64,7 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
 
     flags = {"state": (f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"', *(["-DSTANDIN_STUB"] if stubs else [])),
              "runtime": ("-DSTANDIN_SPLIT",) if layout == "9.x" else ()}
-    names = ["state", "runtime", "memory", "nnopbase", *OPERATORS["nn"], *OPERATORS["cv"]]
+    names = ["state", "runtime", "memory", "nnopbase", "tensors", *OPERATORS["nn"], *OPERATORS["cv"]]
     with ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
     if float_cross_entropy:
@@ -84,7 +84,7 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     link(lib64 / f"lib{plan['runtime']}.so", [objects[part] for part in ("state", "runtime", "memory")],
          *(["ascend_hal"] if missing_driver else []))
     driver.unlink(missing_ok=True)
-    link(lib64 / "libnnopbase.so", [objects["nnopbase"]], plan["runtime"])
+    link(lib64 / "libnnopbase.so", [objects["nnopbase"], objects["tensors"]], plan["runtime"])
     operators = plan["operators"] | (LAYOUTS["8.x"]["operators"] if all_in_one else {})
     for name, parts in operators.items():
         link(lib64 / f"lib{name}.so", [objects[part] for part in parts], "nnopbase", plan["runtime"])

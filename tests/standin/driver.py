@@ -1,4 +1,4 @@
-"""Calls the stand-in's C functions from Python: prototypes from its headers, one session, arguments of the operators."""
+"""Calls the stand-in's C functions from Python: prototypes from its headers, sessions, arguments of the operators."""
 
 import ctypes
 import json
@@ -14,7 +14,7 @@ import numpy as np
 ACL_FLOAT, ACL_FLOAT16, ACL_INT32, ACL_INT64, ACL_DOUBLE, ACL_BF16 = 0, 1, 3, 9, 11, 27
 ND = 2
 H2D, D2H = 1, 2
-POISON = 0xA5A5A5A5
+POISON = 0xA5A5A5A5  # four bytes of fresh memory
 
 _TYPES = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64,
           "uint64_t": ctypes.c_uint64, "size_t": ctypes.c_size_t, "double": ctypes.c_double, "float": ctypes.c_float,
@@ -223,6 +223,17 @@ def gn_arguments(s, shape=(2, 4, 3), groups=2, scale=1.0, flags=(True, True), dt
               "dbeta": np.full(channels, 9, dtype)} | replace
     tensors = [array if array is None else s.tensor(array) for array in arrays.values()]
     return [*tensors[:6], groups, b"NCHW", scale, *flags, *tensors[6:]]
+
+
+CASES = {}
+
+
+def case(result=0, misuse=None, **environment):
+    """Register a case: what it returns, and a pattern of the one misuse that it records (None: no misuse)."""
+    def register(function):
+        CASES[function.__name__] = {"run": function, "result": result, "misuse": misuse, "environment": environment}
+        return function
+    return register
 
 
 def in_child(work, environment=()):

@@ -57,8 +57,8 @@ def define_statuses():
     for name in ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut"):
         status(161001, RMS, rms, **{name: None})
         status(161002, RMS, rms, **{name: ones(4, 8, dtype=np.float64)})
-    for replace in ({"dy": ones(4, 9)}, {"rstd": ones(3)}, {"rstd": ones(8)}, {"gamma": ones(9)}, {"gamma": ones(1, 4, 8)},
-                    {"dgammaOut": ones(4)}, {"dxOut": ones(8, 4)}, {"dxOut": ones(4, 8, 1)}):
+    for replace in ({"dy": ones(4, 9)}, {"rstd": ones(3)}, {"rstd": ones(8)}, {"gamma": ones(9)},
+                    {"gamma": ones(1, 4, 8)}, {"dgammaOut": ones(4)}, {"dxOut": ones(8, 4)}, {"dxOut": ones(4, 8, 1)}):
         status(561002, RMS, rms, **replace)
     status(0, RMS, rms, rstd=ones(4, 1))
     status(0, RMS, rms, (4, 0))
@@ -68,7 +68,7 @@ def define_statuses():
         status(expected, RMS, rms, shape, soc="Ascend910A")
     for cann, expected in (("8.1.0", 561003), ("9.0.0", 161002)):
         status(expected, RMS, rms, soc="Ascend310B1", cann=cann)
-    half = {"dy": ones(4, 8, dtype=np.float16), "x": ones(4, 8, dtype=np.float16), "dxOut": ones(4, 8, dtype=np.float16)}
+    half = dict.fromkeys(("dy", "x", "dxOut"), ones(4, 8, dtype=np.float16))
     for soc, expected in (("Ascend910B2", 0), ("Ascend310P3", 161002)):
         status(expected, RMS, rms, soc=soc, **half)
 

@@ -1,6 +1,7 @@
-"""Runs the operators on seeded inputs and keeps inputs and outputs, for tests that know the formulas."""
+"""`python -m standin.values ROOT FILE` in tests/: the operators on seeded inputs; FILE keeps inputs and outputs."""
 
 import os
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -138,3 +139,7 @@ def smoothed(root):
     s.run(CE, s.tensor(np.float32(1)), s.tensor(np.log(np.full((1, 2), 0.5, np.float32))), s.tensor(np.array([0])),
           None, None, None, b"sum", -100, 0.5, 0.0, out)
     return s.get(at, 2, np.float32).tolist()
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], sys.argv[2])

@@ -38,9 +38,10 @@ std::string text_at(const char *string) {
 void kernel(const Plan &p) {
     const bool is950 = product() == P950;
     std::string reduction = text_at(p.reduction);
-    if (reduction != p.seen) misuse("aclnnCrossEntropyLossGrad: the bytes of reductionOptional changed before they were used");
+    if (reduction != p.seen) misuse("aclnnCrossEntropyLossGrad: the bytes of reductionOptional changed before use");
     bool scalar = reduction == "mean" || reduction == "sum";
-    if (!scalar && reduction != "none") misuse("aclnnCrossEntropyLossGrad: reduction %s acts as none", reduction.c_str());
+    if (!scalar && reduction != "none")
+        misuse("aclnnCrossEntropyLossGrad: reduction %s acts as none", reduction.c_str());
     if (p.zloss != 0) misuse("aclnnCrossEntropyLossGrad: the z-loss is not computed");
     if (p.smoothing != 0 && !is950) {
         misuse("aclnnCrossEntropyLossGrad: label smoothing makes the kernel write nothing here");

@@ -78,11 +78,13 @@ aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
     return p.run([&] {
         Plan plan{p.input("dy", dy), p.input("mean", mean), p.input("rstd", rstd), p.input("x", x),
                   p.input("gamma", gamma), p.input("beta", beta), p.output("dxOut", dxOut),
-                  p.output("dgammaOut", dgammaOut), p.output("dbetaOut", dbetaOut), int32_t(numGroups), float(swishScale),
-                  dgammaIsRequire, dbetaIsRequire};
+                  p.output("dgammaOut", dgammaOut), p.output("dbetaOut", dbetaOut), int32_t(numGroups),
+                  float(swishScale), dgammaIsRequire, dbetaIsRequire};
         p.pointers();
         p.require_product({A2, A3, P950});
-        p.require_formats({plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta, plan.dx, plan.dgamma, plan.dbeta});
+        std::vector<Tensor> inputs{plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta};
+        p.require_formats(inputs);
+        p.require_formats({plan.dx, plan.dgamma, plan.dbeta});
         aclDataType type = plan.dy.type;
         bool listed = type == ACL_FLOAT || type == ACL_FLOAT16 || type == ACL_BF16;
         for (const Tensor *each : {&plan.mean, &plan.rstd, &plan.x, &plan.gamma, &plan.beta, &plan.dx, &plan.dgamma,
@@ -96,8 +98,7 @@ aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
             return p.launch(0, [] {}, ACLNN_ERR_RUNTIME_ERROR);  // the launch refuses a grid of no blocks
         }
         uint64_t sums = type == ACL_FLOAT ? 0 : p.temporaries({as(ACL_FLOAT, plan.gamma), as(ACL_FLOAT, plan.beta)});
-        p.launch(SYSTEM_WORKSPACE + sums + p.copies({plan.dy, plan.mean, plan.rstd, plan.x, plan.gamma, plan.beta}),
-                 [plan] { kernel(plan); });
+        p.launch(SYSTEM_WORKSPACE + sums + p.copies(inputs), [plan] { kernel(plan); });
     });
 }
 

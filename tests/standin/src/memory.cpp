@@ -53,7 +53,8 @@ Block *find_block(uintptr_t address) {
 static size_t charge(size_t size) { return (size + 31) / 32 * 32 + (product() == P950 ? 0 : 32); }
 
 static aclError allocate(const char *where, void **pointer, size_t size) {
-    if (!pointer || !size) return fail(ACL_ERROR_INVALID_PARAM, "%s: %s", where, pointer ? "size is 0" : "devPtr is null");
+    if (!pointer) return fail(ACL_ERROR_INVALID_PARAM, "%s: devPtr is null", where);
+    if (!size) return fail(ACL_ERROR_INVALID_PARAM, "%s: size is 0", where);
     NEEDS_CONTEXT(where);
     size_t room = memory_size();
     if (size > room || used + charge(size) > room)
@@ -122,8 +123,10 @@ static bool locate(End &end, const void *pointer, size_t count, const char *wher
     Block &block = *end.block;
     end.bytes = block.bytes + (address - block.address);
     end.room = block.bytes && address < block.address + block.size ? block.address + block.size - address : 0;
-    if (!block.bytes) misuse("%s: the memory at %p was freed", where, pointer);
-    else if (count > end.room) misuse("%s: %zu bytes at %p, %zu beyond the end", where, count, pointer, count - end.room);
+    if (!block.bytes)
+        misuse("%s: the memory at %p was freed", where, pointer);
+    else if (count > end.room)
+        misuse("%s: %zu bytes at %p, %zu beyond the end", where, count, pointer, count - end.room);
     return true;
 }
 
@@ -260,7 +263,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
     ENTER("aclrtGetMemInfo");
     NOT_NULL(free && total);
     NEEDS_CONTEXT("aclrtGetMemInfo");
-    if (attr < 0 || attr > 11) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetMemInfo: there is no attribute %d", attr);
+    if (attr < 0 || attr > 11) return fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetMemInfo: no attribute %d", attr);
     *total = memory_size();
     *free = *total - used;
     return 0;

@@ -84,6 +84,7 @@ std::vector<double> read(const Tensor &tensor);
 void write(const Tensor &tensor, const std::vector<double> &values);        // through the view's strides
 void write_dense(const Tensor &tensor, const std::vector<double> &values);  // from the view's start, strides ignored
 int64_t product_of(const std::vector<int64_t> &dims, size_t first = 0);
+std::vector<int64_t> dense_strides(const std::vector<int64_t> &dims);
 std::string text(const std::vector<int64_t> &dims);
 
 // ---- the two phases (libnnopbase.so)

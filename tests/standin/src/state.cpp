@@ -81,10 +81,11 @@ static void set_faults(const std::string &specification) {  // name:k:code,name:
         end = std::min(specification.find(',', start), specification.size());
         Fault fault{"", 0, 0, 0};
         char name[128];
-        if (sscanf(specification.substr(start, end - start).c_str(), "%127[^:]:%ld:%d", name, &fault.k, &fault.code) == 3)
+        std::string item = specification.substr(start, end - start);
+        if (sscanf(item.c_str(), "%127[^:]:%ld:%d", name, &fault.k, &fault.code) == 3)
             faults.push_back({name, fault.k, fault.code, 0});
         else
-            misuse("a fault is written name:k:code, not %s", specification.substr(start, end - start).c_str());
+            misuse("a fault is written name:k:code, not %s", item.c_str());
     }
 }
 
