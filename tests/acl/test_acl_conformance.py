@@ -258,6 +258,9 @@ def test_tensors_tell_what_they_were_told(program):
     assert acl.aclGetViewShape(view) == (0, (3, 2)) and acl.aclGetViewStrides(view) == (0, (8, 2))
     assert acl.aclGetViewOffset(view) == (0, 5) and acl.aclGetStorageShape(view) == (0, (4, 16))
     assert acl.aclGetFormat(view) == (0, ND) and acl.aclGetDataType(view) == (0, FLOAT)
+    undefined = acl.aclCreateTensor((), -1, None, 0, -1, (), None)
+    assert [acl.aclGetDataType(undefined), acl.aclGetFormat(undefined)] == [(0, -1), (0, -1)]
+    assert acl.aclDestroyTensor(undefined) == 0
     dense = program.view(None, (3, 2, 5), np.int64)
     assert acl.aclGetViewStrides(dense) == (0, (10, 5, 1)) and acl.aclGetDataType(dense) == (0, INT64)
 

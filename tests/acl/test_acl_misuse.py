@@ -112,6 +112,16 @@ def overwritten_input(p):
     assert p.acl.aclrtSynchronizeStream(p.stream) == 0
 
 
+def overwritten_beside_a_view(p):
+    """Elements 2 to 11 of 14 are in use: only a write that touches them is told."""
+    address = p.put(uniform(1, 14))
+    p.queue(HARDSWISH, hardswish(p, self=p.view(address, (2, 5), np.float32, offset=2, storage=(14,))).values())
+    assert [p.acl.aclrtMemset(address, 8, 0, 8), p.acl.aclrtMemset(address + 48, 8, 0, 8)] == [0, 0]
+    assert p.acl.misuse == []
+    assert [p.acl.aclrtMemset(address, 9, 0, 9), p.acl.aclrtMemset(address + 47, 8, 0, 8)] == [0, 0]
+    assert p.acl.aclrtSynchronizeStream(p.stream) == 0
+
+
 def copied_outside(p):
     address, data = p.malloc(8), np.arange(16, dtype=np.uint8)
     assert p.acl.aclrtMemcpy(address, 16, data, 16, TO_DEVICE) == 0
@@ -285,6 +295,14 @@ def context_destroyed_with_its_stream(p):
     assert [p.acl.aclrtDestroyContext(context), p.acl.aclrtSetDevice(0), p.acl.aclrtResetDevice(0)] == [0, 0, 0]
 
 
+def context_destroyed_with_work(p):
+    status, context = p.acl.aclrtCreateContext(0)
+    arguments = hardswish(p)
+    status, size, executor = p.phase_1(HARDSWISH, arguments.values())
+    assert p.acl.aclnnHardswishBackward(None, size, executor, None) == 0  # on the default stream of the context
+    assert [p.acl.aclrtDestroyContext(context), p.acl.aclrtSetDevice(0), p.acl.aclrtResetDevice(0)] == [0, 0, 0]
+
+
 def device_reset_without_set(p):
     assert on_new_thread(lambda: p.acl.aclrtResetDevice(0)) == 0
 
@@ -302,6 +320,7 @@ TABLE = [
     (workspace_on_the_host, [f"{RMS}: writes workspace: host memory is no device address"]),
     (read_too_early, [f"aclrtMemcpy: reads out {QUEUED}"]),
     (overwritten_input, [f"aclrtMemset: writes self {QUEUED}", f"aclrtMemcpy: writes gradOutput {QUEUED}"]),
+    (overwritten_beside_a_view, [f"aclrtMemset: writes self {QUEUED}"] * 2),
     (copied_outside, ["aclrtMemcpy: writes 8 bytes outside the allocation of 8 bytes at 0x#",
                       "aclrtMemcpy: reads 8 bytes outside the allocation of 8 bytes at 0x#"]),
     (copied_outside_the_host, ["aclrtMemcpy: reads 52 bytes outside a host array of 12"]),
@@ -344,6 +363,7 @@ TABLE = [
     (context_destroyed_twice, ["aclrtDestroyContext: <aclrtContext #> was destroyed before",
                                "aclrtSetCurrentContext: <aclrtContext #> was destroyed before"]),
     (context_destroyed_with_its_stream, ["aclrtDestroyContext: <aclrtStream #> not destroyed"]),
+    (context_destroyed_with_work, [f"aclrtDestroyContext: {HARDSWISH} is still queued; synchronise before"]),
     (device_reset_without_set, ["aclrtResetDevice: this thread did not set the device"]),
 ]
 
