@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 SMOOTH, WRONG = 2.0, 1.0
-HALVINGS = 6
+HALVINGS = 8
 Point = Mapping[str, np.ndarray]
 
 
 def rate(loss: Callable[[dict], float], point: Point, gradient: Point, direction: Point, step: float) -> float:
-    """Return the rate of the residual along one direction; 2 where it is nothing but rounding.
+    """Return the rate of the residual at the smallest step that rounding leaves; 2 where it is nothing but rounding.
 
     `loss` maps a point (arrays by name) to a number; `gradient` and `direction` have the names that vary.
     """
@@ -31,7 +31,7 @@ def rate(loss: Callable[[dict], float], point: Point, gradient: Point, direction
     rates = [np.log2(a / b) for a, b in zip(residuals, residuals[1:]) if b > floor]
     if not rates:
         return SMOOTH if residuals[0] <= 64 * floor else WRONG
-    return float(np.median(rates))
+    return float(rates[-1])
 
 
 def failure(found: float, where: str) -> str | None:
