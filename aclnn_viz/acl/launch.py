@@ -66,7 +66,7 @@ class Launch:
             return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
         workspace, size = self._workspace
         if size:
-            self._state.memory.write(workspace, np.full(size, POISON, np.uint8))  # nothing in it survives a kernel
+            self._state.memory.fill(workspace, size, POISON)  # nothing in it survives a kernel
         arrays = {p.name: self.read(p.name) for p in self._contract.parameters
                   if p.kind == "tensor" and not p.output and p.name in self._addresses}
         for constraint in self._contract.violations(self._call, arrays):

@@ -92,18 +92,21 @@ class DeviceMemory:
         return f"{beyond} bytes outside the allocation of {block}" if beyond else None
 
     def read(self, address: int, count: int) -> np.ndarray:
-        """Return a copy of `count` bytes from an address in a live block, poison behind its end."""
-        found = np.full(count, POISON, np.uint8)
+        """Return `count` bytes from an address in a live block, not to be changed; poison behind its end."""
         block = self.find(address)
         inside = block.data[address - block.start:][:count]
-        found[:inside.size] = inside
-        return found
+        return np.pad(inside, (0, count - inside.size), constant_values=POISON) if inside.size < count else inside
 
     def write(self, address: int, values: np.ndarray) -> None:
         """Store bytes at an address in a live block, and drop those behind its end."""
         block = self.find(address)
         inside = block.data[address - block.start:][:values.size]
         inside[...] = values[:inside.size]
+
+    def fill(self, address: int, count: int, value: int) -> None:
+        """Store one byte `count` times, as `write` would."""
+        block = self.find(address)
+        block.data[address - block.start:][:count] = value
 
     def gather(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray:
         """Return a copy of the elements of a view on a live block, poison where it leaves the block."""

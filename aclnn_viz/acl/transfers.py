@@ -77,7 +77,11 @@ class TransferCalls(State):
         room = min(self._room("aclrtMemcpy", dst, count, "writes"), self._room("aclrtMemcpy", src, count, "reads"))
         self._record_use("aclrtMemcpy", src, room, writes=False, verb="reads")
         self._record_use("aclrtMemcpy", dst, room, writes=True, verb="writes")
-        self._store(dst, self.memory.read(src, room) if on_device[1] else same_memory(src)[:room].copy())
+        values = self.memory.read(src, room) if on_device[1] else same_memory(src)[:room]
+        if on_device[0]:
+            self.memory.write(dst, values)
+        else:
+            same_memory(dst)[:room] = values
         return ACL_SUCCESS
 
     def aclrtMemset(self, address, max_count, value, count):
@@ -89,7 +93,10 @@ class TransferCalls(State):
             return status
         room = self._room("aclrtMemset", address, count, "writes")
         self._record_use("aclrtMemset", address, room, writes=True, verb="writes")
-        self._store(address, np.full(room, value % 256, np.uint8))
+        if isinstance(address, int):
+            self.memory.fill(address, room, value % 256)
+        else:
+            same_memory(address)[:room] = value % 256
         return ACL_SUCCESS
 
     def aclrtGetMemInfo(self, attribute):
@@ -133,9 +140,3 @@ class TransferCalls(State):
         for task in self.tasks():
             for name in task.touching(pointer, count, written_only=not writes):
                 self.record(call, f"{verb} {name} of {task.name}, which is still queued; synchronise before")
-
-    def _store(self, pointer, values: np.ndarray) -> None:
-        if isinstance(pointer, np.ndarray):
-            same_memory(pointer)[:values.size] = values
-        else:
-            self.memory.write(pointer, values)
