@@ -1,14 +1,14 @@
 """Canonical sums: indices that share no factor get sums of their own, and bound indices get names by position."""
 
-from itertools import permutations
+from itertools import permutations, product
 from math import prod
 
 from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, log
 
-from derivations.expressions import NotUnderstood
+from derivations.expressions import NotUnderstood, freshen
 from derivations.ranges import is_nonnegative
 
-MAX_UNROLLED = 12  # sums with numeric limits up to this length are written out
+MAX_UNROLLED = 16  # sums with numeric limits up to this length are written out
 MAX_ORDERED = 4  # up to this many indices of one product are tried in every order
 _FIRST_NAME = 10**12  # numbers of canonical indices lie above those that SymPy hands out
 
@@ -86,11 +86,12 @@ def _connected(factors, bounds):
 
 
 def _sum(body, bounds, normalise):
-    if all(last.is_Rational for last in bounds.values()):
-        if any(not last.is_Integer or last < -1 for last in bounds.values()):
-            raise NotUnderstood(f"a sum that runs backwards: {bounds}")
-        if prod(int(last) + 1 for last in bounds.values()) <= MAX_UNROLLED:
-            return _written_out(body, list(bounds.items()), normalise)
+    numeric = {v: last for v, last in bounds.items() if last.is_Rational}
+    if any(not last.is_Integer or last < -1 for last in numeric.values()):
+        raise NotUnderstood(f"a sum that runs backwards or to a fraction: {bounds}")
+    if numeric and prod(int(last) + 1 for last in numeric.values()) <= MAX_UNROLLED:
+        limits = [(v, 0, last) for v, last in bounds.items() if v not in numeric]
+        return _written_out(body, limits, list(numeric.items()), normalise)
     level = 1 + max([v.dummy_index - _FIRST_NAME for s in body.atoms(Sum) for v in s.variables], default=-1)
     names = [Dummy(f"b{level + k}", dummy_index=_FIRST_NAME + level + k, integer=True) for k in range(len(bounds))]
     candidates = []
@@ -98,28 +99,40 @@ def _sum(body, bounds, normalise):
         rename = dict(zip(order, names))
         limits = [(rename[v], S.Zero, bounds[v].xreplace(rename)) for v in order]
         candidates.append(Sum(body.xreplace(rename), *limits))
-    return min(candidates, key=lambda s: ([default_sort_key(limit[2]) for limit in s.limits],
-                                          default_sort_key(s.function))) if len(candidates) > 1 else candidates[0]
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=default_sort_key)
 
 
-def _written_out(body, bounds, normalise):
-    if not bounds:
-        return normalise(body)
-    (v, last), *rest = bounds
-    return Add(*[_written_out(body.xreplace({v: Integer(k)}), rest, normalise) for k in range(int(last) + 1)])
+def _written_out(body, limits, numeric, normalise):
+    if not numeric:
+        return normalise(freshen(Sum(body, *limits))) if limits else normalise(body)
+    (v, last), *rest = numeric
+    return Add(*[_written_out(body.xreplace({v: Integer(k)}),
+                              [(w, low, high.xreplace({v: Integer(k)})) for w, low, high in limits], rest, normalise)
+                 for k in range(int(last) + 1)])
 
 
 def _orders(body, bounds):
-    """Orders of the indices, innermost first, in which each limit depends on outer indices alone."""
+    """
+    Orders of the indices, innermost first: by limits, and in every order where limits are the same.
+
+    Where a limit depends on an index, every order is tried in which each limit depends on outer indices alone.
+    """
     indices = list(bounds)
-    if len(indices) > MAX_ORDERED:
-        marker = Dummy("marked", dummy_index=_FIRST_NAME - 1, integer=True)
-        other = Dummy("other", dummy_index=_FIRST_NAME - 2, integer=True)
-        alike = {v: other for v in indices}
-        indices.sort(key=lambda v: default_sort_key(body.xreplace({**alike, v: marker})))
-    orders = permutations(indices)
-    valid = (order for order in orders
-             if not any(bounds[order[k]].has(*order[:k + 1]) for k in range(len(order))))
+    if any(last.has(*indices) for last in bounds.values()):
+        if len(indices) > MAX_ORDERED:
+            raise NotUnderstood("too many sums with limits that depend on each other")
+        return [order for order in permutations(indices)
+                if not any(bounds[order[k]].has(*order[:k + 1]) for k in range(len(order)))]
+    groups = {}
+    for v in indices:
+        groups.setdefault(bounds[v], []).append(v)
+    alike = [_alternatives(body, groups[last]) for last in sorted(groups, key=default_sort_key)]
+    return [sum(choice, ()) for choice in product(*alike)]
+
+
+def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
-        return list(valid)
-    return [next(valid)]
+        return list(permutations(indices))
+    marker, other = (Dummy(name, dummy_index=_FIRST_NAME - k, integer=True) for k, name in ((1, "marked"), (2, "other")))
+    alike = {v: other for v in indices}  # too many to try: sorted by the place of each among nameless others
+    return [tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))]

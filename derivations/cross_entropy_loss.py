@@ -97,8 +97,8 @@ def derive(reduction="mean"):
     rows = (N,) if reduction == "none" else ()
     leaves = {"gradLoss": rows, "logProb": (N, C), "target": (N,), "weightOptional": (C,), "gradZlossOptional": rows,
               "lseForZlossOptional": (N,)}
-    return Derivation(tuple(tape.steps), tape, {
-        "xGradOut": Formula("xGradOut", documented(r, c, reduction), {r: N, c: C}, leaves)})
+    return Derivation(tuple(tape.steps), tape, lambda: [
+        Formula("xGradOut", documented(r, c, reduction), {r: N, c: C}, leaves)])
 
 
 def _is_reciprocal_sum(e):

@@ -1,6 +1,7 @@
 """What a derivation hands over for evaluation: one closed formula for each output."""
 
 from dataclasses import dataclass
+from typing import Callable
 
 from sympy import Expr
 
@@ -22,12 +23,18 @@ class Formula:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A finished derivation: `steps` in reading order, `tape` with its nodes, `formulas()` for evaluation."""
+    """A finished derivation: `steps` in reading order, `tape` with its nodes (None where there are only cells)."""
 
     steps: tuple
     tape: object
-    outputs: dict
+    build: Callable[[], list[Formula]]
 
     def formulas(self):
-        """The documented and proved formula of every output, {output name: Formula}."""
-        return self.outputs
+        """
+        The documented and proved formula of every output, {output name: Formula}.
+
+        >>> import derivations
+        >>> list(derivations.hardswish.derive().formulas())
+        ['out']
+        """
+        return {formula.output: formula for formula in self.build()}

@@ -90,10 +90,10 @@ def derive():
     entry, channel = tuple(FULL), {g: G, c: D}
     leaves = {"dy": tuple(FULL.values()), "mean": (N, G), "rstd": (N, G), "x": tuple(FULL.values()), "gamma": (G, D),
               "beta": (G, D)}
-    return Derivation(tuple(tape.steps), tape, {
-        "dxOut": Formula("dxOut", _with_slope(documented_dx(*entry)), FULL, leaves),
-        "dgammaOut": Formula("dgammaOut", _with_slope(documented_dgamma(g, c)), channel, leaves),
-        "dbetaOut": Formula("dbetaOut", _with_slope(documented_dbeta(g, c)), channel, leaves)})
+    return Derivation(tuple(tape.steps), tape, lambda: [
+        Formula("dxOut", _with_slope(documented_dx(*entry)), FULL, leaves),
+        Formula("dgammaOut", _with_slope(documented_dgamma(g, c)), channel, leaves),
+        Formula("dbetaOut", _with_slope(documented_dbeta(g, c)), channel, leaves)])
 
 
 def _with_slope(e):

@@ -58,7 +58,7 @@ def derive():
     steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
                   for title, left, right, why in lines)
     out = gradOutput[i] * documented_slope(this[i])
-    return Derivation(steps, None, {"out": Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})})
+    return Derivation(steps, None, lambda: [Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})])
 
 
 def per_cell(left, right):

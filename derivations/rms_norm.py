@@ -57,9 +57,9 @@ def derive():
     tape.conclude("dgammaOut", {j: n}, Sum(rstd[k] * x[k, j] * dy[k, j], ROW), "gamma",
                   "The sum over rows is missing in print, but not in the kernels.")
     leaves = {"dy": (m, n), "x": (m, n), "rstd": (m,), "gamma": (n,)}
-    return Derivation(tuple(tape.steps), tape, {
-        "dxOut": Formula("dxOut", documented_dx(r, j), {r: m, j: n}, leaves),
-        "dgammaOut": Formula("dgammaOut", documented_dgamma(j), {j: n}, leaves)})
+    return Derivation(tuple(tape.steps), tape, lambda: [
+        Formula("dxOut", documented_dx(r, j), {r: m, j: n}, leaves),
+        Formula("dgammaOut", documented_dgamma(j), {j: n}, leaves)])
 
 
 def _is_cubed(e):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sympy import Add, Eq, Expr, Indexed, IndexedBase, Sum, Symbol
+from sympy import Add, Eq, Expr, Indexed, IndexedBase, S, Sum, Symbol
 
 from derivations.expressions import fresh_index, substitute
 from derivations.gradient import gradient
@@ -127,14 +127,14 @@ class Tape:
 
     def adjoint(self, name, keep=()):
         """The adjoint of a node in terms of inputs, intermediates, the given adjoint and the adjoints of `keep`."""
-        return self._replaced(self.adjoints[name], {
+        return self._replaced(self.adjoints.get(name, S.Zero), {
             node.adjoint.base: (node.indices, self.adjoints[node.name])
             for node in self.nodes.values() if node.name in self.adjoints and node.name not in keep})
 
-    def inline(self, e):
-        """Replace every intermediate in `e` by its definition, down to the inputs."""
-        return self._replaced(e, {node.base: (node.indices, node.definition)
-                                  for node in self.nodes.values() if node.definition is not None})
+    def inline(self, e, keep=()):
+        """Replace the intermediates in `e`, except those of `keep`, by their definitions."""
+        return self._replaced(e, {node.base: (node.indices, node.definition) for node in self.nodes.values()
+                                  if node.definition is not None and node.name not in keep})
 
     def conclude(self, name, indices, documented, node, why):
         """Record that the documented formula of the output `name` is the derived adjoint of `node`."""

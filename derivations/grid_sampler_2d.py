@@ -1,0 +1,280 @@
+"""
+Grid sampler: out[p, q] interpolates the image at the pixel coordinates that grid[p, q] names.
+
+On an open cell the pixels that are read (taps X_k, Y_l) do not change and padding is affine, u = s ix + o with s in
+{-1, 0, 1}: there everything is a polynomial, and the chain rule gives both gradients. `coordinates` proves what s is,
+`interpolation` what the weights are. Documented backward: aclnnGridSampler2DBackward, CANN documentation; ops-cv
+image/grid_sampler2_d_grad. Samples b, channels c, pixels (h, w), grid points (p, q).
+"""
+
+from functools import cache
+
+from sympy import IndexedBase, Integer, KroneckerDelta, Piecewise, S, Sum, Symbol, diff, floor
+
+from derivations.coordinates import padded, unnormalise
+from derivations.expressions import substitute
+from derivations.formulas import Derivation, Formula
+from derivations.functions import round_half_even
+from derivations.interpolation import DOCUMENTED_A, cubic_weights, linear_weights, printed_coefficients, slopes, t
+from derivations.notation import index_symbols, size_symbols
+from derivations.tape import Tape
+from derivations.theorem import Book, Equation
+
+N, C, H, W, P, Q, K = size_symbols("N C H W P Q K")
+b, c, h, w, p, q, k, l, d = index_symbols("b c h w p q k l d")
+image, grid, gradOutput, V = (IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput", "V"))
+X, Y = (IndexedBase(name, integer=True) for name in "XY")
+wx, wy, tx, ty, sx, sy = (IndexedBase(name, real=True) for name in "wx wy tx ty sx sy".split())
+POINT = (b, p, q)
+PIXEL, OUTPUT = {b: N, c: C, h: H, w: W}, {b: N, c: C, p: P, q: Q}
+PIXELS = [(h, 0, H - 1), (w, 0, W - 1)]
+POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
+CHANNELS = (c, 0, C - 1)
+WEIGHTS = {0: linear_weights(t), 1: [S.One], 2: cubic_weights(t, DOCUMENTED_A)}
+
+book = Book("grid_sampler_2d")
+
+
+def by_tap(index, values, at):
+    """values[index] for a symbolic index, with `at` for t."""
+    return sum(KroneckerDelta(index, j) * value.subs(t, at) for j, value in enumerate(values))
+
+
+@cache
+def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
+    """
+    Derive inputGrad and gridGrad for one mode: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
+
+    >>> sorted(derive(interpolationMode=2).formulas())
+    ['gridGrad', 'inputGrad']
+    """
+    weights = WEIGHTS[interpolationMode]
+    point, last = dict(zip(POINT, (N, P, Q))), len(weights) - 1
+    pad = interpolationMode != 2 and paddingMode != 0
+    tape = Tape({C: [c], H: [h], W: [w], P: [p], Q: [q], Integer(len(weights)): [k, l]})
+    tape.input("input", PIXEL)
+    for axis, size, tap in (("x", W, k), ("y", H, l)):
+        x = tape.input(f"g{axis}", point)
+        pixel = tape.define(f"i{axis}", point, unnormalise(x[POINT], size, alignCorners)[0],
+                            f"From [-1, 1] to pixels along {axis}.", f"Unnormalise {axis}")[POINT]
+        if pad:
+            s, o = (tape.input(f"{name}{axis}", point) for name in "so")
+            pixel = tape.define(f"u{axis}", point, s[POINT] * pixel + o[POINT],
+                                "On an open cell padding is affine with slope s = 1, 0 or -1.", f"Pad {axis}")[POINT]
+        if interpolationMode != 1:
+            corner = tape.input(f"floor_{axis}", point, integer=True)
+            tape.define(f"t{axis}", point, pixel - corner[POINT], "Distance from the pixel before it, below 1.",
+                        f"Fraction {axis}")
+        tape.input(axis.upper(), {tap: Integer(last + 1), **point}, integer=True)
+        fraction = IndexedBase(f"t{axis}", real=True)[POINT]
+        tape.define(f"w{axis}", {tap: Integer(last + 1), **point}, by_tap(tap, weights, fraction),
+                    "One weight for each pixel that is read.", f"Weights {axis}")
+    read = Sum(KroneckerDelta(h, Y[(l, *POINT)]) * KroneckerDelta(w, X[(k, *POINT)]) * image[b, c, h, w], *PIXELS[::-1])
+    tape.define("V", {b: N, c: C, l: Integer(last + 1), k: Integer(last + 1), p: P, q: Q}, read,
+                "Deltas pick the pixel; outside the image they pick nothing: 0.", "Read the pixels")
+    tape.define("out", OUTPUT, Sum(wy[(l, *POINT)] * wx[(k, *POINT)] * V[b, c, l, k, p, q], (k, 0, last), (l, 0, last)),
+                "Weights of both axes multiply.", "Interpolate")
+    tape.backward("out", gradOutput[b, c, p, q], ["input", "gx", "gy"], _reasons())
+    x_weights, y_weights = at_points(weights, tx), at_points(weights, ty)
+    tape.conclude("inputGrad", PIXEL, documented_input_grad(x_weights, y_weights), "input",
+                  "Every grid point adds gradOutput times its weight to the pixels that it read: scatter.")
+    sums = {"x": documented_corner_sum(at_points(slopes(weights), tx), y_weights),
+            "y": documented_corner_sum(x_weights, at_points(slopes(weights), ty))}
+    for axis, size in (("x", W), ("y", H)):
+        s = IndexedBase(f"s{axis}", real=True)[POINT] if pad else S.One
+        tape.conclude(f"gridGrad_{axis}", point, s * unnormalise(S.Zero, size, alignCorners)[1] * sums[axis], f"g{axis}",
+                      "Factors of unnormalisation and padding, times the sum over channels and pixels.")
+    return Derivation(tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
+
+
+def _reasons():
+    axes = {"i": "Padding scales by its slope.", "u": "The fraction differs from u by a constant.",
+            "t": "Each weight is a polynomial in the fraction.", "w": "out is linear in the weights: sum over channels.",
+            "g": "Unnormalisation is affine: its slope is (size - 1)/2 or size/2."}
+    return {f"{name}{axis}": why for name, why in axes.items() for axis in "xy"} | {
+        "out": "gradOutput is given.", "V": "Each pixel read counts with its weight.",
+        "input": "A pixel may be read by many grid points: sum over all of them."}
+
+
+def at_points(weights, fraction):
+    return [value.subs(t, fraction[POINT]) for value in weights]
+
+
+def documented_input_grad(x_weights, y_weights):
+    def spread(pixel, taps, weights):
+        return sum(KroneckerDelta(pixel, taps[(j, *POINT)]) * value for j, value in enumerate(weights))
+
+    return Sum(gradOutput[b, c, p, q] * spread(h, Y, y_weights) * spread(w, X, x_weights), *POINTS[::-1])
+
+
+def documented_corner_sum(x_weights, y_weights):
+    """The sum over channels and pixels of gradOutput times pixel times weights, one axis with derivatives of weights."""
+    terms = sum(x * y * V[b, c, i, j, p, q] for j, x in enumerate(x_weights) for i, y in enumerate(y_weights))
+    return Sum(gradOutput[b, c, p, q] * terms, CHANNELS)
+
+
+def taps(x, size, interpolationMode, paddingMode, alignCorners):
+    """(pixels, weights, derivatives by the grid) along one axis, as closed expressions in the grid's entry `x`."""
+    u, factor = unnormalise(x, size, alignCorners)
+    if interpolationMode != 2:
+        u, inside = padded(u, size, paddingMode, alignCorners)
+        factor = factor * inside
+    if interpolationMode == 1:
+        return [round_half_even(u)], [S.One], [S.Zero]
+    first = floor(u)
+    weights = WEIGHTS[interpolationMode]
+    pixels = [first, first + 1]
+    if interpolationMode == 2:
+        pixels = [padded(first + j, size, paddingMode, alignCorners)[0] for j in (-1, 0, 1, 2)]
+    return (pixels, [value.subs(t, u - first) for value in weights],
+            [factor * value.subs(t, u - first) for value in slopes(weights)])
+
+
+def _formulas(*mode):
+    xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
+    ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
+
+    def spread(pixel, pixels, values):
+        return sum(KroneckerDelta(pixel, tap) * value for tap, value in zip(pixels, values))
+
+    to_x, to_y = spread(w, xs, x_weights), spread(h, ys, y_weights)
+    by_x, by_y = spread(w, xs, x_slopes), spread(h, ys, y_slopes)
+    product = gradOutput[b, c, p, q] * image[b, c, h, w]
+    slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
+    leaves = {"gradOutput": (N, C, P, Q), "input": (N, C, H, W), "grid": (N, P, Q, Integer(2))}
+    scatter = Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
+    gather = Sum(product * slope, *PIXELS[::-1], CHANNELS)
+    return [Formula("inputGrad", scatter, PIXEL, leaves),
+            Formula("gridGrad", gather, {b: N, p: P, q: Q, d: Integer(2)}, leaves)]
+
+
+def forward(*mode):
+    """The value of out[b, c, p, q] as a closed expression in input and grid."""
+    xs, x_weights, _ = taps(grid[b, p, q, 0], W, *mode)
+    ys, y_weights, _ = taps(grid[b, p, q, 1], H, *mode)
+    total = sum(v * u * KroneckerDelta(h, y) * KroneckerDelta(w, x)
+                for y, v in zip(ys, y_weights) for x, u in zip(xs, x_weights))
+    return Sum(image[b, c, h, w] * total, *PIXELS[::-1])
+
+
+def derived(mode, name, keep=(), keep_adjoints=()):
+    """The adjoint of a node from the tape; the intermediates of `keep` stay, and the adjoints of `keep_adjoints`."""
+    tape = derive(*mode).tape
+    return tape.inline(tape.adjoint(name, keep_adjoints), keep)
+
+
+def entries(base, count):
+    """The weights of an axis by name."""
+    return [base[(j, *POINT)] for j in range(count)]
+
+
+POINT_RANGE = {b: (0, N - 1), p: (0, P - 1), q: (0, Q - 1)}
+PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
+INSIDE = {X: (0, W - 1), Y: (0, H - 1)}
+LINEAR, CUBIC = WEIGHTS[0], WEIGHTS[2]
+
+
+@book.theorem("Bilinear inputGrad scatters gradOutput to four pixels with the weights of the forward pass.",
+              **{"weights of x exchanged": {"weights": [t, 1 - t]}, "left pixels only": {"weights": [1 - t, S.Zero]}})
+def bilinear_input_grad(weights=LINEAR):
+    documented = documented_input_grad(at_points(weights, tx), at_points(LINEAR, ty))
+    return [Equation(derived((0, 2), "input", ("tx", "ty")), documented, PIXEL_RANGE, shown=Symbol("inputGrad"))]
+
+
+@book.theorem("Bilinear gridGrad is the corner sum times the factors of padding and unnormalisation.",
+              **{"slope of padding forgotten": {"pad": False}, "factor of alignCorners": {"align": True},
+                 "size of the other axis": {"size": H}})
+def bilinear_grid_grad(pad=True, align=False, size=W):
+    left = derived((0, 2), "gx", ("V", "tx", "ty"))
+    corners = documented_corner_sum(at_points(slopes(LINEAR), tx), at_points(LINEAR, ty))
+    factor = (sx[POINT] if pad else 1) * unnormalise(S.Zero, size, align)[1]
+    return [Equation(left, factor * corners, POINT_RANGE, shown=Symbol("gridGrad_x"))]
+
+
+@book.theorem("x and y play the same part: gridGrad of y is that of x with rows and columns exchanged.",
+              **{"W kept": {"sizes": {}}, "padding of x kept": {"padding": sx}})
+def axes_exchange(sizes={W: H}, padding=sy):
+    keep = ("V", "tx", "ty")
+
+    def exchanged(a):
+        if a.base == V:
+            sample, channel, row, column, *point = a.indices
+            return V[(sample, channel, column, row, *point)]
+        return {tx: ty, ty: tx, sx: padding}[a.base][a.indices]
+
+    mirrored = derived((0, 2), "gx", keep).replace(lambda a: a.is_Indexed and a.base in (V, tx, ty, sx), exchanged)
+    return [Equation(derived((0, 2), "gy", keep), mirrored.xreplace(sizes), POINT_RANGE)]
+
+
+@book.theorem("Bicubic inputGrad scatters to sixteen pixels, each with the weights of its row and column.",
+              **{"columns in reverse": {"order": (3, 2, 1, 0)}, "rows and columns exchanged": {"exchange": True}})
+def bicubic_input_grad(order=(0, 1, 2, 3), exchange=False):
+    columns, rows = (wy, wx) if exchange else (wx, wy)
+    documented = documented_input_grad([entries(columns, 4)[j] for j in order], entries(rows, 4))
+    return [Equation(derived((2, 0), "input", ("wx", "wy")), documented, PIXEL_RANGE, shown=Symbol("inputGrad"))]
+
+
+@book.theorem("Bicubic gridGrad is minus the corner sum with the documented coefficients at signed distances.",
+              **{"coefficients as printed": {"signed": False}, "sign not flipped": {"sign": 1}})
+def bicubic_grid_grad(signed=True, sign=-1):
+    moving = [sign * value for value in printed_coefficients(t, DOCUMENTED_A, signed)]
+    corners = documented_corner_sum(at_points(moving, tx), entries(wy, 4))
+    return [Equation(derived((2, 0), "gx", ("V", "tx", "wy")), W / S(2) * corners, POINT_RANGE,
+                     shown=Symbol("gridGrad_x"))]
+
+
+@book.theorem("Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
+              **{"right on bicubic": {"one": sx[POINT]}, "no factor on bilinear, either": {"linear": S.One}})
+def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
+    fraction = IndexedBase("txbar", real=True)[POINT]
+    bilinear, bicubic = (derived(mode, "gx", keep_adjoints=("tx",)) for mode in ((0, 2), (2, 0)))
+    return [Equation(bilinear, linear * W / 2 * fraction, POINT_RANGE),
+            Equation(sx[POINT] * bicubic - bicubic, (sx[POINT] - one) * W / 2 * fraction, POINT_RANGE)]
+
+
+@book.theorem("Nearest: inputGrad goes to one pixel with weight 1, and gridGrad is 0.",
+              **{"gridGrad as bilinear": {"moving": LINEAR}, "half of the weight": {"share": S.Half}})
+def nearest_gradients(moving=(S.Zero,), share=S.One):
+    expected = documented_corner_sum(at_points(moving, tx), [S.One])
+    return [Equation(derived((1, 0), "input"), documented_input_grad([share], [S.One]), PIXEL_RANGE,
+                     shown=Symbol("inputGrad")),
+            Equation(derived((1, 0), "gx"), expected, POINT_RANGE, shown=Symbol("gridGrad_x"))]
+
+
+def _any_number_of_taps(of_pixel):
+    """gradOutput times weights times a function of the pixel read, over points and any number K of taps on each axis."""
+    weighted = wy[(l, *POINT)] * wx[(k, *POINT)] * of_pixel(Y[(l, *POINT)], X[(k, *POINT)])
+    return Sum(gradOutput[b, c, p, q] * weighted, (k, 0, K - 1), (l, 0, K - 1), *POINTS)
+
+
+def _deltas(row, column):
+    return KroneckerDelta(h, row) * KroneckerDelta(w, column)
+
+
+@book.theorem("When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights, which are 1.",
+              **{"taps may lie outside": {"inside": {}}, "weights of one axis": {"rows": S.One}})
+def input_grad_keeps_the_sum(inside=INSIDE, rows=None):
+    row_sum = Sum(wy[(l, *POINT)], (l, 0, K - 1)) if rows is None else rows
+    total = Sum(gradOutput[b, c, p, q] * Sum(wx[(k, *POINT)], (k, 0, K - 1)) * row_sum, *POINTS)
+    return [Equation(Sum(_any_number_of_taps(_deltas), *PIXELS), total, {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c], **inside})]
+
+
+@book.theorem("inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",
+              **{"rows and columns exchanged": {"exchange": True}, "product over one row": {"limits": PIXELS[1:]}})
+def scatter_is_the_transpose_of_gather(exchange=False, limits=PIXELS):
+    def read(row, column):
+        pixel = image[b, c, w, h] if exchange else image[b, c, h, w]
+        return Sum(_deltas(row, column) * pixel, *PIXELS)
+
+    left = Sum(_any_number_of_taps(_deltas) * image[b, c, h, w], *limits)
+    return [Equation(left, _any_number_of_taps(read), {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c]})]
+
+
+@book.theorem("A constant image has gridGrad 0 as long as all taps lie inside: slopes of weights add up to 0.",
+              **{"taps may lie outside": {"inside": {}}, "weights instead of slopes": {"moving": LINEAR}})
+def constant_image_has_no_grid_gradient(inside=INSIDE, moving=slopes(LINEAR)):
+    value = Symbol("value", real=True)
+    corners = documented_corner_sum(at_points(moving, tx), entries(wy, 2))
+    e = derive(0, 2).tape.inline(corners, keep=("tx", "wy"))
+    constant = e.replace(lambda a: a.is_Indexed and a.base == image, lambda _: value)
+    return [Equation(constant, 0, {**POINT_RANGE, **inside})]
