@@ -1,12 +1,14 @@
 """What is the emulator's own: products, memory, poison, views, and the computation that it is given."""
 
+import doctest
+
 import numpy as np
 import pytest
 from acl_program import TO_HOST, Program, inputs_of, uniform
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aclnn_viz.acl import HostAcl
+from aclnn_viz.acl import HostAcl, conversion, host, memory, protocol
 from aclnn_viz.acl.memory import POISON, DeviceMemory, byte_range
 from aclnn_viz.operators.contract.call import TensorDescriptor
 from aclnn_viz.products import A2, ASCEND_950
@@ -108,8 +110,8 @@ def test_memory_is_what_the_device_takes_for_a_block(soc, charge):
 
 
 def test_a_block_costs_nothing_before_it_is_touched():
-    memory = DeviceMemory(A2, 1 << 50)
-    assert all(memory.allocate(1 << 40) for _ in range(100)) and len(memory.live) == 100
+    device = DeviceMemory(A2, 1 << 50)
+    assert all(device.allocate(1 << 40) for _ in range(100)) and len(device.live) == 100
     assert DeviceMemory(ASCEND_950, 64).allocate(65) is None
 
 
@@ -158,29 +160,29 @@ def addresses_of(view, start):
 
 
 def memory_of(contents):
-    memory = DeviceMemory(A2, 1 << 30)
-    block = memory.allocate(contents.nbytes)
-    memory.write(block.start, contents.view(np.uint8))
-    return memory, block.start
+    device = DeviceMemory(A2, 1 << 30)
+    block = device.allocate(contents.nbytes)
+    device.write(block.start, contents.view(np.uint8))
+    return device, block.start
 
 
 @given(views(), st.integers(1, 40))
 def test_gather_is_a_loop_over_elements_and_poison_outside(view, length):
     contents = np.arange(1, length + 1, dtype=np.float32)
-    memory, start = memory_of(contents)
+    device, start = memory_of(contents)
     poison = np.full(4, POISON, np.uint8).view(np.float32)[0]
     expected = [contents[(a - start) // 4] if start <= a < start + 4 * length else poison
                 for a in addresses_of(view, start)]
-    assert memory.gather(start, view, np.dtype(np.float32)).ravel().tolist() == expected
+    assert device.gather(start, view, np.dtype(np.float32)).ravel().tolist() == expected
 
 
 @given(views(), st.integers(1, 40))
 def test_scatter_is_a_loop_over_elements_and_drops_what_is_outside(view, length):
-    memory, start = memory_of(np.zeros(length, np.float32))
+    device, start = memory_of(np.zeros(length, np.float32))
     places = addresses_of(view, start)
     values = np.arange(1, len(places) + 1, dtype=np.float32).reshape(view.shape)
-    memory.scatter(start, view, values)
-    found = memory.read(start, 4 * length).view(np.float32)
+    device.scatter(start, view, values)
+    found = device.read(start, 4 * length).view(np.float32)
     for k, number in enumerate(found):  # of elements that share an address, any one may be last
         wanted = [v for v, a in zip(values.ravel(), places) if a == start + 4 * k]
         assert number in wanted if wanted else number == 0
@@ -188,23 +190,23 @@ def test_scatter_is_a_loop_over_elements_and_drops_what_is_outside(view, length)
 
 @given(views(), st.integers(1, 40))
 def test_a_complaint_exactly_when_an_element_lies_outside(view, length):
-    memory, start = memory_of(np.zeros(length, np.float32))
+    device, start = memory_of(np.zeros(length, np.float32))
     outside = [a for a in addresses_of(view, start) if not start <= a < start + 4 * length]
-    assert (memory.complaint(start, *byte_range(view, 4)) is not None) == bool(outside)
+    assert (device.complaint(start, *byte_range(view, 4)) is not None) == bool(outside)
 
 
 def test_a_view_half_outside_its_last_element():
-    memory, start = memory_of(np.float32([1, 2]))
+    device, start = memory_of(np.float32([1, 2]))
     view = TensorDescriptor((1,), 11, (1,), 0, 2, (1,))
-    assert memory.gather(start + 4, view, np.dtype(np.float64)).tobytes() == np.float32(2).tobytes() + b"\xa5" * 4
-    memory.scatter(start + 4, view, np.float64([0]))
-    assert memory.read(start, 8).view(np.float32).tolist() == [1, 0]
+    assert device.gather(start + 4, view, np.dtype(np.float64)).tobytes() == np.float32(2).tobytes() + b"\xa5" * 4
+    device.scatter(start + 4, view, np.float64([0]))
+    assert device.read(start, 8).view(np.float32).tolist() == [1, 0]
 
 
 def test_offsets_beyond_any_memory_are_poison():
-    memory, start = memory_of(np.float32([1, 2]))
+    device, start = memory_of(np.float32([1, 2]))
     view = TensorDescriptor((2,), 0, (2**62,), 0, 2, (2,))
-    assert set(memory.gather(start, view, np.dtype(np.float32)).tobytes()) == {0xA5}
+    assert set(device.gather(start, view, np.dtype(np.float32)).tobytes()) == {0xA5}
 
 
 # The computation
@@ -243,9 +245,14 @@ def test_an_operator_may_write_where_it_reads():
 
 
 def test_every_public_call_is_in_the_protocol():
-    from aclnn_viz.acl.protocol import FUNCTIONS
     offered = {name for name in dir(HostAcl) if name.startswith("acl")}
-    assert offered == {function.name for function in FUNCTIONS}
+    assert offered == {function.name for function in protocol.FUNCTIONS}
+
+
+@pytest.mark.parametrize("module", [conversion, host, memory, protocol], ids=lambda module: module.__name__)
+def test_the_examples_of_docstrings_run(module):
+    results = doctest.testmod(module)
+    assert results.attempted > 0 and results.failed == 0
 
 
 def test_help_shows_the_prototype_and_the_signature():

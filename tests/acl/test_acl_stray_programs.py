@@ -1,4 +1,4 @@
-"""Programs drawn at random: whatever they call, nothing but TypeError is raised, and a correct program runs after them."""
+"""Programs drawn at random: whatever they call, only TypeError is raised, and a correct program runs after them."""
 
 import random
 
