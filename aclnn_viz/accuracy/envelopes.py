@@ -71,6 +71,8 @@ def _envelope(plan, name, result, fmt, shape):
     bound, variance = (np.zeros(value.shape) + (0.0 if total is None else total)
                        for total in (plus(error, result.error), plus(variance, result.variance)))
     bound = np.where(np.isnan(bound), np.inf, bound * SLACK)
+    if plan.saturate:
+        bound = np.where(np.abs(value.astype(np.float64)) == fmt.largest, np.inf, bound)
     undecided = np.isinf(bound) & np.isfinite(result.wide) & np.isfinite(value.astype(np.float64))
     if result.decisions is not None:
         undecided |= result.decisions != 0

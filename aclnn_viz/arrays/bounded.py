@@ -72,10 +72,11 @@ class BoundedArrays(PlannedArrays):
         if not isinstance(x, BoundedArray):
             return self._wrap(round_to(x, dtype)) if np.dtype(dtype).kind not in "iu" else x.astype(dtype)
         if np.dtype(dtype).kind in "iu":
-            other = None if x.other is None else x.other.astype(dtype)
-            decisions = x.decisions
+            # A number that is not known exactly makes an integer that nothing is known of.
+            unknown = None if x.error is None or not x.error.any() else np.where(x.error > 0.0, SEVERAL, np.int64(0))
             with np.errstate(invalid="ignore"):
-                return trimmed(self, x.data.astype(dtype), None, None, decisions, other)
+                other = None if x.other is None else x.other.astype(dtype)
+                return trimmed(self, x.data.astype(dtype), None, None, either(x.decisions, unknown), other)
         value = self.planned(self.plan.settle(round_to(x.data, dtype)))
         if x.dtype == value.dtype:
             return x

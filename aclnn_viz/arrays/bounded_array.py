@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.local_errors import exact_product, exact_quotient, exact_sum, half_ulp
 from aclnn_viz.arrays.planned import PlannedArray, is_float
+from aclnn_viz.dtypes import float_format
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
 SEVERAL = np.int64(-1)  # all bits: hangs on more than one decision, or on one with more than two outcomes
@@ -22,6 +23,8 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     def __init__(self, xp, value, error=None, variance=None, decisions=None, other=None, least=None):
         self.xp, self.value, self.error, self.variance = xp, value, error, variance
+        if decisions is not None and other is None:  # what the other outcome would be is not known
+            decisions = np.where(decisions != 0, SEVERAL, np.int64(0))
         self.decisions, self.other = decisions, other
         self.least = least  # a bound from below of the exact value, where an exponential overflowed
 
@@ -65,8 +68,8 @@ class BoundedArray(NDArrayOperatorsMixin):
                 other = plain(ufunc(*(self.xp.planned(x.elsewhere) for x in inputs)))
             rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
             error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
-            return trimmed(self.xp, value, error, variance, decisions, other)
-        return _RULES[ufunc](self.xp, value, decisions, *inputs)
+            return saturated(trimmed(self.xp, value, error, variance, decisions, other))
+        return saturated(_RULES[ufunc](self.xp, value, decisions, *inputs))
 
 
 def plain(x) -> np.ndarray:
@@ -114,6 +117,16 @@ def trimmed(xp, value, error=None, variance=None, decisions=None, other=None):
     return BoundedArray(xp, value, error, variance, decisions, other if error is None else None)
 
 
+def saturated(result):
+    """The array; where a plan has put the largest number for an infinity, nothing is known of the exact value."""
+    if isinstance(result, BoundedArray) and result.xp.plan.saturate and is_float(result):
+        clipped = np.abs(result.wide) == float_format(result.dtype).largest
+        if clipped.any():
+            result.error = np.where(clipped, np.inf, 0.0 if result.error is None else result.error)
+            result.variance = result.error if result.variance is None else result.variance + 0.0 * clipped
+    return result
+
+
 def plus(*terms):
     given = [term for term in terms if term is not None]
     return sum(given[1:], given[0]) if given else None
@@ -138,7 +151,9 @@ def _product_rounding(value, a, b):
 def _quotient_rounding(value, a, b):
     ulps = a.xp.plan.division_ulps
     exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
-    return rounding(value.data, exact if ulps == 0.5 else np.abs(np.frexp(b.wide)[0]) == 0.5, ulps)
+    if ulps != 0.5:  # such a division may err even where the quotient is a number, but not by a power of two
+        exact &= np.abs(np.frexp(b.wide)[0]) == 0.5
+    return rounding(value.data, exact, ulps)
 
 
 _LOCAL = {
@@ -187,7 +202,8 @@ def _divide(xp, value, decisions, a, b):
 
 
 def _exp(xp, value, decisions, a):
-    error, variance = rounding(value.data, a.wide == 0.0, LIBRARY_ULPS)
+    # The ulps are those of the exact value, which may lie beyond the next power of two.
+    error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS)
     size, least = value.wide, None
     if np.isinf(size).any():
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error), 700.0))  # e**700 is a float64

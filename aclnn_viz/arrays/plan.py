@@ -31,7 +31,8 @@ class Plan:
 
     `storage` rounds the inputs first and replaces the format of the outputs (None: as given and documented).
     `compute` is the format after every operation, `accumulate` that of running sums, `coordinates` that of grid
-    coordinates and of sums over them (None: compute), `atomics` that of scattered terms (None: accumulate).
+    coordinates and of sums over them (None: compute, at least float32), `atomics` that in which scattered terms add up
+    (None: accumulate).
 
     `order` says how n terms add up: "sequential", one after another; "pairwise", a binary tree; "blocked", trees over
     tiles of `tile` terms, the tiles of each of `cores` cores one after another, then the cores in turn; "shuffled", as
@@ -72,6 +73,9 @@ class Plan:
         for name in ("storage", "compute", "accumulate", "coordinates", "atomics"):
             if getattr(self, name) not in (None, STORAGE):
                 float_format(getattr(self, name))
+        if self.coordinates not in (None, "float32", "float64"):
+            raise ValueError(problem("coordinates must be float32 or float64, for they also count pixels",
+                                     repr(self.coordinates), "let a page round them with to_storage"))
         roundings, scatters = ([value] if isinstance(value, str) else value.values()
                                for value in (self.rounding, self.scatter))
         for name, value, options in [("order", self.order, ORDERS), ("leading", self.leading, (None, *ORDERS)),

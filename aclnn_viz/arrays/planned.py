@@ -53,7 +53,8 @@ class PlannedArrays(Functions):
     def __init__(self, plan: Plan, storage):
         self.plan, self.storage = plan, float_format(plan.storage or storage)
         self.compute, self.accumulate = self._dtype(plan.compute), self._dtype(plan.accumulate)
-        self.float64 = self._dtype(plan.coordinates or plan.compute)  # pages ask for coordinates by this name
+        # Pages ask for coordinates by this name. They also count pixels, for which 16 bits are too few.
+        self.float64 = self._dtype(plan.coordinates) if plan.coordinates else np.result_type(self.compute, np.float32)
         self.atomics = self._dtype(plan.atomics or plan.accumulate)
         self._random = np.random.default_rng(plan.seed)
 
