@@ -127,12 +127,14 @@ def documented(row, column, reduction="none", *, weighted=True, spread=None, zma
             + prob * zgrad)
 
 
+@cache
 def from_logits(e):
     """Insert log-softmax for logProb and log-sum-exp for lse."""
     e = e.replace(lambda a: a.is_Indexed and a.base == logProb, lambda a: log_softmax(*a.indices))
     return e.replace(lambda a: a.is_Indexed and a.base == lse, lambda a: log_sum_exp(*a.indices))
 
 
+@cache
 def derived(reduction):
     tape = derive(reduction).tape
     return substitute(tape.inline(tape.adjoint("x")), {r: p, c: i})

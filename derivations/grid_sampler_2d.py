@@ -157,6 +157,7 @@ def forward(*mode):
     return Sum(image[b, c, h, w] * total, *PIXELS[::-1])
 
 
+@cache
 def derived(mode, name, keep=(), keep_adjoints=()):
     """The adjoint of a node from the tape; the intermediates of `keep` stay, and the adjoints of `keep_adjoints`."""
     tape = derive(*mode).tape

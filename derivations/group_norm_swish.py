@@ -131,10 +131,12 @@ def documented_dbeta(group, channel):
     return Sum(dYNew[b, group, channel, u], SAMPLES, POSITIONS)
 
 
+@cache
 def inlined(e):
     return derive().tape.inline(e)
 
 
+@cache
 def derived(name):
     """The adjoint from the tape in terms of dYNew."""
     e = derive().tape.adjoint(name, keep=("y",))

@@ -7,6 +7,7 @@ of sums is free (Fubini) where no limit depends on another index; bound indices 
 the limits; a sum of a constant is constant times length where the length is proved to be nonnegative.
 """
 
+from functools import lru_cache
 from itertools import product
 
 from sympy import (
@@ -35,7 +36,8 @@ MAX_POWER = 8
 MAX_DELTAS = 40
 
 
-def normal_form(e, ranges=None):
+@lru_cache(maxsize=2048)
+def normal_form(e, ranges=Ranges()):
     """
     Rewrite `e` so that expressions equal by the rules of this module become the same expression.
 
@@ -45,7 +47,7 @@ def normal_form(e, ranges=None):
     >>> normal_form(Sum(x[i], (i, 0, n - 1)) - Sum(x[j + 2], (j, -2, n - 3)))
     0
     """
-    return NormalForm(ranges or Ranges())(freshen(e))
+    return NormalForm(ranges)(freshen(e))
 
 
 class NormalForm:
@@ -145,21 +147,24 @@ class NormalForm:
         for delta in deltas:
             index, value = self._selected(delta, bounds)
             if index is not None:
-                others = [substitute(f, {index: value}) for f in factors if f != delta]
+                others = [f for f in factors if f != delta]
                 bounds = {v: last for v, last in bounds.items() if v != index}
-                return self._merged(self._again(others, bounds), applied)
+                return self._merged(self._replaced(others, index, value, bounds), applied)
         for delta in deltas:
             index, value = _identified(delta, bounds)
-            others = [f for f in factors if f != delta]
-            if delta not in applied and index is not None and any(f.has(index) for f in others):
+            if delta not in applied and index is not None and any(f != delta and f.has(index) for f in factors):
                 if len(applied) > MAX_DELTAS:
                     raise NotUnderstood("too many deltas")
-                others = [substitute(f, {index: value}) for f in others]
-                return self._merged(self._again([delta, *others], bounds), applied | {delta})
+                others = [f for f in factors if f != delta]
+                terms = [((delta, *f), b) for f, b in self._replaced(others, index, value, bounds)]
+                return self._merged(terms, applied | {delta})
         return [(tuple(factors), bounds)]
 
-    def _again(self, factors, bounds):
-        return [(f, {**bounds, **b}) for f, b in self._product(factors)]
+    def _replaced(self, factors, index, value, bounds):
+        """The product of `factors` with `index` replaced by `value`, as terms; only what changes is normalised again."""
+        same = tuple(f for f in factors if not f.has(index))
+        changed = self._product([substitute(f, {index: value}) for f in factors if f.has(index)])
+        return [(same + f, {**bounds, **b}) for f, b in changed]
 
     def _selected(self, delta, bounds):
         """(index, value) when the delta picks the entry `value` from the sum over `index`."""
@@ -176,6 +181,7 @@ def _is_expandable(e):
             and (isinstance(e.base, (Add, Mul)) or has_sum(e.base)) and not isinstance(e.base, Indexed))
 
 
+@lru_cache(maxsize=4096)
 def _single_delta(f):
     """A delta is its own square; its arguments are kept apart so that equal deltas look equal."""
     if isinstance(f, Pow) and isinstance(f.base, KroneckerDelta) and f.exp.is_Integer and f.exp.is_positive:
@@ -183,6 +189,7 @@ def _single_delta(f):
     return _delta(f.args[0] - f.args[1]) if isinstance(f, KroneckerDelta) else f
 
 
+@lru_cache(maxsize=4096)
 def _delta(difference):
     """The delta that is 1 where `difference` is 0."""
     terms = Add.make_args(expand(difference))

@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass
 
-from sympy import Add, Mul, PolynomialError, Pow, Sum, nan, zoo
+from sympy import PolynomialError, Pow, expand_mul, nan, zoo
 
 from derivations.canonical import is_total
-from derivations.expressions import NotUnderstood, as_expression, freshen
-from derivations.normal_form import NormalForm
+from derivations.expressions import NotUnderstood, as_expression
+from derivations.normal_form import normal_form
 from derivations.ranges import Ranges
 from derivations.rational import is_rationally_zero
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether an equation was proved, the granted ranges (index, first, last) it needs, and its denominators."""
+    """Whether an equation was proved, and what it divides by that is not known to differ from 0."""
 
     holds: bool
-    ranges: tuple = ()
     denominators: tuple = ()
 
 
@@ -49,15 +48,13 @@ def examine(a, b, in_range=None):
         a, b = as_expression(a), as_expression(b)
         if a == b:
             return Evidence(True)
-        normalise = NormalForm(ranges)
-        left, right = normalise(freshen(a)), normalise(freshen(b))
-        difference = normalise(freshen(left - right))
+        difference = expand_mul(normal_form(a, ranges) - normal_form(b, ranges))
         if difference.has(nan, zoo):
             return Evidence(False)
         holds = difference == 0 or is_rationally_zero(difference)
     except (NotUnderstood, PolynomialError, NotImplementedError, RecursionError):
         return Evidence(False)
-    return Evidence(holds, tuple(ranges.used), _denominators(a, b) if holds else ())
+    return Evidence(holds, _denominators(a, b) if holds else ())
 
 
 def _denominators(*expressions):

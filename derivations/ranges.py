@@ -1,5 +1,7 @@
 """What is known about the range of an index, and proofs that an index lies within the limits of a sum."""
 
+from functools import lru_cache
+
 from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol, expand
 
 from derivations.expressions import NotUnderstood, as_expression
@@ -10,16 +12,23 @@ class Ranges:
     Ranges granted by the caller: {index: (first, last)}, both ends included.
 
     A key is a symbol, or an IndexedBase whose entries all are such indices (class labels, for example). To grant a
-    range is to grant that the index is an integer. `used` collects the facts that a proof relied on.
+    range is to grant that the index is an integer.
     """
 
     def __init__(self, granted=None):
-        self.granted, self.used = {}, []
+        self.granted = {}
         for index, limits in (granted or {}).items():
             if not isinstance(index, (Symbol, Idx, IndexedBase)):
                 raise TypeError(f"in_range: got {index!r}; give {{index: (first, last)}} with a symbol or an IndexedBase")
             first, last = limits
             self.granted[index] = (as_expression(first), as_expression(last))
+        self._key = frozenset(self.granted.items())
+
+    def __eq__(self, other):
+        return isinstance(other, Ranges) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
 
     def of(self, atom, bounds):
         """The (first, last) of a symbol or of an array entry, or None; `bounds` are the limits of enclosing sums."""
@@ -34,15 +43,12 @@ class Ranges:
         enclosure = self._enclosure(e, bounds)
         if enclosure is None:
             return False
-        low, high, facts = enclosure
-        if not (is_nonnegative(low - first) and is_nonnegative(last - high)):
-            return False
-        self.used += [fact for fact in facts if fact not in self.used]
-        return True
+        low, high = enclosure
+        return is_nonnegative(low - first) and is_nonnegative(last - high)
 
     def _enclosure(self, e, bounds):
-        """An interval [low, high] that holds the integer `e`, with the granted facts that it rests on, or None."""
-        low, high, facts = Integer(0), Integer(0), []
+        """An interval [low, high] that holds the integer `e`, or None."""
+        low, high = Integer(0), Integer(0)
         for term in Add.make_args(expand(e)):
             coefficient, atom = term.as_coeff_Mul()
             limits = self.of(atom, bounds) if isinstance(atom, (Symbol, Idx, Indexed)) else None
@@ -51,11 +57,10 @@ class Ranges:
             first, last = limits or (atom, atom)
             low += coefficient * (first if coefficient > 0 else last)
             high += coefficient * (last if coefficient > 0 else first)
-            if limits is not None and atom not in bounds:
-                facts.append((atom, *limits))
-        return low, high, facts
+        return low, high
 
 
+@lru_cache(maxsize=4096)
 def is_nonnegative(e):
     """True when `e` >= 0 follows from the assumptions of its symbols (positive integers are at least 1)."""
     if not isinstance(e, Expr):

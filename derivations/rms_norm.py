@@ -75,10 +75,12 @@ def documented_dgamma(column, power=1):
     return Sum(rstd[k] ** power * x[k, column] * dy[k, column], ROW)
 
 
+@cache
 def inlined(e):
     return derive().tape.inline(e)
 
 
+@cache
 def derived(name, *indices):
     node = derive().tape.nodes[name]
     return inlined(substitute(derive().tape.adjoint(name), dict(zip(node.indices, indices))))
