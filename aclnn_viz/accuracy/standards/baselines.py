@@ -39,7 +39,7 @@ def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch)
         sums |= {
             prefix + "small_errors": int(np.count_nonzero(side.absolute[small] > small_error[name])),
             prefix + "relative": float(relative.sum()), f"max_{prefix}relative": largest(relative),
-            prefix + "squares": float(np.dot(absolute, absolute)),
+            prefix + "squares": float((absolute * absolute).sum()),
             prefix + "normal": absolute.size, prefix + "total": small.size,
         }
     return sums
