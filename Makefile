@@ -39,8 +39,8 @@ verify: .venv/.has-lab
 	.venv/bin/aclnn-viz verify
 
 soak: .venv/.has-test
-	ACLNN_VIZ_SOAK=1 $(PYTEST)
-	$(PY) benchmarks/soak.py
+	-ACLNN_VIZ_SOAK=1 $(PYTEST) --junitxml=build/soak.xml
+	$(PY) benchmarks/soak.py build/soak.xml
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab

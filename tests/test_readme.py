@@ -1,0 +1,45 @@
+"""The README is true: its example prints what its comments say, and its rooms exist."""
+
+import contextlib
+import io
+import re
+
+import aclnn_viz as av
+from machine import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def prints(code, names=None):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "README.md", "exec"), names if names is not None else {})
+    return out.getvalue().splitlines()
+
+
+def test_the_example_prints_what_its_comments_say():
+    promised = re.findall(r"^print\(.*\)\s+# (.*)$", BLOCKS[0], re.MULTILINE)
+    assert len(promised) == 2 and prints(BLOCKS[0]) == promised
+
+
+def test_the_example_has_ten_lines_and_comes_first():
+    assert len([line for line in BLOCKS[0].splitlines() if line.strip()]) <= 11
+    assert README.index("make lab") < README.index("make test") < README.index(BLOCKS[0])
+
+
+def test_the_sample_runs():
+    block = next(b for b in BLOCKS if "samples" in b)
+    assert prints(block, {"av": av})[3] == "result[3] is: 4.500000"
+
+
+def test_every_room_of_the_table_exists_and_every_room_is_in_it():
+    named = set(re.findall(r"^\| `([\w./]+)` \|", README, re.MULTILINE))
+    assert all((ROOT / name).exists() for name in named)
+    rooms = {f"aclnn_viz/{p.name}/" for p in (ROOT / "aclnn_viz").iterdir() if (p / "__init__.py").exists()}
+    assert rooms <= named, f"not in README: {sorted(rooms - named)}"
+
+
+def test_commands_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}:" in makefile for target in re.findall(r"^make (\w+)", README, re.MULTILINE))
