@@ -226,7 +226,7 @@ def test_custom_operator(roots):
 
 
 def test_report_of_what_is_left(roots, tmp_path):
-    code = f"from standin.driver import Session; Session({str(roots())!r}).malloc(64)"
+    code = f"from standin.driver import Session; s = Session({str(roots())!r}); s.malloc(64); s.standin_live_text()"
     python(code, STANDIN_REPORT=str(tmp_path / "report"))
     assert (tmp_path / "report").read_text() == "left: 1 device memory, 1 stream\n"
 

@@ -285,7 +285,7 @@ size_t standin_live_objects(void) {
 
 const char *standin_live_text(void) {
     Guard guard(lock);
-    static std::string text;
+    static std::string &text = *new std::string;  // the exit handler runs after the destructors of local statics
     text.clear();
     for (const auto &[noun, count] : live())
         if (count) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + noun;
