@@ -27,9 +27,10 @@ def unnormalise(x, size, align):
     return ((x + 1) * size - 1) / 2, size / S(2)
 
 
-def clip(u, last):
-    """Clamp to [0, last]; the factor is 0 outside and, in kernels and PyTorch, at the border itself."""
-    return Min(Max(u, 0), last), Piecewise((1, (u > 0) & (u < last)), (0, True))
+def clip(u, last, closed=False):
+    """Clamp to [0, last]; the factor is 0 outside and, unless `closed` as in print, at the border itself."""
+    inside = (u >= 0) & (u <= last) if closed else (u > 0) & (u < last)
+    return Min(Max(u, 0), last), Piecewise((1, inside), (0, True))
 
 
 def reflect(u, low, span):
@@ -42,14 +43,14 @@ def reflect(u, low, span):
     return Piecewise((rest, even), (span - rest, True)) + low, sign
 
 
-def padded(u, size, padding, align):
+def padded(u, size, padding, align, closed=False):
     """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection); a single aligned pixel reflects to 0."""
     if padding == 0:
         return u, S.One
     if padding == 1:
-        return clip(u, size - 1)
+        return clip(u, size - 1, closed)
     reflected, sign = reflect(u, S.Zero if align else -HALF, size - 1 if align else size)
-    clipped, inside = clip(reflected, size - 1)
+    clipped, inside = clip(reflected, size - 1, closed)
     if align:
         single = Ne(size, 1)
         return Piecewise((clipped, single), (0, True)), Piecewise((sign * inside, single), (0, True))
@@ -116,10 +117,7 @@ def clip_at_the_border(at_border=0):
 @book.theorem("Printed as 0 only outside, the clip factor exceeds that of the kernels by exactly 1 at both borders.",
               **{"by 0": {"by": 0}, "by 1/2": {"by": HALF}})
 def printed_clip_factor(by=1):
-    def printed(u):
-        return Piecewise((1, (u >= 0) & (u <= span)), (0, True))
-
-    return [Equation(printed(u) - clip(u, span)[1], by) for u in (S.Zero, span)]
+    return [Equation(clip(u, span, closed=True)[1] - clip(u, span)[1], by) for u in (S.Zero, span)]
 
 
 @book.theorem("In every period, reflection is the triangle wave and its factor is the derivative.",
