@@ -34,9 +34,12 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     ['aclrtFree: memory freed twice (64 bytes at 0x12c000000000)']
     """
 
+    unavailable: dict[str, str] = {}  # functions that the installation lacks, and why
+
     def __init__(self, soc: str = "Ascend910B2", cann: str = "9.1", *, memory: int = 64 << 30, backward=_backward):
         super().__init__(soc, product_of(soc), Version.parse(cann), memory)
         self.backward = backward
+        self.process = self  # the process whose state this is
 
 
 def _phase_methods(operator: Contract):

@@ -6,7 +6,10 @@ from aclnn_viz.operators import operator
 
 
 class Device:
-    """An opened device; use it in a `with` block, or close it. `name` tells what it is, `soc` which Atlas.
+    """An opened device; use it in a `with` block, or close it in the thread that opened it.
+
+    `name` tells what it is, also whether its libraries only imitate CANN or operators are custom ones; `soc` which
+    Atlas, `cann` which version.
 
     >>> import aclnn_viz as av
     >>> case = av.case("rms_norm", shape=(2, 8))
@@ -15,9 +18,11 @@ class Device:
     ['dgammaOut', 'dxOut']
     """
 
-    def __init__(self, name: str, acl, device_id: int = 0):
+    def __init__(self, name: str, acl, device_id: int = 0, *, workarounds: bool = False):
         self.name = name
+        self.device_id = device_id
         self._session = Session(acl, device_id)
+        self._workarounds = workarounds
 
     @property
     def acl(self):
@@ -32,18 +37,23 @@ class Device:
     def cann(self) -> str:
         return str(self.acl.cann)
 
+    @property
+    def closed(self) -> bool:
+        """Whether the device was closed, or died of an error: then it runs nothing any more."""
+        return self._session.closed
+
     def run(self, op, /, **inputs) -> dict:
         """Run an operator through both phases and return its outputs by the vendor's names, as `op.backward` does.
 
         Raises TypeError and ValueError as `op.backward` does, RefusedError (a ValueError) for what the library would
-        silently do wrong, AclError for what it reports, DeviceClosedError when the device is closed or not this
-        thread's. Warns with ConstraintWarning of documented constraints that nobody enforces.
+        silently do wrong, AclError for what it reports, FunctionUnavailable for an operator that the installation
+        lacks, DeviceClosedError when the device is closed or not this thread's. Warns with ConstraintWarning of documented constraints that nobody enforces.
         """
         self._session.need_open()
-        return run(self._session, operator(op), inputs)
+        return run(self._session, operator(op), inputs, self._workarounds)
 
     def close(self) -> None:
-        """Release everything; closing again does nothing."""
+        """Release everything, in the thread that opened the device; closing again does nothing."""
         self._session.close()
 
     def __enter__(self):
@@ -58,4 +68,5 @@ class Device:
             error.add_note(f"while closing: {failure}")
 
     def __repr__(self) -> str:
-        return f"Device({self.name!r}, soc={self.soc!r}, cann={self.cann!r})"
+        state = ", closed" if self.closed else ""
+        return f"Device({self.name!r}, soc={self.soc!r}, cann={self.cann!r}{state})"

@@ -1,16 +1,42 @@
 """Open a device by name."""
 
-from aclnn_viz.acl import HostAcl
+import re
+
+from aclnn_viz.acl import CannAcl, HostAcl
 from aclnn_viz.devices.device import Device
 from aclnn_viz.errors import problem
 
 
-def open_device(name: str = "host", *, soc: str = "Ascend910B2", cann: str = "9.1") -> Device:
-    """Open a device: "host" is the emulator of an Atlas with the given SoC and CANN version.
+def open_device(name: str = "host", *, soc: str | None = None, cann: str | None = None, root=None, custom=None,
+                workarounds: bool = False) -> Device:
+    """Open a device: "host" is the emulator of an Atlas, "atlas" or "atlas:1" drives one through CANN's libraries.
 
-    Values on the host are those of `op.backward`; what the product or the version lacks is refused as they refuse it.
-    Raises ValueError for an unknown name, SoC or version.
+    `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
+    `op.backward`; what the product or the version lacks is refused as they refuse it. For an Atlas, `root` names the
+    installation where the environment does not, and `custom` a library of custom operators, or a directory with such,
+    that take the place of the vendor's. With `workarounds`, what an older CANN computes wrongly is computed by other
+    means where one is known, instead of refused.
+
+    Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
+    when there is no Atlas, AclError when its runtime reports another failure.
     """
     if name == "host":
-        return Device("host", HostAcl(soc=soc, cann=cann))
-    raise ValueError(problem("no such device", repr(name), 'open "host"'))
+        _only("host", root=root, custom=custom)
+        return Device("host", HostAcl(soc=soc or "Ascend910B2", cann=cann or "9.1"), workarounds=workarounds)
+    atlas = re.fullmatch(r"atlas(?::(\d+))?", name)
+    if not atlas:
+        raise ValueError(problem("no such device", repr(name), 'open "host", "atlas" or such as "atlas:1"'))
+    _only("atlas", soc=soc, cann=cann)
+    acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
+    remarks = ["stand-in"] * bool(acl.stand_in)
+    remarks += [f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"] * (custom is not None)
+    shown = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
+    return Device(shown, acl, device_id, workarounds=workarounds)
+
+
+def _only(kind: str, **options) -> None:
+    other = {"host": "the emulator has no installation: leave them out",
+             "atlas": "the device says itself what it is: leave them out"}[kind]
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise ValueError(problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other))

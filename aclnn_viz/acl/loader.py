@@ -1,0 +1,72 @@
+"""CANN's libraries in this process: opened when asked for, symbols looked up over all of them, with their origin."""
+
+import ctypes
+from pathlib import Path
+
+from aclnn_viz.acl.installation import DeviceUnavailable, Installation
+from aclnn_viz.errors import problem
+
+
+class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p),
+                ("address", ctypes.c_void_p)]
+
+
+class Libraries:
+    """The opened libraries of an installation; symbols are looked for in custom operator libraries first.
+
+    Raises DeviceUnavailable when the runtime, the base of the operators or a custom library cannot be opened. An
+    operator library that cannot is told in `failures`, and its operators are missing.
+    """
+
+    def __init__(self, installation: Installation, custom: tuple[Path, ...] = ()):
+        self.installation, self.custom = installation, custom
+        self.failures: list[str] = []
+        runtime = [self._open(path) for path in (installation.runtime, installation.base)]
+        operators = []
+        # A custom library needs the runtime, so it is opened after it, and asked before it.
+        first = [self._open(path) for path in custom]
+        for path in installation.operators:
+            try:
+                operators.append(ctypes.CDLL(str(path)))
+            except OSError as error:
+                self.failures.append(str(error))
+        self._libraries = first + runtime + operators
+
+    def _open(self, path: Path) -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError as error:
+            raise DeviceUnavailable(problem(f"{path} must load", str(error), self._advice(str(error)))) from None
+
+    def _advice(self, reason: str) -> str:
+        if "libascend_hal" in reason:
+            return ("the Ascend driver is missing: install it on the machine (in a container, mount "
+                    "/usr/local/Ascend/driver and the devices /dev/davinci*), then source set_env.sh")
+        if "cannot open shared object" in reason:
+            return f"source {self.installation.root}/set_env.sh before Python starts, and name existing files"
+        return "the installation is incomplete or of another machine: install CANN anew"
+
+    def find(self, name: str):
+        """Return a new function object for a symbol, or None when no library has it."""
+        for library in self._libraries:
+            try:
+                return library[name]
+            except AttributeError:
+                continue
+        return None
+
+    def paths(self) -> list[str]:
+        """The opened files, in the order in which they are asked."""
+        return [library._name for library in self._libraries]
+
+
+def origin(function) -> Path:
+    """Return the file that a symbol comes from, which may be a dependency of the library that was asked."""
+    info = _SymbolInfo()
+    ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info))
+    return Path(info.file.decode())
+
+
+def address(function) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value

@@ -1,0 +1,112 @@
+"""What this machine offers to run on, found out without loading anything into this process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from aclnn_viz.acl import DeviceUnavailable
+from aclnn_viz.acl.installation import custom_libraries, driver_version, find
+from aclnn_viz.devices.inspection import MARK
+from aclnn_viz.operators.contract import OPERATORS
+
+_PROGRAM = "import sys; from aclnn_viz.devices.inspection import inspect; inspect(*sys.argv[1:3])"
+_PACKAGE = Path(__file__).parents[2]
+
+
+def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
+    """Return what was found of CANN on this machine, its devices, and which operators are usable and why not the others.
+
+    The values are those of JSON. `problem` tells why there is no device, or what went wrong while asking; `devices` has
+    one entry a device: name, SoC, product, memory in bytes, operators; `operators` tells what the libraries have,
+    whatever the device. The libraries are loaded in a child process that gets `timeout` seconds. Raises nothing.
+
+    >>> list_devices(root="/nowhere")["devices"]
+    []
+    """
+    found = {"problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
+             "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
+             "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
+    try:
+        installation = find(root)
+    except DeviceUnavailable as error:
+        return found | {"problem": str(error)}
+    found |= {"tried": list(installation.tried), "root": str(installation.root), "origin": installation.origin,
+              "runtime": str(installation.runtime),
+              "custom_installed": [str(path) for path in custom_libraries(installation)]}
+    return found | _asked(str(installation.root), str(custom or ""), timeout)
+
+
+def _asked(root: str, custom: str, timeout: float) -> dict:
+    """What a child process found, and what ended it."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(_PACKAGE), os.getenv("PYTHONPATH"))))}
+    child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], text=True, errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                             stdin=subprocess.DEVNULL, start_new_session=True)
+    ended = None
+    try:
+        output, errors = child.communicate(timeout=timeout)
+        if child.returncode < 0:
+            ended = f"died of {signal.Signals(-child.returncode).name}"
+        elif child.returncode:
+            ended = f"ended with {child.returncode}: {errors.strip().splitlines()[-1] if errors.strip() else 'no text'}"
+    except subprocess.TimeoutExpired:
+        ended = f"did not answer within {timeout:g} s"
+        output = _killed(child)
+    found = {"devices": []}
+    for line in output.splitlines():
+        if line.startswith(MARK):
+            told = json.loads(line.removeprefix(MARK))
+            found["devices"] += [told.pop("device")] if "device" in told else []
+            found |= told
+    stage = found.pop("stage", "starting Python")
+    if ended:
+        found["problem"] = f"the process that asked {ended}, while {stage}: the driver or a library is broken; " \
+                           "restart the driver, or ask again with more time"
+    return found
+
+
+def _killed(child: subprocess.Popen) -> str:
+    """End a child that hangs, and return what it had printed; one that no signal ends is left behind."""
+    os.killpg(child.pid, signal.SIGKILL)
+    try:
+        return child.communicate(timeout=2)[0]
+    except subprocess.TimeoutExpired as error:
+        return (error.stdout or b"").decode(errors="replace")
+
+
+def device_text(found: dict) -> str:
+    """Return what `list_devices` found as lines for people."""
+    lines = ["host: the emulator, always there"]
+    if found["problem"]:
+        lines.append(f"atlas: {found['problem']}")
+    if found["root"]:
+        lines += [f"CANN {found['cann'] or '(version unknown)'} in {found['root']} ({found['origin']}; version from "
+                  f"{found['cann_source'] or 'nowhere'})", f"  driver: {found['driver'] or 'no version file'}"]
+        if found["stand_in"]:
+            lines.append(f"  NOT CANN: {found['stand_in']}")
+        lines += [f"  library: {path}" for path in found["libraries"] or [found["runtime"]]]
+        lines += [f"  cannot load: {text}" for text in found["failures"]]
+        lines += [f"  custom operators installed: {path} (use with custom=)" for path in found["custom_installed"]]
+    for device in found["devices"]:
+        memory = "memory unknown"
+        if device["memory_total"]:
+            memory = f"{device['memory_free'] / 2**30:.1f} of {device['memory_total'] / 2**30:.1f} GiB free"
+        lines.append(f"{device['name']}: {device['soc'] or 'unknown SoC'} ({device['product'] or 'unknown product'}), {memory}"
+                     + (f"; {device['problem']}" if device["problem"] else ""))
+        lines += _operator_lines(device["operators"] or {})
+    if not found["devices"]:
+        lines += _operator_lines(found["operators"])
+    return "\n".join(lines)
+
+
+def _operator_lines(operators: dict) -> list[str]:
+    return [f"  {name}: {_state(operators[name])}" for name in OPERATORS if name in operators]
+
+
+def _state(operator: dict) -> str:
+    if not operator["usable"]:
+        return f"not usable: {operator['reason']}"
+    return f"usable, {'custom ' * operator['custom']}from {operator['library']}"
