@@ -48,6 +48,7 @@ def test_case(answers, name):
     if isinstance(case["result"], str) and case["result"].startswith("SIG"):
         assert answer == case["result"]
     else:
+        assert isinstance(answer, dict), answer
         assert answer["result"] == case["result"]
         recorded = [re.search(case["misuse"], text) is not None for text in answer["misuse"]] if case["misuse"] else []
         assert recorded == [True] * bool(case["misuse"]) and len(answer["misuse"]) == len(recorded), answer["misuse"]

@@ -111,6 +111,7 @@ def executor_without_phase_2(root):
 def read_too_early(root):
     s = Session(root)
     g, x, out, address = s.three()
+    s.ok("aclrtMemset", address, 24, 0, 24)
     s.launch(HARDSWISH, g, x, out)
     assert (s.get(address, 6, np.uint32) == POISON).all()
     s.ok("aclrtSynchronizeStream", s.stream)
@@ -181,6 +182,7 @@ def a_failed_task_stops_the_stream(root):
     s.launch(HARDSWISH, g, x, out)
     statuses = [s.aclrtSynchronizeStream(s.stream), s.aclrtSynchronizeStream(s.stream)]
     s.ok("aclrtDestroyStreamForce", s.stream)
+    assert (s.get(address, 6, np.uint32) == POISON).all()  # the task did not run
     s.ok("aclrtFree", address)
     _, size, executor = s.phase1(HARDSWISH, g, x, out)
     s.standin_fail(b"aclnnHardswishBackward:1:361001")

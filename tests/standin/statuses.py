@@ -57,7 +57,7 @@ def define_statuses():
     for name in ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut"):
         status(161001, RMS, rms, **{name: None})
         status(161002, RMS, rms, **{name: ones(4, 8, dtype=np.float64)})
-    for replace in ({"dy": ones(4, 9)}, {"rstd": ones(3)}, {"rstd": ones(8)}, {"gamma": ones(9)},
+    for replace in ({"dy": ones(4, 9)}, {"rstd": ones(3)}, {"rstd": ones(4, 2)}, {"gamma": ones(9)},
                     {"gamma": ones(1, 4, 8)}, {"dgammaOut": ones(4)}, {"dxOut": ones(8, 4)}, {"dxOut": ones(4, 8, 1)}):
         status(561002, RMS, rms, **replace)
     status(0, RMS, rms, rstd=ones(4, 1))
