@@ -1,0 +1,79 @@
+"""Inputs that strain a rounding bound, by operator: functions of (random generator, format, elements)."""
+
+import numpy as np
+
+from aclnn_viz import operator
+from aclnn_viz.dtypes import float_format, round_to
+
+PLAIN, HUGE_RANGE, SUBNORMAL = "plain", "huge range", "subnormal"
+
+
+def numbers(rng, dtype, shape, kind=PLAIN):
+    """Normal numbers; numbers of every magnitude whose products stay finite; or numbers next to the smallest."""
+    fmt = float_format(dtype)
+    values = rng.standard_normal(shape)
+    if kind == HUGE_RANGE:
+        values *= 2.0 ** rng.uniform(fmt.min_exponent / 4, -fmt.min_exponent / 4, shape)
+    if kind == SUBNORMAL:
+        values *= 2.0 ** rng.uniform(fmt.min_exponent - 4, fmt.min_exponent + 6, shape)
+    return round_to(values, dtype)
+
+
+def hardswish(rng, dtype, size, kind):
+    grad, x = numbers(rng, dtype, size, kind), numbers(rng, dtype, size, kind)
+    x[::3] = round_to(rng.uniform(-4, 4, x[::3].shape), dtype)
+    x[1::5] = round_to(-1.5 + rng.uniform(-1, 1, x[1::5].shape) * 2.0 ** rng.integers(-20, 0, x[1::5].shape), dtype)
+    x[::7] = rng.choice([-3.0, 3.0, -1.5, 0.0], x[::7].shape)
+    return dict(gradOutput=grad, self=x)
+
+
+def rms_norm(rng, dtype, size, kind, columns=64):
+    rows = max(size // columns, 1)
+    x, dy = (numbers(rng, dtype, (rows, columns), kind) for _ in "ab")
+    gamma = numbers(rng, dtype, columns)
+    rstd = operator("rms_norm").forward(x=x, gamma=gamma)["rstd"]
+    rstd[::3] *= np.float32(rng.uniform(0.1, 3))  # off the manifold of the forward pass
+    wide_x, wide_r = x.astype(np.float64), rstd.astype(np.float64)
+    with np.errstate(all="ignore"):
+        dy[1::2] = round_to(wide_x[1::2] * wide_r[1::2] / gamma.astype(np.float64), dtype)  # dx cancels
+    dy = np.where(np.isfinite(dy.astype(np.float64)), dy, np.zeros_like(dy))
+    return dict(dy=dy, x=x, rstd=rstd, gamma=gamma)
+
+
+def cross_entropy_loss(rng, dtype, size, kind, classes=64, reduction="mean", smoothing=0.1):
+    rows = max(size // classes, 1)
+    scale = {PLAIN: 1.0, HUGE_RANGE: 20.0, SUBNORMAL: 60.0}[kind]  # exponentials of every size, down to subnormal ones
+    log_prob = round_to(-np.abs(rng.standard_normal((rows, classes)) * scale), dtype)
+    return dict(gradLoss=numbers(rng, dtype, (rows,) if reduction == "none" else (), kind), logProb=log_prob,
+                target=np.where(rng.random(rows) < 0.1, -100, rng.integers(0, classes, rows)),
+                weightOptional=rng.uniform(0.1, 2, classes).astype(np.float32), reduction=reduction,
+                labelSmoothing=smoothing, lseSquareScaleForZloss=1e-3,
+                lseForZlossOptional=numbers(rng, dtype, rows))
+
+
+def group_norm_swish(rng, dtype, size, kind, scale=1.3):
+    shape = (max(size // (8 * 16), 2), 8, 16)
+    x, dy = (numbers(rng, dtype, shape, kind) for _ in "ab")
+    x[0] = round_to(x[0].astype(np.float64) * 1e-2 + 50.0, dtype)  # mean * rstd cancels
+    gamma, beta = numbers(rng, dtype, 8), numbers(rng, dtype, 8)
+    saved = operator("group_norm_swish").forward(x=x, gamma=gamma, beta=beta, numGroups=2, swishScale=scale)
+    rstd = saved["rstd"]
+    rstd[1::3] = round_to(rstd[1::3].astype(np.float64) * 0.7, rstd.dtype)
+    return dict(dy=dy, mean=saved["mean"], rstd=rstd, x=x, gamma=gamma, beta=beta, numGroups=2, swishScale=scale)
+
+
+def grid_sampler_2d(rng, dtype, size, kind, side=129, modes=(0, 0, False)):
+    points = max(int((size // 2) ** 0.5), 2)
+    grid = rng.uniform(-1.3, 1.3, (1, points, points, 2))
+    pixel = 2.0 / (side - 1 if modes[2] else side)
+    near = np.round(grid / pixel) * pixel * (1 + rng.choice([-1, 0, 1], grid.shape) * 1e-6)  # next to pixel centres
+    flat = grid.reshape(-1, 2)
+    flat[::20, 0] = near.reshape(-1, 2)[::20, 0]
+    flat[1::20, 1] = near.reshape(-1, 2)[1::20, 1]
+    flat[2::50] = rng.choice([-1.0, 1.0, 0.0], flat[2::50].shape)  # corners
+    return dict(gradOutput=numbers(rng, dtype, (1, 2, points, points), kind),
+                input=numbers(rng, dtype, (1, 2, side, side), kind), grid=round_to(grid, dtype),
+                **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), modes)))
+
+
+CASES = {f.__name__: f for f in (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish)}
