@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
 _VERIFY = (
     (("--numeric",), {"action": "store_true", "help": "only kernels, rates, devices and status codes"}),
     (("--symbolic",), {"action": "store_true", "help": "only the theorems and their mutants"}),
+    (("--report",), {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}),
 )
 
 
@@ -49,6 +50,10 @@ def verify(options) -> int:
         failed = sum(not row.passed for row in rows)
         print(f"\n{len(rows)} checks, {sum(row.cases for row in rows)} cases, {failed} failed, "
               f"{time.perf_counter() - start:.1f} s")
+    if options.report:
+        from aclnn_viz.verification import report
+
+        print(*(f"wrote {path}" for path in report.write(options.report)), sep="\n", file=sys.stderr)
     return 0 if passed else 1
 
 

@@ -61,3 +61,23 @@ def smooth(rng, mode):
 
 def kinks():
     return ()
+
+
+def derivation_mode(mode) -> dict:
+    return {"reduction": mode["reduction"]}
+
+
+def small(mode, seed) -> dict:
+    """A small case in float32 with ignored rows."""
+    return draw("float32", (5, 4), mode, seed)
+
+
+def symbols(inputs):
+    """The sizes of the derived formulas, and the inputs by the names that stand in them, absent ones made neutral."""
+    from derivations.cross_entropy_loss import C, N
+
+    rows, classes = inputs["logProb"].shape
+    neutral = {"weightOptional": np.ones(classes), "gradZlossOptional": np.zeros(inputs["gradLoss"].shape),
+               "lseForZlossOptional": np.zeros(rows)}
+    given = {name: value for name, value in inputs.items() if value is not None}
+    return {N: rows, C: classes}, neutral | given

@@ -14,7 +14,7 @@ MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
 
 def draw(dtype, shape, mode, seed) -> dict:
     """A case; in float64 no point lies on a kink, where truth, which is wider, may stand on the other side."""
-    points = (7, 5)
+    points = mode.get("grid_shape", (7, 5))
     given = dict(mode) | {"grid_shape": points}
     if dtype == "float64":
         given["grid"] = np.random.default_rng(seed).uniform(-1.4, 1.4, (shape[0], *points, 2))
@@ -126,3 +126,23 @@ def kinks():
             direction = {"grid": np.array([sign, 0.0]).reshape(1, 1, 1, 2)}
             where = f"{where}, paddingMode {padding}, alignCorners {align}"
             yield where, *pullback(mode, image, grid, seed), direction
+
+
+def derivation_mode(mode) -> dict:
+    return mode
+
+
+def small(mode, seed) -> dict:
+    """A small case in float32, no point near a kink."""
+    rng = np.random.default_rng(seed)
+    point, _, _ = smooth(rng, mode)
+    grid, image = point["grid"][:1, :2, :3].astype(np.float32), point["input"][:1, :2].astype(np.float32)
+    return {"gradOutput": rng.standard_normal((1, 2, 2, 3)).astype(np.float32), "input": image, "grid": grid, **mode}
+
+
+def symbols(inputs):
+    """The sizes of the derived formulas, and the inputs by the names that stand in them."""
+    from derivations.grid_sampler_2d import C, H, N, P, Q, W
+
+    n, c, height, width = inputs["input"].shape
+    return {N: n, C: c, H: height, W: width, P: inputs["grid"].shape[1], Q: inputs["grid"].shape[2]}, inputs

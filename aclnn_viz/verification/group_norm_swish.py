@@ -48,3 +48,21 @@ def smooth(rng, mode):
 
 def kinks():
     return ()
+
+
+def derivation_mode(mode) -> dict:
+    return {}
+
+
+def small(mode, seed) -> dict:
+    """A small case in float32."""
+    return draw("float32", (2, 4, 3), mode, seed)
+
+
+def symbols(inputs):
+    """The sizes of the derived formulas, and the inputs by the names that stand in them."""
+    from derivations.group_norm_swish import D, G, N, P
+
+    samples, channels, *rest = inputs["x"].shape
+    groups = inputs["numGroups"]
+    return {N: samples, G: groups, D: channels // groups, P: int(np.prod(rest))}, inputs

@@ -36,3 +36,22 @@ def kinks():
     for x, inward in ((-3.0, 1.0), (3.0, -1.0)):
         point, loss, gradient = pullback({"self": np.array([x])}, np.ones(1))
         yield f"at {x} towards 0", point, loss, gradient, {"self": np.array([inward])}
+
+
+def derivation_mode(mode) -> dict:
+    return {}
+
+
+def small(mode, seed) -> dict:
+    """A small case away from the kinks, in float32."""
+    point, _, _ = smooth(np.random.default_rng(seed), mode)
+    x = point["self"].astype(np.float32)
+    return {"gradOutput": np.random.default_rng(seed + 1).standard_normal(x.shape).astype(np.float32), "self": x}
+
+
+def symbols(inputs):
+    """The sizes of the derived formulas, and the inputs by the names that stand in them."""
+    from derivations.hardswish import derive
+
+    (length,) = derive().formulas()["out"].leaves["self"]
+    return {length: inputs["self"].size}, inputs

@@ -39,3 +39,19 @@ def smooth(rng, mode):
 
 def kinks():
     return ()
+
+
+def derivation_mode(mode) -> dict:
+    return {}
+
+
+def small(mode, seed) -> dict:
+    """A small case in float32."""
+    return draw("float32", (2, 3, 4), mode, seed)
+
+
+def symbols(inputs):
+    """The sizes of the derived formulas, and the inputs by the names that stand in them."""
+    from derivations.rms_norm import m, n
+
+    return {m: inputs["rstd"].size, n: inputs["gamma"].size}, inputs

@@ -1,0 +1,54 @@
+"""Kernels against symbols: the proved formula of every output at 50 digits, against the NumPy kernel in float32.
+
+The forward definition that the formulas were derived from is judged by Taylor rates: the derived gradient against the
+symbolic loss, at the same points.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+
+import numpy as np
+
+from aclnn_viz.operators import Operator, operators
+from aclnn_viz.verification.check import Check
+from aclnn_viz.verification.rounding import excess
+
+DIGITS = 50
+
+
+def values_of(formula, inputs: dict, sizes: dict) -> dict:
+    """What `derivations.evaluate` needs: sizes and attributes by name, tensors in the shapes of the formula."""
+    shaped = {name: np.reshape(inputs[name], [int(n.subs(sizes)) for n in lengths])
+              for name, lengths in formula.leaves.items()}
+    numbers = {name: value for name, value in inputs.items() if isinstance(value, int | float)}
+    return {str(name): value for name, value in sizes.items()} | numbers | shaped
+
+
+def compare(op: Operator, mode: dict, inputs: dict) -> tuple[float, str | None]:
+    """Judge every output of the kernel by its formula: the worst error in u S, and the first failure."""
+    from derivations import evaluate
+
+    file = import_module(f"aclnn_viz.verification.{op.name}")
+    actual, size = op.backward(**inputs), file.magnitudes(**inputs)
+    derivation = import_module(f"derivations.{op.name}").derive(**file.derivation_mode(mode))
+    sizes, symbolic = file.symbols(inputs)
+    results = []
+    for name, formula in derivation.formulas().items():
+        lengths = {index: int(n.subs(sizes)) if hasattr(n, "subs") else n for index, n in formula.indices.items()}
+        exact = evaluate(formula.expression, values_of(formula, symbolic, sizes), lengths, digits=DIGITS)
+        results.append(excess(name, actual[name], exact.astype(np.float64).reshape(actual[name].shape), size[name]))
+    return max(worst for worst, _ in results), next((failure for _, failure in results if failure), None)
+
+
+def formula_check(op: Operator) -> Check:
+    file = import_module(f"aclnn_viz.verification.{op.name}")
+
+    def run():
+        for seed, mode in enumerate(file.MODES):
+            value, failure = compare(op, mode, file.small(mode, seed))
+            yield value, failure and f"{failure}, for {mode}"
+    return Check(op.name, "kernel against symbols", f"{DIGITS} digits", "u S", run)
+
+
+def checks() -> Iterator[Check]:
+    yield from map(formula_check, operators())

@@ -1,0 +1,54 @@
+"""The accuracy report: complete, in two forms with the same numbers, and right where the answer is known."""
+
+import json
+
+import pytest
+
+from aclnn_viz import operators
+from aclnn_viz.verification import report
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    markdown, data = report.write(tmp_path_factory.mktemp("report"))
+    return markdown.read_text(encoding="utf-8"), json.loads(data.read_text(encoding="utf-8"))
+
+
+def test_every_output_in_every_format(written):
+    _, data = written
+    seen = {(row["operator"], row["output"], row["format"]) for row in data["rows"]}
+    for op in operators():
+        for output in op.outputs:
+            formats = {fmt for name, out, fmt in seen if (name, out) == (op.name, output)}
+            wide_only = (op.name, output) == ("rms_norm", "dgammaOut")
+            assert formats == ({"float32", "float64"} if wide_only else {"float16", "bfloat16", "float32", "float64"})
+
+
+def test_counts_add_up_and_samples_are_large(written):
+    _, data = written
+    assert all(sum(row["ulps"].values()) == row["elements"] for row in data["rows"])
+    assert all(max(r["elements"] for r in data["rows"] if r["operator"] == op.name) >= report.ELEMENTS
+               for op in operators())
+
+
+def test_sixteen_bits_are_within_one_ulp(written):
+    _, data = written
+    for row in data["rows"]:
+        if row["format"] in ("float16", "bfloat16") and row["operator"] != "rms_norm":
+            assert row["ulps"]["exact"] > 0.9 * row["elements"]
+
+
+def test_sweeps_saw_every_input(written):
+    _, data = written
+    assert len(data["sweeps"]) == 4
+    for name, found in data["sweeps"].items():
+        assert found["size"] + found["special_size"] == 65536 and found["max_ulp"] <= 1, name
+
+
+def test_both_forms_hold_the_same_numbers(written):
+    text, data = written
+    for row in data["rows"]:
+        start = f"| {row['operator']} | {row['output']} | {row['format']} | {row['elements']} | {row['ulps']['exact']} |"
+        assert start in text
+    assert all(name in text for name in data["sweeps"]) and "## Proofs" in text and set(data["seconds"]) == {
+        "derivations", "theorems", "mutants"}
