@@ -71,7 +71,7 @@ def test_the_lab_opens_the_start_page(clone):
 
 def test_verify_and_soak_call_what_they_name(clone):
     assert clone.make("verify").called.splitlines()[-1] == "verify"
-    assert clone.make("soak").called.splitlines()[-1] == "benchmarks/soak.py"
+    assert clone.make("soak").called.splitlines()[-1].startswith("benchmarks/soak.py")
     assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
 
 
