@@ -1,0 +1,181 @@
+"""Identities and non-identities of every kind that an index algebra can get wrong."""
+
+from fractions import Fraction
+
+import pytest
+from sympy import (
+    Abs,
+    Derivative,
+    Function,
+    Idx,
+    IndexedBase,
+    Integral,
+    KroneckerDelta,
+    Lambda,
+    Matrix,
+    MatrixSymbol,
+    Max,
+    Piecewise,
+    Product,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    floor,
+    log,
+    nan,
+    oo,
+    pi,
+    sin,
+    sqrt,
+    symbols,
+    zoo,
+)
+
+from derivations import proves_equal
+
+n, m = symbols("n m", integer=True, positive=True)
+z = Symbol("z", integer=True, nonnegative=True)
+u = Symbol("u", integer=True)
+i, j, k, l, p, r = symbols("i j k l p r", integer=True)
+c, d = symbols("c d")
+a, b = symbols("a b", positive=True)
+v = Symbol("v", real=True)
+x, y, A = IndexedBase("x"), IndexedBase("y"), IndexedBase("A")
+t = IndexedBase("t", integer=True)
+delta, f = KroneckerDelta, Function("f")
+
+
+def over(e, index, size=n, low=0):
+    return Sum(e, (index, low, size - 1 + low))
+
+
+ROW = {p: (0, n - 1)}
+EQUAL = {
+    "renamed": (over(x[i], i), over(x[j], j)),
+    "linear": (over(2 * x[i] + y[i], i), over(y[k], k) + 2 * over(x[j], j)),
+    "product of sums with one name": (over(x[i], i) * over(y[i], i), Sum(x[i] * y[j], (i, 0, n - 1), (j, 0, n - 1))),
+    "square of a sum": (over(x[i], i) ** 2, Sum(x[i] * x[j], (i, 0, n - 1), (j, 0, n - 1))),
+    "cube of a sum": (over(x[i], i) ** 3, over(x[i], i) * Sum(x[k] * x[l], (k, 0, n - 1), (l, 0, n - 1))),
+    "order of sums": (over(over(A[i, j], i), j, m), over(over(A[i, j], j, m), i)),
+    "nested over different ranges": (over(x[i] * over(y[j], j, m), i), over(x[i], i) * over(y[i], i, m)),
+    "same name nested": (over(over(x[i], i), i, m), m * over(x[i], i)),
+    "sum in the limits' own name": (Sum(i, (i, 0, i)), Sum(j, (j, 0, i))),
+    "shifted": (over(x[i + 1], i), Sum(x[i], (i, 1, n))),
+    "shifted down": (Sum(x[i - 3], (i, 3, n + 2)), over(x[k], k)),
+    "constant": (over(c, i), n * c),
+    "index as value": (over(i * x[i] + x[i], i), over((k + 1) * x[k], k)),
+    "written out": (Sum(x[i], (i, 0, 2)), x[0] + x[1] + x[2]),
+    "empty": (Sum(x[i], (i, 0, -1)), S.Zero),
+    "triangle": (Sum(A[i, j], (i, 0, j), (j, 0, n - 1)), Sum(A[k, l], (k, 0, l), (l, 0, n - 1))),
+    "mean of a constant": (over(c, i) / n, c),
+    "softmax sums to one": (over(exp(x[i]) / over(exp(x[j]), j), i), 1),
+    "softmax ignores shifts": (exp(x[p] + c) / over(exp(x[j] + c), j), exp(x[p]) / over(exp(x[j]), j)),
+    "shares sum to one": (over(x[i] / over(x[j], j), i), 1),
+    "fractions of sums": (1 / over(x[i], i) + 1 / over(y[i], i),
+                          (over(x[i], i) + over(y[i], i)) / (over(x[i], i) * over(y[i], i))),
+    "denominator by n": (1 / (over(x[i] ** 2, i) / n + a), n / (over(x[j] ** 2, j) + n * a)),
+    "root of such": ((over(v * x[i], i) / n + a) ** Rational(-1, 2), sqrt(n) / sqrt(over(v * x[j], j) + n * a)),
+    "terms inside a sum": (over(x[i] / (1 + x[i]), i) + over(1 / (1 + x[i]), i), n),
+    "sigmoid": (over(exp(x[i]) / (1 + exp(x[i])), i), over(1 / (1 + exp(-x[i])), i)),
+    "exponential of a sum": (exp(over(x[i] + y[i], i)), exp(over(x[i], i)) * exp(over(y[j], j))),
+    "half exponents": (exp(c / 2) ** 2 - exp(c), 0),
+    "log in an exponent": (exp(over(x[i], i) - log(over(exp(y[i]), i))), exp(over(x[i], i)) / over(exp(y[i]), i)),
+    "log of a sum": (over(log(over(exp(A[i, j]), j)), i, m), over(log(over(exp(A[k, l]), l)), k, m)),
+    "positive root": (sqrt(a**2), a), "real root of a square": (sqrt(v**2), Abs(v)),
+    "square of a root": (sqrt(c + 1) ** 2 * c, c**2 + c),
+    "roots that multiply": (1 / (sqrt(a) - sqrt(b)), (sqrt(a) + sqrt(b)) / (a - b)),
+    "function of equal arguments": (f(over(x[i], i)), f(over(x[j], j))),
+    "delta is symmetric": (delta(i, j) * x[i], delta(j, i) * x[j]), "delta with itself": (delta(i, i), 1),
+    "delta squared": (delta(i, j) ** 2, delta(i, j)), "deltas chain": (
+        delta(i, j) * delta(j, k), delta(i, k) * delta(i, j)),
+    "shifted delta": (delta(i + 1, j), delta(i, j - 1)),
+    "delta between bound indices": (Sum(delta(i, j) * A[i, j], (i, 0, n - 1), (j, 0, n - 1)), over(A[k, k], k)),
+    "delta into the larger range": (Sum(delta(i, j) * x[i], (i, 0, n + m - 1), (j, 0, n - 1)), over(x[k], k)),
+    "delta with a number": (Sum(delta(i, 0) * x[i], (i, 0, n - 1)), x[0]),
+    "delta out of reach": (delta(i, i + 1), 0), "idx": (Sum(x[Idx("q", n)], Idx("q", n)), over(x[i], i)),
+    "numbers": (Fraction(1, 2) * c, c / 2), "pi": (over(pi * x[i], i), pi * over(x[i], i)),
+}
+UNEQUAL = {
+    "square inside": (over(x[i], i) ** 2, over(x[i] ** 2, i)), "other range": (over(x[i], i), over(x[i], i, m)),
+    "other array": (over(x[i], i), over(y[i], i)), "mean of products": (
+        over(x[i] * y[i], i), over(x[i], i) * over(y[i], i) / n),
+    "one shift too far": (over(x[i + 1], i), over(x[i], i)), "free, not bound": (over(x[i], i), n * x[i]),
+    "transposed": (A[i, j], A[j, i]), "nested names": (over(over(A[i, j], i), j, m), over(over(A[i, j], i, m), j)),
+    "product within": (Sum(A[i, j] * A[j, i], (i, 0, n - 1), (j, 0, n - 1)), over(over(A[i, j], i) ** 2, j)),
+    "delta between free indices": (delta(i, j), 1), "delta without a range": (over(delta(i, p) * x[i], i), x[p]),
+    "delta into the smaller range": (Sum(delta(i, j) * x[i], (i, 0, n - 1), (j, 0, n + m - 1)), over(x[j], j, n + m)),
+    "delta between other ranges": (Sum(delta(i, j) * x[i], (i, 0, n - 1), (j, 0, m - 1)), over(x[i], i)),
+    "delta beyond the end": (over(delta(i, n) * x[i], i), x[n]), "delta below": (over(delta(i, -1), i), 1),
+    "delta of a half": (over(delta(i, Rational(1, 2)), i), 1), "trace": (over(delta(i, i), i), 1),
+    "length unknown": (over(c, i, u), u * c), "length may be 0": (over(1 / z, i, z), 1),
+    "empty range in a share": (over(x[i] / over(x[j], j, z), i, z), 1),
+    "reversed": (Sum(x[i], (i, 2, 0)), 0), "reversed by name": (Sum(x[i], (i, n, 0)), -Sum(x[i], (i, 1, n - 1))),
+    "root of a square": (sqrt(c**2), c), "real root": (sqrt(v**2), v), "log of a product": (log(c * d), log(c) + log(d)),
+    "log of exp": (log(exp(c)), c), "root of a product": (sqrt(c * d), sqrt(c) * sqrt(d)),
+    "power of a power": ((c**d) ** 2 - (c**2) ** d, 0), "exp of product": (exp(over(x[i], i)), over(exp(x[i]), i)),
+    "one over a sum": (1 / over(x[i], i), over(1 / x[i], i)), "zero denominator": (
+        1 / (over(x[i], i) - over(x[j], j)), 1 / (c - c + 0 * d + over(y[i], i) - over(y[j], j))),
+    "cases": (Piecewise((c, i > 0), (0, True)), c), "floor": (floor(v + Rational(1, 2)), floor(v)),
+    "shapes": (IndexedBase("x", shape=(3,))[i], x[i]), "assumptions": (IndexedBase("x", real=True)[i], x[i]),
+    "symbols": (Symbol("n"), n), "half an index": (x[i / 2], x[i]), "max": (Max(v, 0), v),
+}
+OUTSIDE = {
+    "float": (0.5 * c, c / 2), "float alone": (0.5, Rational(1, 2)), "truth value": (True, 1), "string": ("x", "x"),
+    "none": (None, None), "list": ([1], [1]), "matrix": (Matrix([1]), 1), "nan": (nan, nan + 1), "zoo": (zoo, 1),
+    "infinite sum": (Sum(x[i], (i, 0, oo)), Sum(x[j], (j, 0, oo))), "oo": (oo, oo - 1),
+    "derivative": (Derivative(f(c), c), f(c)), "integral": (Integral(c, (c, 0, 1)), Integral(d, (d, 0, 1))),
+    "product": (Product(x[i], (i, 0, n)), Product(x[j], (j, 0, n))), "matrix symbol": (MatrixSymbol("M", 2, 2), 1),
+    "noncommutative": (Symbol("P", commutative=False), Symbol("Q", commutative=False)),
+    "function object": (Lambda(c, c), 1), "relation": (c < d, 1),
+}
+
+
+@pytest.mark.parametrize("case", EQUAL)
+def test_identity_is_proved_both_ways(case):
+    left, right = EQUAL[case]
+    assert proves_equal(left, right) and proves_equal(right, left)
+
+
+@pytest.mark.parametrize("case", [*UNEQUAL, *OUTSIDE])
+def test_non_identity_is_not_proved(case):
+    left, right = {**UNEQUAL, **OUTSIDE}[case]
+    assert not proves_equal(left, right) and not proves_equal(right, left)
+
+
+@pytest.mark.parametrize("granted, expected", [
+    ({p: (0, n - 1)}, True), ({p: (0, n)}, False), ({p: (-1, n - 1)}, False), ({p: (0, m - 1)}, False), ({}, False),
+    ({p: (1, n - 1)}, True), ({i: (0, n - 1)}, False), ({p: (0, 0)}, True), ({r: (0, n - 1)}, False)])
+def test_a_delta_selects_only_within_the_granted_range(granted, expected):
+    assert proves_equal(over(delta(i, p) * x[i], i), x[p], in_range=granted) is expected
+
+
+def test_labels_are_granted_a_range_by_their_array():
+    picked = over(delta(i, t[r]) * x[i], i)
+    assert proves_equal(picked, x[t[r]], in_range={t: (0, n - 1)})
+    assert not proves_equal(picked, x[t[r]])
+    assert not proves_equal(picked, x[t[r]], in_range={t: (0, n)})
+
+
+def test_shifted_indices_are_checked_against_the_range():
+    shifted = over(delta(i, p + 1) * x[i], i)
+    assert proves_equal(shifted, x[p + 1], in_range={p: (0, n - 2)})
+    assert not proves_equal(shifted, x[p + 1], in_range=ROW)
+
+
+def test_a_range_for_a_bound_index_means_nothing():
+    assert not proves_equal(over(delta(i, p), i, m), 1, in_range={i: (0, n - 1), p: (0, n - 1)})
+
+
+def test_a_malformed_range_is_refused():
+    with pytest.raises(TypeError, match="in_range: got 3; give"):
+        proves_equal(c, c, in_range={3: (0, 1)})
+
+
+def test_large_powers_are_given_up():
+    assert not proves_equal((c + d + a + b) ** 40, (c + d + a + b) ** 39)
+
+
+def test_sine_identities_are_beyond_the_algebra():
+    assert not proves_equal(sin(v) ** 2, 1 - sin(v + pi / 2) ** 2 + c)

@@ -1,0 +1,88 @@
+"""Every theorem is proved and true in numbers; every mutant is refused and false in numbers."""
+
+import itertools
+
+import pytest
+from numeric import difference
+from sympy import S
+
+from derivations import proves_equal, theorems
+
+ALL = list(theorems())
+MUTANTS = [(theorem, mutant) for theorem in ALL for mutant in theorem.mutants]
+OPERATORS = ["hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
+CLOSE = 1e-20  # 30 digits, a few hundred operations on numbers near 1
+SIZES = [(2, 3, 4, 2, 3, 2, 3), (3, 2, 2, 4, 2, 3, 2), (4, 3, 2, 3, 2, 2, 2)]
+
+
+def name(theorem):
+    return f"{theorem.operator}-{theorem.name}"
+
+
+@pytest.mark.parametrize("theorem", ALL, ids=name)
+def test_theorem_is_proved(theorem):
+    assert theorem.prove().holds
+
+
+@pytest.mark.parametrize("mutant", [m for _, m in MUTANTS], ids=name)
+def test_mutant_is_refused(mutant):
+    proof = mutant.prove()
+    assert not proof.holds and proof.not_proved and proof.assumptions == ()
+
+
+@pytest.mark.parametrize("theorem", ALL, ids=name)
+def test_theorem_is_true_at_explicit_sizes(theorem):
+    for seed, sizes in enumerate(SIZES):
+        assert all(difference(e, seed, sizes=sizes) < CLOSE for e in theorem.equations())
+
+
+@pytest.mark.parametrize("mutant", [m for _, m in MUTANTS], ids=name)
+def test_mutant_is_false_in_numbers(mutant):
+    points = itertools.product(range(30), mutant.equations())  # deltas make many of the points agree
+    assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points)
+
+
+@pytest.mark.parametrize("theorem", ALL, ids=name)
+def test_proof_fails_when_a_side_is_changed(theorem):
+    for e in theorem.equations():
+        assert not proves_equal(e.left, e.right + 1, in_range=e.in_range)
+        if not proves_equal(e.right, 0, in_range=e.in_range):
+            assert not proves_equal(e.left, 2 * e.right, in_range=e.in_range)
+            assert not proves_equal(e.left, -e.right, in_range=e.in_range)
+
+
+@pytest.mark.parametrize("theorem", ALL, ids=name)
+def test_statement_is_latex(theorem):
+    assert theorem.statement and not any(bad in theorem.statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta"))
+
+
+def test_there_are_theorems_about_each_operator():
+    assert list(dict.fromkeys(t.operator for t in ALL)) == OPERATORS
+    assert len(ALL) >= 45 and min(len(t.mutants) for t in ALL) >= 2
+
+
+def test_names_and_texts_are_unique():
+    assert len({name(t) for t in ALL}) == len({t.text for t in ALL}) == len(ALL)
+    assert all(len({m.name for m in t.mutants}) == len(t.mutants) for t in ALL)
+
+
+def test_no_two_theorems_say_the_same():
+    statements = [t.statement for t in ALL]
+    assert len(set(statements)) == len(statements)
+
+
+def test_assumptions_are_stated():
+    proof = next(t for t in ALL if t.name == "dx_is_the_derivative").prove()
+    assert {"n >= 1, integer", "epsilon > 0", "0 <= p <= m - 1"} <= set(proof.assumptions)
+    invariance = next(t for t in ALL if t.name == "scale_invariance_without_epsilon").prove()
+    assert any(r"\neq 0" in text for text in invariance.assumptions)
+
+
+def test_an_empty_claim_is_not_proved():
+    theorem = ALL[0]
+    assert not type(theorem)("nothing", "hardswish", "says nothing", list).prove().holds
+
+
+def test_the_judge_rejects_a_false_equation():
+    e = ALL[0].equations()[0]
+    assert difference(type(e)(S.One, S.One + S(1) / 1000), 0) > 1e-6
