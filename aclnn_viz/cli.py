@@ -1,9 +1,13 @@
-"""The command line: `aclnn-viz verify`; each command has `--help` and `--json`, and exits with 0 only if all held."""
+"""The command line: `aclnn-viz verify | run | device`; each command has `--help` and `--json`.
+
+The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out.
+"""
 
 import argparse
 import json
 import sys
 import time
+import warnings
 
 from aclnn_viz.verification.check import Row
 
@@ -12,21 +16,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, function, options in (("verify", verify, _VERIFY),):
-        command = commands.add_parser(name, help=function.__doc__.splitlines()[0], description=function.__doc__)
-        command.add_argument("--json", action="store_true", help="print the rows as JSON instead of a table")
-        for flags, settings in options:
-            command.add_argument(*flags, **settings)
+    for name, (function, options) in COMMANDS.items():
+        summary = function.__doc__.splitlines()[0]
+        command = commands.add_parser(name, help=summary, description=function.__doc__)
+        command.add_argument("--json", action="store_true", help="print JSON instead of text")
+        for flag, settings in options.items():
+            command.add_argument(flag, **settings)
         command.set_defaults(run=function)
     chosen = parser.parse_args(arguments)
-    return chosen.run(chosen)
-
-
-_VERIFY = (
-    (("--numeric",), {"action": "store_true", "help": "only kernels, rates, devices and status codes"}),
-    (("--symbolic",), {"action": "store_true", "help": "only the theorems and their mutants"}),
-    (("--report",), {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}),
-)
+    try:
+        return chosen.run(chosen)
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"aclnn-viz: {error}", file=sys.stderr)
+        return 2
 
 
 def verify(options) -> int:
@@ -34,22 +36,20 @@ def verify(options) -> int:
 
     Modes x formats x products x shapes; the exit status is 0 only if everything held.
     """
-    from aclnn_viz.verification import numeric, symbolic
+    from aclnn_viz.verification import formulas, numeric, symbolic
 
     both = options.numeric == options.symbolic
     start = time.perf_counter()
     checks = list(numeric.checks()) if both or options.numeric else []
-    checks += list(symbolic.checks()) if both or options.symbolic else []
-    rows = [check() for check in _progress(checks)]
-    passed = all(row.passed for row in rows)
+    checks += [*symbolic.checks(), *formulas.checks()] if both or options.symbolic else []
+    rows = [check() for check in progress(checks, "check")]
+    passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
     if options.json:
-        print(json.dumps({"passed": passed, "seconds": time.perf_counter() - start,
-                          "rows": [row.to_json() for row in rows]}, indent=1))
+        print(json.dumps({"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]}, indent=1))
     else:
-        print(table(rows))
         failed = sum(not row.passed for row in rows)
-        print(f"\n{len(rows)} checks, {sum(row.cases for row in rows)} cases, {failed} failed, "
-              f"{time.perf_counter() - start:.1f} s")
+        print(table(rows))
+        print(f"\n{len(rows)} checks, {sum(row.cases for row in rows)} cases, {failed} failed, {seconds:.1f} s")
     if options.report:
         from aclnn_viz.verification import report
 
@@ -57,15 +57,58 @@ def verify(options) -> int:
     return 0 if passed else 1
 
 
+def run(options) -> int:
+    """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere.
+
+    An interrupted recording goes on where it stopped when it is called again.
+    """
+    from aclnn_viz.cases.listing import load
+    from aclnn_viz.devices import ConstraintWarning, open_device, record
+
+    cases = [(case.operator, case.inputs) for case in load(options.cases)]
+    with open_device(options.device) as device, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstraintWarning)
+        path = record(device, cases, options.out, lambda items: progress(items, "case"))
+        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
+    print(json.dumps(done) if options.json else
+          f"{done['cases']} cases on {done['device']} ({done['soc']}, CANN {done['cann']}) in {done['capsule']}")
+    return 0
+
+
+def device(options) -> int:
+    """Tell which devices, libraries and operators were found here, and why others cannot be used.
+
+    The exit status is 1 where no Atlas can be used.
+    """
+    from aclnn_viz.devices.listing import device_text, list_devices
+
+    found = list_devices()
+    print(json.dumps(found, indent=1) if options.json else device_text(found))
+    return 0 if found["devices"] else 1
+
+
+COMMANDS = {
+    "verify": (verify, {
+        "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
+        "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
+        "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),
+    "run": (run, {
+        "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
+        "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},
+        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}}),
+    "device": (device, {}),
+}
+
+
 def table(rows: list[Row]) -> str:
     """Return the rows as a text table, one operator after the other; failures are told below their row."""
-    header = ("operator", "check", "scope", "result", "cases", "worst", "time")
-    lines = [(row.operator, row.check, row.scope, "ok" if row.passed else "FAILED", str(row.cases), row.value,
-              f"{row.seconds:.2f} s") for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *lines)]
+    header = ("operator", "check", "scope", "result", "cases", "time", "worst, or what a proof assumes")
+    lines = [(row.operator, row.check, row.scope, "ok" if row.passed else "FAILED", str(row.cases),
+              f"{row.seconds:.2f} s", row.value) for row in rows]
+    widths = [max(map(len, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))]
     text = []
-    for cells, row in zip([header, *lines], [None, *rows]):
-        text.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+    for (*cells, last), row in zip([header, *lines], [None, *rows]):
+        text.append("  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths)), last]).rstrip())
         if row is None:
             text.append("  ".join("-" * width for width in widths))
         elif row.failure:
@@ -73,13 +116,13 @@ def table(rows: list[Row]) -> str:
     return "\n".join(text)
 
 
-def _progress(items):
+def progress(items, unit: str):
     """Show a progress bar where tqdm is installed and somebody watches."""
     try:
         from tqdm import tqdm
     except ImportError:
         return items
-    return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit="check")
+    return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
 """Open a device by name."""
 
 import re
+from pathlib import Path
 
 from aclnn_viz.acl import CannAcl, HostAcl
+from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import Device
 from aclnn_viz.errors import problem
 
 
-def open_device(name: str = "host", *, soc: str | None = None, cann: str | None = None, root=None, custom=None,
-                workarounds: bool = False) -> Device:
-    """Open a device: "host" is the emulator of an Atlas, "atlas" or "atlas:1" drives one through CANN's libraries.
+def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, root=None, custom=None,
+                workarounds: bool = False) -> Device | Capsule:
+    """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one through CANN's libraries, and the path of
+    a capsule replays what one computed.
 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
     `op.backward`; what the product or the version lacks is refused as they refuse it. For an Atlas, `root` names the
@@ -23,9 +26,13 @@ def open_device(name: str = "host", *, soc: str | None = None, cann: str | None 
     if name == "host":
         _only("host", root=root, custom=custom)
         return Device("host", HostAcl(soc=soc or "Ascend910B2", cann=cann or "9.1"), workarounds=workarounds)
-    atlas = re.fullmatch(r"atlas(?::(\d+))?", name)
+    atlas = re.fullmatch(r"atlas(?::(\d+))?", str(name))
+    if not atlas and Path(name).is_file():
+        _only("a capsule", soc=soc, cann=cann, root=root, custom=custom)
+        return Capsule(name)
     if not atlas:
-        raise ValueError(problem("no such device", repr(name), 'open "host", "atlas" or such as "atlas:1"'))
+        raise ValueError(problem("no such device", repr(name),
+                                 'open "host", "atlas", such as "atlas:1", or the path of a capsule'))
     _only("atlas", soc=soc, cann=cann)
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)
@@ -36,7 +43,8 @@ def open_device(name: str = "host", *, soc: str | None = None, cann: str | None 
 
 def _only(kind: str, **options) -> None:
     other = {"host": "the emulator has no installation: leave them out",
-             "atlas": "the device says itself what it is: leave them out"}[kind]
+             "atlas": "the device says itself what it is: leave them out",
+             "a capsule": "it tells where it was recorded: leave them out"}[kind]
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise ValueError(problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other))

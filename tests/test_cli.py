@@ -1,0 +1,58 @@
+"""The command line: every command has its help, its JSON, and an exit status that tells."""
+
+import json
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import cli
+
+
+def called(capsys, *arguments):
+    """Run a command; return its exit status, what it printed, and what it complained."""
+    status = cli.main(list(arguments))
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+@pytest.mark.parametrize("command", list(cli.COMMANDS))
+def test_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0 and "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["simulate"], ["run"], ["verify", "--fast"]])
+def test_what_is_no_command_ends_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+
+
+def test_run_records_a_capsule_that_replays(tmp_path, capsys):
+    cases = tmp_path / "cases.json"
+    cases.write_text('[{"operator": "hardswish", "shape": [4]}, {"operator": "rms_norm", "dtype": "bfloat16"}]')
+    out = tmp_path / "host.capsule"
+    status, printed, _ = called(capsys, "run", "--cases", str(cases), "--device", "host", "--out", str(out), "--json")
+    assert status == 0 and json.loads(printed)["cases"] == 2
+    with av.open_device(out) as device:
+        assert len(device) == 2
+        assert device.run("hardswish", **av.case("hardswish", shape=(4,)).inputs)["out"].shape == (4,)
+
+
+def test_run_says_what_it_cannot(tmp_path, capsys, monkeypatch):
+    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    status, _, complaint = called(capsys, "run", "--device", "atlas", "--out", str(tmp_path / "x"))
+    assert status == 2 and complaint.startswith("aclnn-viz: ") and str(tmp_path) in complaint
+    status, _, complaint = called(capsys, "run", "--cases", str(tmp_path / "no.json"), "--device", "host", "--out", "x")
+    assert status == 2 and "cases come from" in complaint
+
+
+def test_device_without_one(tmp_path, capsys, monkeypatch):
+    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    status, printed, _ = called(capsys, "device")
+    assert status == 1 and printed.startswith("host: the emulator, always there\natlas: ")
+    status, printed, _ = called(capsys, "device", "--json")
+    assert status == 1 and json.loads(printed)["devices"] == []
