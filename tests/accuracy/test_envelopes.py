@@ -145,6 +145,8 @@ def test_storage_rounding_of_the_inputs_is_in_the_bound():
     op = operator("hardswish")
     x = np.random.default_rng(1).uniform(-2.9, 2.9, 1000).astype(np.float32)
     inputs, plan = dict(gradOutput=np.ones(1000, np.float32), self=x), Plan(storage="bfloat16")
-    out, env, truth = plans.run(op, plan, **inputs)["out"], envelope(op, plan, **inputs)["out"], op.truth(**inputs)["out"]
-    assert out.dtype == round_to(1.0, "bfloat16").dtype and explain(out, truth, env).not_explained == 0
-    assert explain(out, truth, envelope(op, **{k: round_to(v, "bfloat16") for k, v in inputs.items()})["out"]).not_explained
+    out, truth = plans.run(op, plan, **inputs)["out"], op.truth(**inputs)["out"]
+    rounded = {name: round_to(array, "bfloat16") for name, array in inputs.items()}
+    assert out.dtype == rounded["self"].dtype
+    assert explain(out, truth, envelope(op, plan, **inputs)["out"]).not_explained == 0
+    assert explain(out, truth, envelope(op, plan, **rounded)["out"]).not_explained > 100

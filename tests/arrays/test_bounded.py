@@ -12,7 +12,7 @@ import pytest
 from arrays.bound_cases import CASES, HUGE_RANGE, PLAIN, SUBNORMAL
 from arrays.wide_truth import SLACK, TRUTHS
 from machine import SOAK
-from reference.exact import exact
+from reference.exact import exact, mp
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
@@ -76,9 +76,10 @@ def test_bound_holds_on_adversarial_inputs(name, plan):
     assert np.median(shares) > (0.2 if coarse else 0.8)
 
 
-SMALL = {"hardswish": {"shape": (40,)}, "rms_norm": {"shape": (3, 12)}, "group_norm_swish": {
-    "shape": (2, 4, 3), "numGroups": 2, "swishScale": 1.5}, "cross_entropy_loss": {"shape": (4, 5), "labelSmoothing": 0.1},
-    "grid_sampler_2d": {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "paddingMode": 2}}
+SMALL = {"hardswish": {"shape": (40,)}, "rms_norm": {"shape": (3, 12)},
+         "group_norm_swish": {"shape": (2, 4, 3), "numGroups": 2, "swishScale": 1.5},
+         "cross_entropy_loss": {"shape": (4, 5), "labelSmoothing": 0.1},
+         "grid_sampler_2d": {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "paddingMode": 2}}
 
 
 @pytest.mark.parametrize("name,plan,dtype", [*product(SMALL, PLANS, ("float32", "bfloat16"))])
@@ -196,6 +197,34 @@ def test_a_floor_next_to_an_integer_is_undecided_and_knows_both_outcomes():
     floor = XP.floor(third * 3.0)  # 1 or just below
     assert floor.decisions.any() and {floor.data.item(), floor.other.item()} == {0.0, 1.0}
     assert XP.floor(third * 2.0).decisions is None
+
+
+def test_a_remainder_next_to_a_multiple_is_undecided():
+    near = given(1.0) / 3.0 * 3.0  # 1 or nearly
+    wrapped = XP.remainder(near, 1.0)
+    assert wrapped.decisions.any() and wrapped.error.item() >= 1.0
+    assert XP.remainder(near, 0.75).decisions is None
+
+
+def test_sides_within_rounding_of_each_other_stay_decided_and_the_error_covers_both():
+    third = given(1.0) / 3.0
+    apart = 2.0**-25  # one step of float32 here; either side errs by half of one
+    chosen = XP.where(third * 3.0 - 1.0 < 0.0, third, third + apart)
+    assert chosen.decisions is None and chosen.error.item() >= 1.5 * apart
+
+
+def test_exponential_covers_the_library():
+    x = np.random.default_rng(1).uniform(-80, 80, 2000).astype(np.float32)
+    out = XP.exp(XP.given(x))
+    errors = np.abs(exact(out.data) - np.array([mp.exp(float(v)) for v in x]))
+    assert np.all(errors <= exact(out.error)) and np.any(errors > exact(out.error) / 20)
+
+
+def test_nothing_is_known_behind_a_saturated_number():
+    xp = BoundedArrays(Plan(compute="float16", saturate=True), "float16")
+    with np.errstate(over="ignore"):
+        back = xp.given(np.float16([300.0, 2.0])) * 300.0 / 300.0
+    assert np.isinf(back.error[0]) and back.error[1] == 0.0
 
 
 def test_undecided_sides_that_agree_stay_decided():
