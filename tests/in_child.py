@@ -1,7 +1,10 @@
 """Work in a forked child: a crash, a library that stays loaded or a changed environment never reach the tests."""
 
+import atexit
+import ctypes
 import os
 import pickle
+import shutil
 import signal
 import sys
 import tempfile
@@ -54,14 +57,48 @@ def _answer(work, environment, send):
     os._exit(0)
 
 
-_FOLDER = []
+def stand_in(layout="9.x", **variant):
+    """The root of a stand-in, built once for this process of the tests and its children."""
+    return _built(layout, tuple(variant.items()))
 
 
 @cache
-def stand_in(layout="9.x", **variant):
-    """The root of a stand-in, built once for this process of the tests."""
-    if not _FOLDER:
-        _FOLDER.append(tempfile.TemporaryDirectory(prefix="stand-in-"))
-    root = Path(_FOLDER[0].name) / f"{stand_in.cache_info().misses}"
-    root.mkdir()
-    return build(root, layout, **variant)
+def _built(layout, variant):
+    return build(Path(tempfile.mkdtemp(dir=_folder())), layout, **dict(variant))
+
+
+@cache
+def _folder():
+    folder = tempfile.mkdtemp(prefix="stand-in-")
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+class StandIn:
+    """The runtime of a stand-in's root past the adapter: its own notes, and bare C calls as another library makes them.
+
+    To be made in a child.
+    """
+
+    def __init__(self, root):
+        self._library = next(ctypes.CDLL(str(path)) for name in ("libacl_rt.so", "libascendcl.so")
+                             if (path := Path(root) / "lib64" / name).exists())
+
+    def __getattr__(self, name):
+        """A C function; results are int unless the name tells of a text."""
+        function = self._library[name]
+        if name.endswith("_text") or name in ("standin_call", "standin_version"):
+            function.restype = ctypes.c_char_p
+        return function
+
+    @property
+    def misuse(self):
+        return [self.standin_misuse_text(ctypes.c_size_t(k)).decode() for k in range(self.standin_misuse_count())]
+
+    @property
+    def live(self):
+        return self.standin_live_text().decode()
+
+    @property
+    def calls(self):
+        return [self.standin_call(ctypes.c_size_t(k)).decode() for k in range(self.standin_calls())]

@@ -74,10 +74,10 @@ class Binding:
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
         self._failed = tuple(0 if p.name == "workspaceSize" else None for p in function.outputs)
-        # Per parameter beside the inputs: its place, and what makes an out-value; None for the count of the array before.
+        # Beside the inputs: the place, and what makes an out-value; None for the count of the array before.
         self._others = [(k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
                         for k, p in enumerate(function.parameters) if p.role != "in"]
-        self._counts_output = [p.role == "count" for p in function.parameters if p.c_type.endswith("*") and p.role != "in"]
+        self._counts_output = [function.parameters[k].role == "count" for k, kind in self._others if kind]
 
     def method(self):
         """The function as a method of an object: positional or keyword arguments, checked and converted."""

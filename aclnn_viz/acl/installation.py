@@ -67,7 +67,8 @@ class Installation:
         if found := re.search(rf"(?:^|-)({_VERSION})$", self.root.resolve().name):
             return Version.parse(found[1]), f"the name of {self.root.resolve()}"
         newer = self.runtime.name == RUNTIMES[0]
-        return Version.parse("9.0" if newer else "8.1"), f"inferred: no version file, the runtime is {self.runtime.name}"
+        told = f"inferred: no version file, the runtime is {self.runtime.name}"
+        return Version.parse("9.0" if newer else "8.1"), told
 
 
 def roots(root=None) -> list[tuple[Path, str]]:

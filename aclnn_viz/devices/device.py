@@ -47,7 +47,8 @@ class Device:
 
         Raises TypeError and ValueError as `op.backward` does, RefusedError (a ValueError) for what the library would
         silently do wrong, AclError for what it reports, FunctionUnavailable for an operator that the installation
-        lacks, DeviceClosedError when the device is closed or not this thread's. Warns with ConstraintWarning of documented constraints that nobody enforces.
+        lacks, DeviceClosedError when the device is closed or not this thread's. Warns with ConstraintWarning of
+        documented constraints that nobody enforces.
         """
         self._session.need_open()
         return run(self._session, operator(op), inputs, self._workarounds)

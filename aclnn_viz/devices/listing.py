@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
-    """Return what was found of CANN on this machine, its devices, and which operators are usable and why not the others.
+    """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
 
     The values are those of JSON. `problem` tells why there is no device, or what went wrong while asking; `devices` has
     one entry a device: name, SoC, product, memory in bytes, operators; `operators` tells what the libraries have,
@@ -94,8 +94,9 @@ def device_text(found: dict) -> str:
         memory = "memory unknown"
         if device["memory_total"]:
             memory = f"{device['memory_free'] / 2**30:.1f} of {device['memory_total'] / 2**30:.1f} GiB free"
-        lines.append(f"{device['name']}: {device['soc'] or 'unknown SoC'} ({device['product'] or 'unknown product'}), {memory}"
-                     + (f"; {device['problem']}" if device["problem"] else ""))
+        what = f"{device['soc'] or 'unknown SoC'} ({device['product'] or 'unknown product'})"
+        trouble = f"; {device['problem']}" if device["problem"] else ""
+        lines.append(f"{device['name']}: {what}, {memory}{trouble}")
         lines += _operator_lines(device["operators"] or {})
     if not found["devices"]:
         lines += _operator_lines(found["operators"])

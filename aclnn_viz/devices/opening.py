@@ -11,8 +11,7 @@ from aclnn_viz.errors import problem
 
 def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, root=None, custom=None,
                 workarounds: bool = False) -> Device | Capsule:
-    """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one through CANN's libraries, and the path of
-    a capsule replays what one computed.
+    """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
     `op.backward`; what the product or the version lacks is refused as they refuse it. For an Atlas, `root` names the

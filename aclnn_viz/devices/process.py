@@ -3,7 +3,9 @@
 CANN counts aclInit against aclFinalizeReference and aclrtSetDevice against aclrtResetDevice, from the version on that
 has aclFinalizeReference. Before, aclInit is allowed once in a process and one reset undoes every set, so ACL stays up
 until the process ends, and the last device that leaves resets. ACL that another library had initialised is neither
-finalised nor is its device reset. Source: "Initialization and deinitialization", CANN runtime reference; `acl/acl_rt.h`.
+finalised nor is its device reset.
+
+Source: "Initialization and deinitialization", CANN runtime reference; `acl/acl_rt.h`.
 """
 
 import os

@@ -137,7 +137,7 @@ class Session:
             self._cleanup("aclrtDestroyStream" if how in self.acl.unavailable else how, stream)
 
     def _cleanup(self, name: str, *arguments) -> None:
-        """Release something; an error is kept, not raised, so that the rest is released and no first error is hidden."""
+        """Release something; an error is kept, not raised: the rest is released too, and no first error hidden."""
         try:
             self.call(name, *arguments)
         except AclError as error:

@@ -96,7 +96,7 @@ def _fix(op, constraint, values) -> str:
     fix = "change the inputs, or run on the host to see the formula"
     workaround = WORKAROUNDS.get((op.name, constraint.name))
     if workaround and workaround.holds(values):
-        fix += f", or open the device with workarounds=True to {workaround.text}"
+        fix += f", or open the device with workarounds=True: {workaround.text}"
     return fix
 
 

@@ -3,13 +3,12 @@
 A test on the stand-in for CANN's libraries runs in a forked child, for its libraries hold the state of one process.
 """
 
-import ctypes
 import pickle
 
 import pytest
 from _pytest.runner import runtestprotocol
 from acl_program import Program
-from in_child import Crashed, in_child, stand_in
+from in_child import Crashed, StandIn, in_child, stand_in
 
 from aclnn_viz.acl import CannAcl, HostAcl
 
@@ -23,25 +22,6 @@ ABSENT = {"stand-in 8.x": {"test_finalize_reference_is_counted", EVERY_CALL}}
 REMARKED = {EVERY_CALL, "test_a_shape_that_the_tiling_ignores_fails_at_launch"}
 
 
-class StandIn:
-    """What the stand-in noted about its callers, read past the adapter."""
-
-    def __init__(self, acl):
-        self._library = ctypes.CDLL(str(acl.installation.runtime))
-        for name, result in (("misuse_text", ctypes.c_char_p), ("live_text", ctypes.c_char_p)):
-            getattr(self._library, f"standin_{name}").restype = result
-        self._library.standin_misuse_text.argtypes = [ctypes.c_size_t]
-
-    @property
-    def misuse(self):
-        count = self._library.standin_misuse_count()
-        return [self._library.standin_misuse_text(k).decode() for k in range(count)]
-
-    @property
-    def live(self):
-        return self._library.standin_live_text().decode()
-
-
 @pytest.fixture(params=IMPLEMENTATIONS)
 def acl(request):
     """One process, in which nothing was called yet; a test that ends in misuse fails."""
@@ -49,7 +29,7 @@ def acl(request):
     yield implementation
     assert implementation.misuse == []
     if request.param != "host" and request.node.originalname not in REMARKED:
-        assert StandIn(implementation).misuse == []
+        assert StandIn(implementation.installation.root).misuse == []
 
 
 @pytest.fixture
@@ -65,7 +45,8 @@ def _implementation(item):
 
 
 def pytest_collection_modifyitems(items):
-    items[:] = [item for item in items if getattr(item, "originalname", "") not in ABSENT.get(_implementation(item), ())]
+    items[:] = [item for item in items
+                if getattr(item, "originalname", "") not in ABSENT.get(_implementation(item), ())]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,137 @@
+"""Every C call of a run on the stand-in is failed once: the right error comes out, and nothing stays behind."""
+
+import pytest
+from in_child import StandIn, in_child, stand_in
+from machine import SOAK
+
+import aclnn_viz as av
+from aclnn_viz.devices import AclError, DeviceClosedError, open_device
+
+pytestmark = pytest.mark.needs("g++")
+STATUS = 507000
+SMALL = {"grid_sampler_2d": (1, 1, 2, 2), "group_norm_swish": (1, 2, 3)}
+GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
+HANDLES = {"aclrtGetSocName", "aclCreateTensor", "aclCreateBoolArray"}  # answer with null instead of a status
+
+
+def inputs_of(op):
+    return av.case(op, **{"shape": SMALL.get(op.name, (2, 2))} | GIVEN.get(op.name, {})).inputs
+
+
+def attempt(root, op):
+    """Open, run and close: what was raised, with its notes; what the stand-in noted; what is left; is it closed?"""
+    raised, device, inputs = None, None, inputs_of(op)
+    try:
+        with open_device("atlas", root=root) as device:
+            device.run(op, **inputs)
+    except AclError as error:
+        raised = error.call, error.code, error.message, getattr(error, "__notes__", [])
+    if device is not None:
+        with pytest.raises(DeviceClosedError):
+            device.run(op, **inputs)
+    notes = StandIn(root)
+    return raised, notes.misuse, notes.live, device is None or device.closed
+
+
+def calls_of(root, op):
+    def record():
+        attempt(root, op)
+        return StandIn(root).calls
+
+    return in_child(record)
+
+
+def places(names):
+    """Each call with its number among those of its name; text of an error is asked for only when there is one."""
+    seen = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        if name != "aclGetRecentErrMsg":
+            yield name, seen[name]
+
+
+@pytest.mark.parametrize("layout", ["8.x", "9.x"])
+@pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+def test_every_failing_call_is_told_and_leaves_nothing(op, layout):
+    root = stand_in(layout)
+    swept = list(places(calls_of(root, op)))
+    assert len(swept) > 20 and (f"task@{op.aclnn_name}", 1) in swept
+    for name, k in swept if SOAK or layout == "9.x" else swept[::3]:
+        raised, misuse, live, closed = in_child(lambda: attempt(root, op), {"STANDIN_FAIL": f"{name}:{k}:{STATUS}"})
+        call = "aclrtSynchronizeStream" if name.startswith("task@") else name
+        assert raised is not None, f"call {k} of {name} failed and nobody was told"
+        assert raised[:2] == (call, None if name in HANDLES else STATUS), f"call {k} of {name}: {raised}"
+        assert raised[2] == f"{name}: failed by request, status {STATUS}", f"call {k} of {name}: {raised}"
+        assert (misuse, live, closed) == ([], "", True), f"call {k} of {name}: {misuse} {live}"
+
+
+def hardswish(environment=None):
+    root = stand_in()
+    return in_child(lambda: attempt(root, av.operator("hardswish")), environment)
+
+
+def test_without_a_fault_nothing_is_raised():
+    assert hardswish() == (None, [], "", True)
+
+
+def test_the_first_error_is_raised_and_later_ones_are_notes():
+    faults = f"aclnnHardswishBackward:1:{STATUS},aclrtFree:0:100000,aclrtResetDevice:1:107002"
+    raised, misuse, live, closed = hardswish({"STANDIN_FAIL": faults})
+    assert raised[:2] == ("aclnnHardswishBackward", STATUS) and (misuse, live, closed) == ([], "", True)
+    assert [note.partition(" must")[0] for note in raised[3]] == ["while releasing: aclrtFree"] * 3 + [
+        "while closing: aclrtResetDevice"]
+
+
+def test_a_failed_start_takes_back_what_it_had_and_tells_what_that_failed():
+    faults = f"aclrtCreateStream:1:{STATUS},aclrtResetDevice:1:107002"
+    raised, misuse, live, _ = hardswish({"STANDIN_FAIL": faults})
+    assert raised[:2] == ("aclrtCreateStream", STATUS) and (misuse, live) == ([], "")
+    assert [note.partition(" must")[0] for note in raised[3]] == ["while releasing: aclrtResetDevice"]
+
+
+@pytest.mark.parametrize("keeps", ["clear", "keep"])
+def test_a_text_of_an_earlier_error_is_not_shown_again(keeps):
+    """Whether or not the library forgets a text that was read; an error of another library comes first."""
+    root, op = stand_in(), av.operator("hardswish")
+
+    def work():
+        other = StandIn(root)
+        other.aclInit(None), other.aclrtSetDevice(77)
+        device, told = open_device("atlas", root=root), []
+        for status in (0, STATUS):
+            other.standin_fail(f"aclrtMalloc:1:{STATUS}".encode() if status else b"")
+            try:
+                device.run(op, **inputs_of(op) if status else av.case(op, dtype="float64").inputs)
+            except AclError as error:
+                told.append(error.message)
+        device._session.recent_message()
+        told.append(device._session.recent_message())
+        device.close()
+        other.aclFinalize()
+        return told
+
+    first, second, third = in_child(work, {"STANDIN_ERRMSG": keeps})
+    assert "gradOutput" in first or "dtype" in first.lower() or "type" in first
+    assert (second, third) == (f"aclrtMalloc: failed by request, status {STATUS}", None)
+
+
+class Texts:
+    """An ACL that keeps old text and puts new text before it, as some releases of the runtime do."""
+
+    def __init__(self):
+        self.text = "old trouble of another library\n"
+
+    def aclGetRecentErrMsg(self):
+        return self.text
+
+
+def test_new_text_before_old_text_is_told_apart():
+    from aclnn_viz.devices.session import Session
+    session = Session.__new__(Session)
+    session.acl = Texts()
+    session._seen_text = session.acl.aclGetRecentErrMsg()
+    found = [session.recent_message()]
+    for trouble in ("first\n", "second\n"):
+        session.acl.text = trouble + session.acl.text
+        found += [session.recent_message(), session.recent_message()]
+    assert found == [None, "first", None, "second", None]

@@ -1,0 +1,155 @@
+"""What `list_devices` finds: without CANN, on the stand-in, and with libraries that fail, crash or hang."""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from in_child import stand_in
+
+from aclnn_viz.devices.listing import device_text, list_devices
+
+needs_compiler = pytest.mark.needs("g++")
+OPERATORS = ["hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
+
+
+def listed(root, monkeypatch=None, **options):
+    """What was found, of which JSON loses nothing."""
+    for name in ("ASCEND_OPP_PATH", "ASCEND_CUSTOM_OPP_PATH"):
+        if monkeypatch:
+            monkeypatch.delenv(name, raising=False)
+    found = list_devices(root=root, **options)
+    assert json.loads(json.dumps(found)) == found
+    return found
+
+
+def test_without_an_installation_nothing_is_loaded_and_nothing_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: pytest.fail("a process was started"))
+    found = listed(tmp_path / "none")
+    assert found["devices"] == [] and found["problem"].startswith("an Atlas device needs CANN's libraries: got ")
+    assert device_text(found).splitlines()[0] == "host: the emulator, always there"
+
+
+@needs_compiler
+def test_a_stand_in_is_shown_as_what_it_is(monkeypatch):
+    root = stand_in("9.x", custom=True)
+    found = listed(root, monkeypatch)
+    device, = found["devices"]
+    assert (found["problem"], found["cann"], found["origin"]) == (None, "9.1.0", "root=")
+    assert found["stand_in"] == "stand-in for CANN 9.1.0, no device"
+    assert (device["name"], device["soc"]) == ("atlas:0", "Ascend910B2")
+    assert device["product"] == "Atlas A2 training and inference"
+    assert device["memory_total"] == 64 << 30 and 0 < device["memory_free"] <= 64 << 30
+    assert [name for name, state in device["operators"].items() if state["usable"]] == OPERATORS
+    assert [Path(path).name for path in found["libraries"]] == ["libacl_rt.so", "libnnopbase.so", "libopapi_nn.so",
+                                                                "libopapi_cv.so"]
+    assert found["custom_installed"] == [str(root / "opp/vendors/customize/op_api/lib/libcust_opapi.so")]
+    text = device_text(found)
+    assert "NOT CANN: stand-in for CANN 9.1.0, no device" in text and "hardswish: usable, from " in text
+    assert "atlas:0: Ascend910B2 (Atlas A2 training and inference), 64.0 of 64.0 GiB free" in text
+
+
+@needs_compiler
+def test_custom_operators_are_shown(monkeypatch):
+    root = stand_in("9.x", custom=True)
+    found = listed(root, monkeypatch, custom=root / "opp")
+    assert [name for name, state in found["devices"][0]["operators"].items() if state["custom"]] == ["hardswish"]
+    assert "hardswish: usable, custom from " in device_text(found)
+
+
+@needs_compiler
+def test_every_device_is_asked(monkeypatch):
+    monkeypatch.setenv("STANDIN_DEVICES", "3")
+    assert [device["name"] for device in listed(stand_in())["devices"]] == ["atlas:0", "atlas:1", "atlas:2"]
+
+
+@needs_compiler
+def test_what_the_product_lacks_is_told(monkeypatch):
+    monkeypatch.setenv("STANDIN_SOC", "Ascend310P3")
+    found = listed(stand_in())
+    states = found["devices"][0]["operators"]
+    assert not states["cross_entropy_loss"]["usable"] and states["cross_entropy_loss"]["reason"] == (
+        "aclnnCrossEntropyLossGrad does not support Atlas inference series with CANN 9.1.0")
+    assert "  cross_entropy_loss: not usable: aclnnCrossEntropyLossGrad does not support" in device_text(found)
+
+
+@needs_compiler
+def test_an_unknown_product_is_told(monkeypatch):
+    monkeypatch.setenv("STANDIN_SOC", "Ascend1")
+    assert "got 'Ascend1'" in listed(stand_in())["devices"][0]["problem"]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("variant", "problem"), [
+    ({"stubs": True}, "aclInit must succeed: got 100039 (ACL_ERROR_COMPILING_STUB_MODE); the library is a build-time "),
+    ({"missing_driver": True}, "the Ascend driver is missing"),
+])
+def test_no_device_has_its_reason(variant, problem):
+    found = listed(stand_in("9.x", **variant))
+    assert found["devices"] == [] and problem in found["problem"] and problem in device_text(found)
+
+
+@needs_compiler
+def test_no_device_in_the_machine(monkeypatch):
+    monkeypatch.setenv("STANDIN_DEVICES", "0")
+    found = listed(stand_in())
+    assert found["devices"] == [] and "the runtime counts no device" in found["problem"]
+    assert [name for name, state in found["operators"].items() if state["usable"]] == OPERATORS
+
+
+@needs_compiler
+def test_a_missing_operator_is_told():
+    found = listed(stand_in("9.x", missing=("aclnnRmsNormGrad",)))
+    assert found["operators"]["rms_norm"]["reason"] == "no library exports aclnnRmsNormGrad"
+
+
+@needs_compiler
+def test_a_device_that_does_not_start_is_told_and_the_others_are_listed(monkeypatch):
+    monkeypatch.setenv("STANDIN_DEVICES", "2")
+    monkeypatch.setenv("STANDIN_FAIL", "aclrtSetDevice:1:507000")
+    first, second = listed(stand_in())["devices"]
+    assert first["problem"].startswith("aclrtSetDevice must succeed: got 507000") and second["problem"] is None
+
+
+BROKEN = """
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+extern "C" int aclrtSetDevice(int) {{ puts("noise of a driver"); {} }}
+extern "C" int aclInit(const char *) {{ return 0; }}
+extern "C" int aclrtGetDeviceCount(unsigned *count) {{ *count = 1; return 0; }}
+"""
+
+
+def broken_root(tmp_path, behaviour):
+    """A runtime that has just enough to be asked, and then goes wrong."""
+    root = tmp_path / "root"
+    (root / "lib64").mkdir(parents=True)
+    source = tmp_path / "runtime.cpp"
+    source.write_text(BROKEN.format(behaviour))
+    for name in ("libacl_rt.so", "libnnopbase.so"):
+        subprocess.run([shutil.which("g++"), "-shared", "-fPIC", source, "-o", root / "lib64" / name], check=True)
+    return root
+
+
+@needs_compiler
+@pytest.mark.parametrize(("behaviour", "problem"), [
+    ("abort();", "the process that asked died of SIGABRT, while asking device 0: the driver or a library is broken"),
+    ("*(volatile int *)0 = 1; return 0;", "the process that asked died of SIGSEGV, while asking device 0"),
+    ("_exit(3);", "the process that asked ended with 3: no text, while asking device 0"),
+])
+def test_a_crash_is_told_and_takes_nobody_along(tmp_path, behaviour, problem):
+    found = listed(broken_root(tmp_path, behaviour))
+    assert problem in found["problem"] and found["cann"] == "9.0.0" and found["cann_source"].startswith("inferred")
+    assert found["operators"]["hardswish"]["reason"].startswith("no library exports aclnnHardswishBackward")
+
+
+@needs_compiler
+def test_a_hang_ends_with_the_time_limit(tmp_path):
+    root = broken_root(tmp_path, "for (;;) sleep(1);")
+    start = time.monotonic()
+    found = listed(root, timeout=3)
+    assert "the process that asked did not answer within 3 s, while asking device 0" in found["problem"]
+    assert time.monotonic() - start < 30 and found["libraries"]  # what was told before the hang is kept
