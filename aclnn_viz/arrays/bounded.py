@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays.bounded_array import (
-    CONTINUOUS, SEVERAL, BoundedArray, either, plus, rounding, several, trimmed)
+    CONTINUOUS, UNKNOWN, BoundedArray, either, elsewhere, plus, rounding, trimmed, unknown)
 from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
@@ -24,8 +24,8 @@ class BoundedArrays(PlannedArrays):
         self._decided = 0
 
     def decision(self) -> np.int64:
-        """A bit for the elements that one call cannot decide."""
-        self._decided = (self._decided + 1) % 62
+        """A bit for the elements that one call cannot decide, even and odd in turn."""
+        self._decided = (self._decided + 1) % 60
         return np.int64(1 << self._decided)
 
     def planned(self, array, dtype=None):
@@ -50,8 +50,11 @@ class BoundedArrays(PlannedArrays):
 
         value = self.planned(f(*(x.data for x in arrays)))
         decisions = part("decisions", lambda x: np.int64(0))
-        other = part("other", lambda x: x.data) if decisions is not None else None
-        return trimmed(self, value, part("error", zero), part("variance", zero), decisions, other)
+        others = None
+        if any(x.others is not None for x in arrays):
+            others = np.stack([f(*(x.data if x.others is None else x.others[world] for x in arrays))
+                               for world in range(3)])
+        return trimmed(self, value, part("error", zero), part("variance", zero), decisions, others)
 
     def given(self, array):
         if not is_float(array):
@@ -73,17 +76,17 @@ class BoundedArrays(PlannedArrays):
             return self._wrap(round_to(x, dtype)) if np.dtype(dtype).kind not in "iu" else x.astype(dtype)
         if np.dtype(dtype).kind in "iu":
             # A number that is not known exactly makes an integer that nothing is known of.
-            unknown = None if x.error is None or not x.error.any() else np.where(x.error > 0.0, SEVERAL, np.int64(0))
+            lost = None if x.error is None or not x.error.any() else np.where(x.error > 0.0, UNKNOWN, np.int64(0))
             with np.errstate(invalid="ignore"):
-                other = None if x.other is None else x.other.astype(dtype)
-                return trimmed(self, x.data.astype(dtype), None, None, either(x.decisions, unknown), other)
+                others = None if x.others is None else x.others.astype(dtype)
+                return trimmed(self, x.data.astype(dtype), None, None, either(x.decisions, lost), others)
         value = self.planned(self.plan.settle(round_to(x.data, dtype)))
         if x.dtype == value.dtype:
             return x
         same = value.wide == x.wide
         error, variance = (None, None) if same.all() else rounding(value.data, same)
-        other = None if x.other is None else round_to(x.other, dtype)
-        return trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, other)
+        others = None if x.others is None else round_to(x.others, dtype)
+        return trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others)
 
     def where(self, condition, x, y):
         """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
@@ -92,8 +95,8 @@ class BoundedArrays(PlannedArrays):
         x, y = (side if isinstance(side, BoundedArray) else BoundedArray(self, side) for side in (x, y))
         if x.exact and y.exact:
             value = self.planned(np.where(condition.data, x.data, y.data))
-            other = np.where(condition.elsewhere, x.elsewhere, y.elsewhere)
-            return trimmed(self, value, None, None, either(condition.decisions, x.decisions, y.decisions), other)
+            others = elsewhere(np.where, value.ndim, condition, x, y)
+            return trimmed(self, value, None, None, either(condition.decisions, x.decisions, y.decisions), others)
         open_ = condition.decisions != 0
         taken, left = self.where(condition.data, x, y), self.where(~condition.data, x, y)
         jump = np.abs(taken.wide - left.wide)
@@ -172,8 +175,8 @@ class BoundedArrays(PlannedArrays):
         if values.decisions is not None:
             np.bitwise_or.at(marks, (slice(None), place), np.broadcast_to(values.decisions, values.shape))
         if isinstance(index, BoundedArray):
-            for landing in (place, index.elsewhere):
+            for landing in (place, *([] if index.others is None else index.others)):
                 np.bitwise_or.at(marks, (slice(None), landing), np.broadcast_to(index.decisions, values.shape))
-            if several(index.decisions).any():
-                marks |= SEVERAL
+            if unknown(index.decisions).any():
+                marks |= UNKNOWN
         return marks

@@ -1,8 +1,9 @@
 """Arrays with rigorous error bounds: the value that a plan computes, and how far the exact one can be from it.
 
 A decision (comparison, floor, rounding, remainder) that the bound cannot make marks the element *undecided*. Each such
-call gets a bit of its own in `decisions`. Exact numbers that hang on one decision (indices, conditions) also keep their
-`other` value, the one of the other outcome, so that it is known where a gradient might have landed instead.
+call gets a bit of its own in `decisions`, even and odd bits in turn. Exact numbers that hang on decisions (indices,
+conditions) keep `others`, the values in three other worlds: where the even decisions fall the other way, where the
+odd ones do, and where both do. So it is known where a gradient might have landed instead, in either direction.
 """
 
 import numpy as np
@@ -13,19 +14,20 @@ from aclnn_viz.arrays.planned import PlannedArray, is_float
 from aclnn_viz.dtypes import float_format
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
-SEVERAL = np.int64(-1)  # all bits: hangs on more than one decision, or on one with more than two outcomes
+UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other worlds
+_EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
 CONTINUOUS = 4.0
 
 
 class BoundedArray(NDArrayOperatorsMixin):
-    """`value` (as planned), `error` >= |value - exact|, expected `variance`, `decisions` and `other`; None is none."""
+    """`value` (as planned), `error` >= |value - exact|, expected `variance`, `decisions` and `others`; None is none."""
 
-    def __init__(self, xp, value, error=None, variance=None, decisions=None, other=None, least=None):
+    def __init__(self, xp, value, error=None, variance=None, decisions=None, others=None, least=None):
         self.xp, self.value, self.error, self.variance = xp, value, error, variance
-        if decisions is not None and other is None:  # what the other outcome would be is not known
-            decisions = np.where(decisions != 0, SEVERAL, np.int64(0))
-        self.decisions, self.other = decisions, other
+        if decisions is not None and others is None:
+            decisions = np.where(decisions != 0, UNKNOWN, np.int64(0))
+        self.decisions, self.others = decisions, others
         self.least = least  # a bound from below of the exact value, where an exponential overflowed
 
     shape = property(lambda self: self.value.shape)
@@ -46,11 +48,6 @@ class BoundedArray(NDArrayOperatorsMixin):
     def exact(self) -> bool:
         return self.error is None
 
-    @property
-    def elsewhere(self) -> np.ndarray:
-        """The value of the other outcome."""
-        return self.data if self.other is None else self.other
-
     def __getitem__(self, index):
         return self.xp._move(lambda a: a[index], self)
 
@@ -63,12 +60,10 @@ class BoundedArray(NDArrayOperatorsMixin):
         value = ufunc(*(x.value for x in inputs))
         decisions = either(*(x.decisions for x in inputs))
         if all(x.exact for x in inputs) and ufunc is not np.exp:
-            other = None
-            if decisions is not None:
-                other = plain(ufunc(*(self.xp.planned(x.elsewhere) for x in inputs)))
+            others = elsewhere(lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs)
             rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
             error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
-            return saturated(trimmed(self.xp, value, error, variance, decisions, other))
+            return saturated(trimmed(self.xp, value, error, variance, decisions, others))
         return saturated(_RULES[ufunc](self.xp, value, decisions, *inputs))
 
 
@@ -89,6 +84,14 @@ def lift(xp, x, dtype) -> BoundedArray:
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
 
 
+def elsewhere(function, ndim: int, *arrays):
+    """What a function of `ndim` axes gives in the other worlds, whose axis comes first; None without such worlds."""
+    if all(x.others is None for x in arrays):
+        return None
+    return function(*(x.data if x.others is None else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
+                      for x in arrays))
+
+
 def either(*decisions):
     """The union of decision masks."""
     given = [d for d in decisions if d is not None]
@@ -100,21 +103,31 @@ def either(*decisions):
     return union
 
 
-def several(decisions) -> np.ndarray:
-    """Where an element hangs on more than one decision."""
-    return (decisions & (decisions - 1)) != 0
+def unknown(decisions) -> np.ndarray:
+    """Where an element hangs on two decisions of a kind, which the three other worlds do not tell apart."""
+    even, odd = decisions & _EVEN, decisions & _ODD
+    return ((even & (even - 1)) | (odd & (odd - 1))) != 0
 
 
-def trimmed(xp, value, error=None, variance=None, decisions=None, other=None):
+def worlds(xp, here, there, open_):
+    """The decisions and the other worlds of one call that would return `there` where it is open and falls otherwise."""
+    if not open_.any():
+        return None, None
+    bit = xp.decision()
+    flips = np.array([bit & _EVEN, bit & _ODD, bit]).reshape((3,) + (1,) * here.ndim) != 0
+    return np.where(open_, bit, np.int64(0)), np.where(flips & open_, there, here)
+
+
+def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
     """A bounded array without decisions that make no difference; integers and booleans without any become arrays."""
     if decisions is not None:
-        if other is not None:
-            decisions = np.where(several(decisions) | (other != plain(value)), decisions, 0)
+        if others is not None:
+            decisions = np.where(unknown(decisions) | np.any(others != plain(value), axis=0), decisions, 0)
         if not np.any(decisions):
-            decisions = other = None
+            decisions = others = None
     if decisions is None and not isinstance(value, PlannedArray):
         return value
-    return BoundedArray(xp, value, error, variance, decisions, other if error is None else None)
+    return BoundedArray(xp, value, error, variance, decisions, others if error is None else None)
 
 
 def saturated(result):
@@ -239,32 +252,32 @@ def _integral(function):
     def rule(xp, value, decisions, a):
         reach = _reach(a)
         low, high = function(a.wide - reach), function(a.wide + reach)
-        open_ = low != high
-        data = value.wide
-        other = np.where(low == data, high, low).astype(value.dtype)
-        mask = np.where(open_, np.where(high - low > 1.0, SEVERAL, xp.decision()), 0)
-        # A decision behind an inexact operand has moved it by an unknown amount.
-        if decisions is not None:
-            mask = np.where(decisions != 0, SEVERAL, mask)
-        return trimmed(xp, value, None, None, mask if mask.any() else None, other)
+        mask, others = worlds(xp, value.data, np.where(low == value.wide, high, low).astype(value.dtype), low != high)
+        if mask is not None:
+            mask = np.where(high - low > 1.0, UNKNOWN, mask)
+        return trimmed(xp, value, None, None, *_behind(decisions, mask, others))
     return rule
+
+
+def _behind(earlier, mask, others):
+    """A decision behind an inexact operand has moved it by an unknown amount."""
+    if earlier is None:
+        return mask, others
+    return np.where(earlier != 0, UNKNOWN, 0 if mask is None else mask), others
 
 
 def _remainder(xp, value, decisions, a, b):
     reach = _reach(a)
     open_ = np.floor((a.wide - reach) / b.wide) != np.floor((a.wide + reach) / b.wide)
     error = np.where(open_, np.abs(b.wide), a.error)
-    decisions = either(decisions, np.where(open_, xp.decision(), 0) if open_.any() else None)
+    decisions = either(decisions, np.where(open_, UNKNOWN, 0) if open_.any() else None)
     return BoundedArray(xp, value, error, a.variance, decisions)
 
 
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
     open_ = (np.abs(a.wide - b.wide) <= error) & (error > 0.0)
-    mask = np.where(open_, xp.decision(), 0) if open_.any() else None
-    if decisions is not None:
-        mask = np.where(decisions != 0, SEVERAL, 0 if mask is None else mask)
-    return trimmed(xp, value, None, None, mask, value ^ open_)
+    return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp, value, ~value, open_)))
 
 
 _RULES = {

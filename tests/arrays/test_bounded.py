@@ -195,7 +195,7 @@ def test_an_inexact_operation_adds_half_a_step(result, half_ulp):
 def test_a_floor_next_to_an_integer_is_undecided_and_knows_both_outcomes():
     third = given(1.0) / 3.0
     floor = XP.floor(third * 3.0)  # 1 or just below
-    assert floor.decisions.any() and {floor.data.item(), floor.other.item()} == {0.0, 1.0}
+    assert floor.decisions.any() and {floor.data.item(), *floor.others.ravel()} == {0.0, 1.0}
     assert XP.floor(third * 2.0).decisions is None
 
 
@@ -239,3 +239,18 @@ def test_a_scattered_sum_marks_both_landings_and_no_other():
     index = XP.astype(XP.floor(given(1.0, 6.0) / 3.0 * given(3.0, 1.0)), XP.int64)  # 0 or 1; 2 surely
     image = XP.scatter_add(XP.zeros((1, 4), np.float32), index, XP.ones((1, 2), np.float32))
     assert (image.decisions != 0).tolist() == [[True, True, False, False]]
+
+
+def test_two_undecided_axes_mark_all_four_landings_and_no_other():
+    near = given(1.0) / 3.0 * 3.0  # 1 or just below
+    row, column = XP.floor(near), XP.floor(near + 1.0)  # 0 or 1; 1 or 2
+    image = XP.scatter_add(XP.zeros((1, 16), np.float32), XP.astype(row * 4.0 + column, XP.int64),
+                           XP.ones((1, 1), np.float32))
+    assert np.flatnonzero(image.decisions).tolist() == [1, 2, 5, 6]
+
+
+def test_three_undecided_decisions_mark_everything():
+    near = given(1.0) / 3.0 * 3.0
+    index = XP.floor(near) + XP.floor(near) + XP.floor(near)
+    image = XP.scatter_add(XP.zeros((1, 9), np.float32), XP.astype(index, XP.int64), XP.ones((1, 1), np.float32))
+    assert (image.decisions != 0).all()
