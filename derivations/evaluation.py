@@ -6,10 +6,12 @@ from contextlib import nullcontext
 import mpmath
 import numpy as np
 from sympy import (
+    ITE,
     Abs,
     Add,
     And,
     Dummy,
+    ITE,
     Indexed,
     KroneckerDelta,
     Max,
@@ -174,7 +176,10 @@ class _Evaluator:
         if type(condition) in COMPARISONS:
             return np.asarray(COMPARISONS[type(condition)](value(condition.lhs), value(condition.rhs)), dtype=bool)
         parts = [self._holds(arg, value) for arg in condition.args]
-        combine = {And: np.logical_and.reduce, Or: np.logical_or.reduce, Not: lambda p: np.logical_not(p[0])}
+        if isinstance(condition, ITE):  # what SymPy makes of a comparison with a Piecewise
+            return np.where(*parts)
+        combine = {And: np.logical_and.reduce, Or: np.logical_or.reduce, Not: lambda p: np.logical_not(p[0]),
+                   ITE: lambda p: np.where(*p)}
         return combine[type(condition)](np.broadcast_arrays(*parts))
 
     def _function(self, e, value):

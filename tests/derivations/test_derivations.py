@@ -1,0 +1,212 @@
+"""Every derivation is run line by line in numbers and compared with differences of the forward pass."""
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import Indexed, Integer, Symbol
+
+import derivations
+from derivations import cross_entropy_loss, evaluate, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
+
+DIGITS = 50
+STEP = mpmath.mpf(10) ** -15  # central differences are then exact to about 1e-30 of these smooth functions
+CLOSE = 1e-25
+BAD = ("Sum(", "_b0", "_Dummy", "Indexed", "KroneckerDelta", "Dummy")
+SIZES = {"m": 2, "n": 3, "N": 2, "G": 2, "D": 2, "P": 3, "C": 4, "H": 3, "W": 4, "Q": 2}
+OTHER = {"m": 4, "n": 2, "N": 3, "G": 1, "D": 3, "P": 2, "C": 3, "H": 2, "W": 5, "Q": 1}
+
+
+def numbers(rng, shape):
+    """Numbers with few binary digits, so that they enter the arithmetic exactly."""
+    return np.vectorize(lambda v: mpmath.mpf(float(v)) / 128, otypes=[object])(rng.integers(20, 200, shape) * 2 + 1) * \
+        np.where(rng.integers(0, 2, shape) == 0, 1, -1)
+
+
+def length(size, sizes):
+    return int(size) if size.is_Integer else sizes[size.name]
+
+
+def draw(tape, given, sizes, seed):
+    """Values for the inputs of a tape, for the given adjoints and for the parameters in its equations."""
+    rng = np.random.default_rng(seed)
+    values = {**sizes, "epsilon": mpmath.mpf(1) / 64, "eps": mpmath.mpf(1) / 64, "ignoreIndex": 1,
+              "labelSmoothing": mpmath.mpf(1) / 8, "lseSquareScaleForZloss": mpmath.mpf(1) / 16,
+              "swishScale": mpmath.mpf(3) / 2, "gradLoss": mpmath.mpf(7) / 8, "gradZlossOptional": mpmath.mpf(3) / 8}
+    for node in tape.nodes.values():
+        if node.definition is None:
+            shape = [length(size, sizes) for size in node.indices.values()]
+            limit = {"X": sizes["W"], "Y": sizes["H"]}.get(node.name, 1)
+            values[node.name] = rng.integers(-1, limit + 1, shape) if node.base.is_integer or limit > 1 \
+                else numbers(rng, shape)
+    values["target"] = rng.integers(0, sizes["C"], sizes["N"])
+    values["target"][0] = 0  # at least one row counts
+    for name, indices in given.items():
+        values[name] = numbers(rng, [length(size, sizes) for size in indices.values()])
+    return values
+
+
+def run(steps, values, sizes, index_lengths):
+    """Evaluate the equations one after the other; each defines the array on its left."""
+    values = dict(values)
+    for step in steps:
+        left = step.equation.lhs
+        name, indices = (left.base.name, left.indices) if isinstance(left, Indexed) else (left.name, ())
+        axes = {index: index_lengths[index] for index in indices}
+        values[name] = evaluate(step.equation.rhs, values, axes, digits=DIGITS)
+    return values
+
+
+def index_lengths(tape, sizes):
+    return {index: length(size, sizes) for node in tape.nodes.values() for index, size in node.indices.items()}
+
+
+def loss(steps, values, sizes, lengths, output, given):
+    total = run(steps, values, sizes, lengths)[output]
+    return (total * values[given]).sum() if given else total.item()
+
+
+CASES = {
+    "rms_norm": (lambda: rms_norm.derive(), "y", "dy", ["x", "gamma"]),
+    "group_norm_swish": (lambda: group_norm_swish.derive(), "out", "dy", ["x", "gamma", "beta"]),
+    **{f"cross_entropy_loss {reduction}": (lambda reduction=reduction: cross_entropy_loss.derive(reduction), "L",
+                                           "ones" if reduction == "none" else None, ["x"])
+       for reduction in ("none", "mean", "sum")},
+    **{f"grid_sampler_2d {mode}": (lambda mode=mode: grid_sampler_2d.derive(*mode), "out", "gradOutput",
+                                   ["input", "gx", "gy"])
+       for mode in [(0, 0, False), (0, 2, True), (1, 1, False), (2, 0, True)]},
+}
+
+
+@pytest.mark.parametrize("sizes", [SIZES, OTHER], ids=["sizes", "other sizes"])
+@pytest.mark.parametrize("case", CASES)
+def test_each_step_against_differences(case, sizes):
+    derive, output, given, wanted = CASES[case]
+    derivation = derive()
+    tape = derivation.tape
+    with mpmath.workdps(DIGITS):
+        lengths = index_lengths(tape, sizes)
+        values = draw(tape, {given: tape.nodes[output].indices} if given else {}, sizes, seed=5)
+        if "none" in case:
+            values["ones"] = np.ones(sizes["N"], dtype=object)
+            values["gradLoss"] = numbers(np.random.default_rng(1), sizes["N"])
+            values["gradZlossOptional"] = numbers(np.random.default_rng(2), sizes["N"])
+        forward = list(itertools.takewhile(lambda s: not s.title.startswith("Adjoint"), derivation.steps))
+        result = run(derivation.steps, values, sizes, lengths)
+        for adjoint in [s for s in derivation.steps if s.title.startswith("Adjoint of ")]:
+            node = adjoint.title.removeprefix("Adjoint of ")
+            check_against_differences(node, result, forward, values, sizes, lengths, output, given)
+        for concluded, adjoint in tape.conclusions.items():
+            expected = result.get(adjoint, np.zeros_like(result[concluded]))
+            assert np.all(np.abs(result[concluded] - expected) < CLOSE)
+    assert {f"Adjoint of {name}" for name in wanted} <= {s.title for s in derivation.steps} or "(1, " in case
+
+
+def check_against_differences(node, result, forward, values, sizes, lengths, output, given):
+    """Move each of a few entries of a node and compare the change of the loss with the node's adjoint."""
+    after = list(itertools.dropwhile(lambda s: name_of(s) != node, forward))[1:] if node in map(name_of, forward) \
+        else forward
+    base = {**result, **{k: v for k, v in values.items()}}
+    array = np.array(base[node], dtype=object)
+    entries = list(np.ndindex(array.shape))
+    for entry in entries[:: max(1, len(entries) // 3)]:
+        moved = []
+        for side in (1, -1):
+            changed = array.copy()
+            changed[entry] = changed[entry] + side * STEP
+            moved.append(loss(after, {**base, node: changed}, sizes, lengths, output, given))
+        slope = (moved[0] - moved[1]) / (2 * STEP)
+        assert abs(slope - np.array(result[f"{node}bar"], dtype=object)[entry]) < CLOSE, (node, entry)
+
+
+def name_of(step):
+    left = step.equation.lhs
+    return left.base.name if isinstance(left, Indexed) else left.name
+
+
+def all_steps():
+    yield from hardswish.derive().steps
+    for derive, *_ in CASES.values():
+        yield from derive().steps
+
+
+def test_steps_render_as_latex_with_names_as_on_paper():
+    for step in all_steps():
+        assert step.latex and step.title and step.why and not any(bad in step.latex for bad in BAD), step
+        assert step.latex.count("{") == step.latex.count("}")
+    text = " ".join(step.latex for step in all_steps())
+    assert all(name in text for name in (r"\hat{x}", r"\rho", r"\mu", r"\bar{\rho}", r"\bar{\hat{x}}", r"\gamma", r"\delta"))
+
+
+def test_hardswish_steps_are_the_slopes_of_the_forward_definition():
+    x = Symbol("x", real=True)
+    steps = hardswish.derive().steps
+    forward = steps[0].equation.rhs
+    for step, at in zip(steps[1:4], (-5, 1, 4)):
+        slope = (forward.subs(x, at + Integer(1) / 64) - forward.subs(x, at - Integer(1) / 64)) * 32
+        assert slope == step.equation.rhs.subs(x, at)
+    for step, (at, side) in zip(steps[4:], ((-3, -1), (-3, 1), (3, -1), (3, 1))):
+        h = side * Integer(1) / 2**40
+        assert abs((forward.subs(x, at + h) - forward.subs(x, at)) / h - step.equation.rhs) < 1e-9
+
+
+def test_a_wrong_adjoint_is_noticed():
+    derivation = rms_norm.derive()
+    with mpmath.workdps(DIGITS):
+        lengths = index_lengths(derivation.tape, SIZES)
+        values = draw(derivation.tape, {"dy": derivation.tape.nodes["y"].indices}, SIZES, seed=5)
+        result = run(derivation.steps, values, SIZES, lengths)
+        result["xbar"] = result["xbar"] * (1 + mpmath.mpf(10) ** -20)
+        with pytest.raises(AssertionError):
+            check_against_differences("x", result, list(derivation.steps[:3]), values, SIZES, lengths, "y", "dy")
+
+
+def test_formulas_agree_with_the_steps():
+    for case, arrays in {"rms_norm": {}, "group_norm_swish": {}, "cross_entropy_loss mean": {
+            "logProb": "logp", "lseForZlossOptional": "lse"}, "cross_entropy_loss sum": {
+            "logProb": "logp", "lseForZlossOptional": "lse"}}.items():
+        derive, output, given, _ = CASES[case]
+        derivation = derive()
+        with mpmath.workdps(DIGITS):
+            values = draw(derivation.tape, {given: derivation.tape.nodes[output].indices} if given else {}, SIZES, seed=9)
+            result = run(derivation.steps, values, SIZES, index_lengths(derivation.tape, SIZES))
+            leaves = {**result, **{leaf: result[name] for leaf, name in arrays.items()}}
+            if case == "rms_norm":
+                leaves["rstd"] = result["rstd"]
+            for formula in derivation.formulas().values():
+                axes = {index: length(size, SIZES) for index, size in formula.indices.items()}
+                assert set(formula.leaves) <= set(leaves)
+                value = evaluate(formula.expression, leaves, axes, digits=DIGITS)
+                assert np.all(np.abs(value - result[formula.output]) < CLOSE), (case, formula.output)
+
+
+def sampled(mode, values, sizes):
+    b, c, p, q = grid_sampler_2d.OUTPUT
+    axes = {b: sizes["N"], c: sizes["C"], p: sizes["P"], q: sizes["Q"]}
+    return (evaluate(grid_sampler_2d.forward(*mode), values, axes, digits=DIGITS) * values["gradOutput"]).sum()
+
+
+@pytest.mark.parametrize("mode", list(itertools.product((0, 1, 2), (0, 1, 2), (False, True))), ids=str)
+def test_grid_sampler_formulas_against_differences(mode):
+    sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
+    rng = np.random.default_rng(3)
+    with mpmath.workdps(DIGITS):
+        values = {**sizes, "input": numbers(rng, (1, 2, 3, 4)), "gradOutput": numbers(rng, (1, 2, 2, 2)),
+                  "grid": numbers(rng, (1, 2, 2, 2)) * mpmath.mpf("1.3")}  # reaches into several reflections
+        for name, formula in grid_sampler_2d.derive(*mode).formulas().items():
+            axes = {index: length(size, sizes) for index, size in formula.indices.items()}
+            gradient = evaluate(formula.expression, values, axes, digits=DIGITS)
+            moved = {"inputGrad": "input", "gridGrad": "grid"}[name]
+            for entry in list(np.ndindex(gradient.shape))[::3]:
+                ends = []
+                for side in (1, -1):
+                    array = values[moved].copy()
+                    array[entry] = array[entry] + side * STEP
+                    ends.append(sampled(mode, {**values, moved: array}, sizes))
+                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[entry]) < CLOSE, (name, entry)
+
+
+def test_operators_are_reachable_from_the_package():
+    for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"):
+        assert getattr(derivations, name).derive().steps
