@@ -149,6 +149,7 @@ class BoundedArrays(PlannedArrays):
         variance = unit**2 / 3.0 * spread
         if x.error is not None:
             error, variance = error + add(x.error), variance + add(x.variance)
+        error = np.where(np.isfinite(value.wide), error, np.inf)  # a partial sum may have overflowed
         return (error, variance) if error.any() else (None, None)
 
     def scatter_add(self, target, index, values):

@@ -227,6 +227,13 @@ def test_nothing_is_known_behind_a_saturated_number():
     assert np.isinf(back.error[0]) and back.error[1] == 0.0
 
 
+def test_nothing_is_known_behind_a_partial_sum_that_overflowed():
+    xp = BoundedArrays(Plan(compute="float16", accumulate="float16", order="sequential"), "float16")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = xp.astype(xp.sum(xp.given(np.float16([60000, 60000, -60000]))), np.dtype("float32"))
+    assert np.isinf(total.data) and np.isinf(total.error)
+
+
 def test_undecided_sides_that_agree_stay_decided():
     t = given(1.0) / 3.0 * 3.0 - 1.0  # 0 or nearly
     smooth = XP.where(t < 0.0, -t, t)
