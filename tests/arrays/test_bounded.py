@@ -234,6 +234,16 @@ def test_nothing_is_known_behind_a_partial_sum_that_overflowed():
     assert np.isinf(total.data) and np.isinf(total.error)
 
 
+def test_nothing_is_known_of_a_floor_that_may_be_many_numbers():
+    assert XP.floor(given(1e9) / 3.0).decisions.item() == -1
+
+
+def test_nothing_is_known_of_a_floor_behind_an_undecided_number():
+    third = given(1.0) / 3.0
+    sign = XP.where(third * 3.0 - 1.0 < 0.0, -XP.ones_like(third), XP.ones_like(third))
+    assert XP.floor(sign * third).decisions.item() == -1  # 0 or -1, although the bound of the product is small
+
+
 def test_undecided_sides_that_agree_stay_decided():
     t = given(1.0) / 3.0 * 3.0 - 1.0  # 0 or nearly
     smooth = XP.where(t < 0.0, -t, t)
