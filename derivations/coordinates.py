@@ -6,7 +6,7 @@ them (aclnnGridSampler2DBackward, CANN documentation; ops-cv image/grid_sampler2
 theorems say where that factor is the derivative, and what it is at the kinks.
 """
 
-from sympy import Abs, Eq, Max, Min, Mod, Ne, Piecewise, Rational, S, Symbol, diff, expand, floor
+from sympy import Abs, Max, Min, Mod, Piecewise, Rational, S, Symbol, diff, expand, floor
 
 from derivations.cells import T, cells, left_derivative, right_derivative, slope
 from derivations.theorem import Book, Equation
@@ -38,22 +38,21 @@ def reflect(u, low, span):
     v = u - low
     flips = _floor(expand(Abs(v) / span))
     rest = Abs(v) - flips * span
-    even = Eq(Mod(flips, 2), 0)
-    sign = Piecewise((-1, v < 0), (1, True)) * Piecewise((1, even), (-1, True))
-    return Piecewise((rest, even), (span - rest, True)) + low, sign
+    odd = Mod(flips, 2)
+    sign = Piecewise((-1, v < 0), (1, True)) * (1 - 2 * odd)
+    return low + rest + odd * (span - 2 * rest), sign
 
 
 def padded(u, size, padding, align, closed=False):
-    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection); a single aligned pixel reflects to 0."""
+    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection)."""
     if padding == 0:
         return u, S.One
     if padding == 1:
         return clip(u, size - 1, closed)
-    reflected, sign = reflect(u, S.Zero if align else -HALF, size - 1 if align else size)
+    # A single aligned pixel has span 0; any other span serves, since clipping takes every coordinate to that pixel.
+    low, span = (S.Zero, Max(size - 1, 1)) if align else (-HALF, size)
+    reflected, sign = reflect(u, low, span)
     clipped, inside = clip(reflected, size - 1, closed)
-    if align:
-        single = Ne(size, 1)
-        return Piecewise((clipped, single), (0, True)), Piecewise((sign * inside, single), (0, True))
     return clipped, sign * inside
 
 

@@ -56,7 +56,7 @@ def evaluate(e, values, indices=(), digits=None):
     with mpmath.workdps(digits) if digits else nullcontext():
         arrays = {name: numbers.array(value) for name, value in values.items()}
         axes = tuple(indices)
-        result = _Evaluator(arrays, numbers).value(e, axes, indices)
+        result = _Evaluator(arrays, numbers).value(e, axes, {index: (0, length) for index, length in indices.items()})
         return np.array(np.broadcast_to(result, [indices[index] for index in axes]))
 
 
@@ -112,8 +112,9 @@ class _Evaluator:
 
         if e in axes:
             shape = [1] * len(axes)
-            shape[axes.index(e)] = lengths[e]
-            return np.arange(lengths[e]).reshape(shape)
+            first, length = lengths[e]
+            shape[axes.index(e)] = length
+            return np.arange(first, first + length).reshape(shape)
         if e.is_Symbol:
             return self.arrays[e.name]
         if e.is_Integer:
@@ -148,8 +149,10 @@ class _Evaluator:
         *inner, (v, low, high) = e.limits
         body = Sum(e.function, *inner) if inner else e.function
         first, last = (int(self.value(limit, (), lengths)) for limit in (low, high))
-        bound = Dummy(v.name, integer=True)
-        total = self.value(body.xreplace({v: bound + first}), (*axes, bound), {**lengths, bound: last - first + 1})
+        if v in axes:  # the same letter is in use outside
+            hidden, v = v, Dummy(v.name, integer=True)
+            body = body.xreplace({hidden: v})
+        total = self.value(body, (*axes, v), {**lengths, v: (first, last - first + 1)})
         total = np.broadcast_to(total, np.broadcast_shapes(np.shape(total), (1,) * len(axes) + (last - first + 1,)))
         return total.sum(axis=-1)
 
