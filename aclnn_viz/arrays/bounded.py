@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.bounded_array import (
-    CONTINUOUS, UNKNOWN, BoundedArray, either, elsewhere, plus, rounding, trimmed, unknown)
+from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, plus, rounding, trimmed
 from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
+from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown
 from aclnn_viz.dtypes import float_format, round_to
 
 

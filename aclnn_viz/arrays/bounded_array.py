@@ -1,9 +1,7 @@
 """Arrays with rigorous error bounds: the value that a plan computes, and how far the exact one can be from it.
 
-A decision (comparison, floor, rounding, remainder) that the bound cannot make marks the element *undecided*. Each such
-call gets a bit of its own in `decisions`, even and odd bits in turn. Exact numbers that hang on decisions (indices,
-conditions) keep `others`, the values in three other worlds: where the even decisions fall the other way, where the
-odd ones do, and where both do. So it is known where a gradient might have landed instead, in either direction.
+A decision (comparison, floor, rounding, remainder) that the bound cannot make marks the element *undecided*; see
+`aclnn_viz.arrays.worlds`.
 """
 
 import numpy as np
@@ -11,11 +9,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.local_errors import exact_product, exact_quotient, exact_sum, half_ulp
 from aclnn_viz.arrays.planned import PlannedArray, is_float
+from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown, worlds
 from aclnn_viz.dtypes import float_format
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
-UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other worlds
-_EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
 CONTINUOUS = 4.0
 
@@ -82,40 +79,6 @@ def lift(xp, x, dtype) -> BoundedArray:
     if float(np.float32(x)) != float(x):  # such as 0.1 / classes: not a short constant, so perhaps rounded before
         error += abs(float(x)) * 2.0**-53
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
-
-
-def elsewhere(function, ndim: int, *arrays):
-    """What a function of `ndim` axes gives in the other worlds, whose axis comes first; None without such worlds."""
-    if all(x.others is None for x in arrays):
-        return None
-    return function(*(x.data if x.others is None else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
-                      for x in arrays))
-
-
-def either(*decisions):
-    """The union of decision masks."""
-    given = [d for d in decisions if d is not None]
-    if not given:
-        return None
-    union = given[0]
-    for mask in given[1:]:
-        union = union | mask
-    return union
-
-
-def unknown(decisions) -> np.ndarray:
-    """Where an element hangs on two decisions of a kind, which the three other worlds do not tell apart."""
-    even, odd = decisions & _EVEN, decisions & _ODD
-    return ((even & (even - 1)) | (odd & (odd - 1))) != 0
-
-
-def worlds(xp, here, there, open_):
-    """The decisions and the other worlds of one call that would return `there` where it is open and falls otherwise."""
-    if not open_.any():
-        return None, None
-    bit = xp.decision()
-    flips = np.array([bit & _EVEN, bit & _ODD, bit]).reshape((3,) + (1,) * here.ndim) != 0
-    return np.where(open_, bit, np.int64(0)), np.where(flips & open_, there, here)
 
 
 def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
@@ -252,7 +215,8 @@ def _integral(function):
     def rule(xp, value, decisions, a):
         reach = _reach(a)
         low, high = function(a.wide - reach), function(a.wide + reach)
-        mask, others = worlds(xp, value.data, np.where(low == value.wide, high, low).astype(value.dtype), low != high)
+        there = np.where(low == value.wide, high, low).astype(value.dtype)
+        mask, others = worlds(xp.decision, value.data, there, low != high)
         if mask is not None:
             mask = np.where(high - low > 1.0, UNKNOWN, mask)
         return trimmed(xp, value, None, None, *_behind(decisions, mask, others))
@@ -277,7 +241,7 @@ def _remainder(xp, value, decisions, a, b):
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
     open_ = (np.abs(a.wide - b.wide) <= error) & (error > 0.0)
-    return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp, value, ~value, open_)))
+    return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp.decision, value, ~value, open_)))
 
 
 _RULES = {

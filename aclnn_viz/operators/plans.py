@@ -12,7 +12,7 @@ from aclnn_viz.arrays.plan import AWAY, BLOCKED, EVEN, PAIRWISE, SEQUENTIAL, SHU
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat
 from aclnn_viz.operators import device_pages, operator
-from aclnn_viz.products import ASCEND_950, Product, Version, product_of
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, Product, Version, product_of
 
 
 class Traced(NamedTuple):
@@ -58,7 +58,8 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
 def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     """Return the plan that predicts an operator on an Atlas product (or SoC name) with a CANN version.
 
-    `plan.notes` tell what is documented and what is inferred. Raises ValueError for unknown names and versions.
+    `plan.notes` tell what is documented and what is inferred. A product that lacks the operator gets the plan of the
+    kernels that exist. Raises ValueError for unknown names and versions.
 
     >>> plan = preset("group_norm_swish", "Ascend910B2", "9.0")
     >>> plan.rounding
@@ -100,7 +101,8 @@ def _rms_norm(product, version):
     regular = product is ASCEND_950
     return {"reciprocal_mean": True, "leading": BLOCKED if regular else SHUFFLED, "tile": 1}, (
         Note("x * rstd first, row mean as a tree times a rounded 1/n, output to nearest even",
-             "ops-nn norm/rms_norm_grad/op_kernel/rms_norm_grad_split_n_high_precision.h", inferred=regular),
+             "ops-nn norm/rms_norm_grad/op_kernel/rms_norm_grad_split_n_high_precision.h",
+             inferred=product not in (A2, A3, INFERENCE)),
         Note("dgamma: rows in turn in a core, " + ("cores in a fixed order" if regular else "then atomic additions"),
              "ops-nn norm/rms_norm_grad/op_kernel; determinism table of docs/zh/op_api_list.md"),
         Note("rows are dealt to the cores in equal spans", "no source; the tiling may differ", inferred=True))
@@ -114,20 +116,24 @@ def _grid_sampler_2d(product, version):
                  "additions in that format",
                  "ops-cv image/grid_sampler2_d_grad/op_kernel/arch35/grid_sampler2_d_grad_simt.h"),
             Note("the seeded order of the atomic additions", "the real order varies from run to run", inferred=True))
-    vector = product.tag in ("910b", "A3")
+    early = () if version >= Version(8, 5) else (
+        Note("reflection ran on the AI CPU before CANN 8.5; it is taken to round as the later kernel does",
+             "the AI CPU kernel is not published", inferred=True),)
     return {"page": device_pages.grid_sampler_2d_vector, "rounding": {"inputGrad": AWAY, "gridGrad": EVEN},
             "scatter": {"float32": SHUFFLED}}, (
         Note("float32 coordinates; mirrors counted by a reciprocal; inputGrad atomic in float32, for 16-bit formats "
              "in a float32 workspace and cast with ties away; gridGrad to nearest even",
-             "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h", inferred=not vector),
+             "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h",
+             inferred=product not in (A2, A3)),
         Note("order of the factors of a product, and of bicubic sums", "conclusion from the order of the loops",
-             inferred=True))
+             inferred=True), *early)
 
 
 def _cross_entropy_loss(product, version):
     return {"order": BLOCKED, "tile": 2048}, (
         Note("float32 inside, output to nearest even, W summed per core and then over the cores",
-             "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h"),
+             "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h",
+             inferred=product not in (A2, A3)),
         Note("order of the factors of a product; tiles of 2048 rows", "conclusion from the documented formula",
              inferred=True))
 
@@ -138,7 +144,8 @@ def _group_norm_swish(product, version):
                 "leading": SEQUENTIAL if regular else SHUFFLED, "reciprocal_mean": regular}
     notes = (
         Note("x-hat as x * rstd + (-mean * rstd), slope as T / e, outputs cast with ties away",
-             "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h", inferred=regular),
+             "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h",
+             inferred=product not in (A2, A3)),
         Note("samples of dgamma and dbeta " + ("in turn; the compensation of stage 2 is not modelled" if regular else
                                                "by atomic additions, in a seeded order"),
              "ops-nn norm/group_norm_swish_grad/op_kernel", inferred=True))

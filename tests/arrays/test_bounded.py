@@ -134,6 +134,15 @@ def test_few_random_float32_points_are_undecided(plan, mode):
     assert envelopes["gridGrad"].undecided.any(axis=-1).mean() < 1e-3
 
 
+def test_points_undecided_in_both_axes_leave_most_of_a_16_bit_image_decided():
+    rng = np.random.default_rng(5)
+    inputs = dict(gradOutput=np.ones((1, 1, 64, 64), np.float16), input=np.ones((1, 1, 64, 64), np.float16),
+                  grid=rng.uniform(-1, 1, (1, 64, 64, 2)).astype(np.float16))
+    _, envelopes = planned("grid_sampler_2d", PLANS["950"]("grid_sampler_2d"), inputs)
+    assert envelopes["gridGrad"].undecided.all(axis=-1).any()
+    assert envelopes["inputGrad"].undecided.mean() < 0.4
+
+
 # Faults: a kernel that is right but for one of them, in float64, so that only the fault shows.
 
 def rms_norm_kernel(dy, x, rstd, gamma, divisor=None, with_gamma=True):
