@@ -76,6 +76,8 @@ def _grid_sampler_2d(xp, simt, gradOutput, input, grid, interpolationMode, paddi
         places.append(xp.where(inside, index, xp.full_like(index, pixels)))
         weight = _kept(xp, wx * wy, simt)
         spread.append(_kept(xp, grad * xp.reshape(weight, (-1,)), simt))
+        if interpolationMode == NEAREST:
+            continue
         value = xp.take(planes, index, axis=1)
         for terms, factor in ((along_x, wy * dx), (along_y, wx * dy)):
             term = value * xp.reshape(factor, (-1,)) * grad
@@ -88,8 +90,9 @@ def _grid_sampler_2d(xp, simt, gradOutput, input, grid, interpolationMode, paddi
                                xp.reshape(xp.stack(spread, axis=-1), (grad.shape[0], -1)))
         grads["inputGrad"] = xp.moveaxis(xp.reshape(image[:, :pixels], (-1, input.shape[0], *size)), 0, 1)
     if outputMask[1]:
-        sums = [_over_taps(xp, terms, simt) * xp.reshape(slope, (-1,))
-                for terms, slope in ((along_x, x_slope), (along_y, y_slope))]
+        slopes = [xp.reshape(slope, (-1,)) for slope in (x_slope, y_slope)]
+        sums = [_over_taps(xp, terms, simt) * slope if terms else xp.zeros_like(slope)
+                for terms, slope in zip((along_x, along_y), slopes)]
         grads["gridGrad"] = xp.reshape(xp.stack(sums, axis=-1), grid.shape)
     return grads
 

@@ -199,6 +199,15 @@ def test_coordinates_of_the_950_are_rounded_to_the_format_of_the_inputs():
     assert abs(u - exact) > Fraction(1, 1000)  # the rounding is visible here
 
 
+@pytest.mark.parametrize("soc", ["Ascend910B2", "Ascend950PR_9579"])
+def test_nearest_has_no_grid_gradient_even_at_infinite_pixels(soc):
+    out = plans.run(operator("grid_sampler_2d"), plans.preset("grid_sampler_2d", soc),
+                    gradOutput=np.ones((1, 1, 1, 1), np.float32), input=np.full((1, 1, 2, 2), np.inf, np.float32),
+                    grid=np.full((1, 1, 1, 2), 0.3, np.float32), interpolationMode=1)
+    assert not out["gridGrad"].any()
+    assert out["inputGrad"].ravel().tolist() == [0, 0, 0, 1]
+
+
 def test_nan_of_the_tbe_hardswish_depends_on_the_format():
     op, plan = operator("hardswish"), plans.preset("hardswish", "Ascend910B2")
     for dtype, expected in (("float32", 1.0), ("bfloat16", 1.0), ("float16", np.nan)):
