@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, plus, rounding, trimmed
+from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, plus, rounding, saturated, trimmed
 from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
@@ -86,7 +86,7 @@ class BoundedArrays(PlannedArrays):
         same = value.wide == x.wide
         error, variance = (None, None) if same.all() else rounding(value.data, same)
         others = None if x.others is None else round_to(x.others, dtype)
-        return trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others)
+        return saturated(trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others))
 
     def where(self, condition, x, y):
         """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
@@ -149,7 +149,9 @@ class BoundedArrays(PlannedArrays):
         variance = unit**2 / 3.0 * spread
         if x.error is not None:
             error, variance = error + add(x.error), variance + add(x.variance)
-        error = np.where(np.isfinite(value.wide), error, np.inf)  # a partial sum may have overflowed
+        # A partial sum may have overflowed; where it saturates, that shows in nothing but the size of the terms.
+        lost = 2.0 * sizes >= float_format(x.dtype).largest if self.plan.saturate else ~np.isfinite(value.wide)
+        error = np.where(lost, np.inf, error)
         return (error, variance) if error.any() else (None, None)
 
     def scatter_add(self, target, index, values):

@@ -7,7 +7,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.functions import Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
-from aclnn_viz.dtypes import FloatFormat, float_format, round_to
+from aclnn_viz.dtypes import float_format, round_to
 
 
 def is_float(array) -> bool:

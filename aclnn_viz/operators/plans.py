@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.plan import AWAY, BLOCKED, EVEN, PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Note, Plan
+from aclnn_viz.arrays.plan import AWAY, BLOCKED, EVEN, SEQUENTIAL, SHUFFLED, STORAGE, Note, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat
 from aclnn_viz.operators import device_pages, operator

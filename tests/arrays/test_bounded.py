@@ -243,6 +243,13 @@ def test_nothing_is_known_behind_a_partial_sum_that_overflowed():
     assert np.isinf(total.data) and np.isinf(total.error)
 
 
+def test_nothing_is_known_behind_a_partial_sum_that_saturated():
+    xp = BoundedArrays(Plan(compute="float16", accumulate="float16", order="sequential", saturate=True), "float16")
+    with np.errstate(over="ignore"):
+        total = xp.sum(xp.given(np.float16([60000, 60000, -60000])))
+    assert float(total.data) == 5504.0 and np.isinf(total.error)
+
+
 def test_nothing_is_known_of_a_floor_that_may_be_many_numbers():
     assert XP.floor(given(1e9) / 3.0).decisions.item() == -1
 
