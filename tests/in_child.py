@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import faulthandler
 import os
 import pickle
 import shutil
@@ -45,6 +46,7 @@ def in_child(work, environment=None):
 
 
 def _answer(work, environment, send):
+    faulthandler.disable()  # the parent tells of a crash
     for name, value in environment.items():
         os.environ[name] = str(value)
     try:
