@@ -78,7 +78,9 @@ def _indices(f, bounds):
 
 def _connected(factors, bounds):
     groups = []
-    for link in [_indices(f, bounds) for f in factors] + [{v} | {w for w in bounds if bounds[v].has(w)} for v in bounds]:
+    by_factors = [_indices(f, bounds) for f in factors]
+    by_limits = [{v} | {w for w in bounds if bounds[v].has(w)} for v in bounds]
+    for link in by_factors + by_limits:
         if link:
             touched = [group for group in groups if group & link]
             groups = [group for group in groups if not group & link] + [link.union(*touched)]
@@ -133,6 +135,6 @@ def _orders(body, bounds):
 def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
-    marker, other = (Dummy(name, dummy_index=_FIRST_NAME - k, integer=True) for k, name in ((1, "marked"), (2, "other")))
+    marker, other = (Dummy("mark", dummy_index=_FIRST_NAME - k, integer=True) for k in (1, 2))
     alike = {v: other for v in indices}  # too many to try: sorted by the place of each among nameless others
     return [tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))]

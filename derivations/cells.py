@@ -2,8 +2,8 @@
 Piecewise functions, cell by cell.
 
 An open cell is the image of 0 < t < oo under a rational map, so that SymPy's assumption "t positive" places a point
-inside the cell: Min, Max, Abs, floor and conditions then evaluate by themselves, and equality on the cell is equality of
-fractions in t. Kinks lie between the cells: there only one-sided limits exist.
+inside the cell: Min, Max, Abs, floor and conditions then evaluate by themselves, and equality on the cell is equality
+of fractions in t. Kinks lie between the cells: there only one-sided limits exist.
 """
 
 from dataclasses import dataclass

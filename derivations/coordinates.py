@@ -90,7 +90,8 @@ def unnormalise_ends(edge=HALF, sign=1):
 @book.theorem("x and -x unnormalise to mirror images: their coordinates add up to W - 1.",
               **{"to W": {"total": size}, "to 0": {"total": 0}})
 def unnormalise_is_symmetric(total=size - 1):
-    return [Equation(unnormalise(g, size, align)[0] + unnormalise(-g, size, align)[0], total) for align in (True, False)]
+    return [Equation(unnormalise(g, size, align)[0] + unnormalise(-g, size, align)[0], total)
+            for align in (True, False)]
 
 
 @book.theorem("On the open cells of clipping the factor is the derivative: 0, 1, 0.",
@@ -101,7 +102,7 @@ def clip_on_cells(outside=0, inside=1):
             for cell, factor, text in zip(cells(0, span), (outside, inside, outside), where)]
 
 
-@book.theorem("At both borders the factor 0 of the kernels is the derivative from outside; the derivative from inside is 1.",
+@book.theorem("At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
               **{"1, as printed": {"at_border": 1}, "the mean of both": {"at_border": HALF}})
 def clip_at_the_border(at_border=0):
     def value(u):
@@ -140,11 +141,12 @@ def reflection_is_even_and_periodic(periods=2, odd=False):
         value = reflect(v + low, low, span)[0]
         moved = reflect(v + periods * span + low, low, span)[0]
         mirrored = reflect(-v + low, low, span)[0]
-        equations += [Equation(moved, value, where=where), Equation(mirrored, 2 * low - value if odd else value, where=where)]
+        equations += [Equation(moved, value, where=where),
+                      Equation(mirrored, 2 * low - value if odd else value, where=where)]
     return equations
 
 
-@book.theorem("Without alignCorners a flat zone of half a pixel lies on either side of each mirror: clipping holds the value.",
+@book.theorem("Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
               **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}})
 def flat_zone_at_the_mirror(slope_in_zone=0, margin=0):
     last = Symbol("w", integer=True, nonnegative=True)  # W - 1

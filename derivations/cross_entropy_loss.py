@@ -20,7 +20,8 @@ N, C = size_symbols("N C")
 r, c, p, i, k, l, q = index_symbols("r c p i k l q")
 ignore = Symbol("ignoreIndex", integer=True)
 alpha, lam = Symbol("labelSmoothing", real=True), Symbol("lseSquareScaleForZloss", real=True)
-x, logProb, weight, lse = (IndexedBase(name, real=True) for name in ("x", "logProb", "weightOptional", "lseForZlossOptional"))
+x, logProb, weight, lse, v = (
+    IndexedBase(name, real=True) for name in "x logProb weightOptional lseForZlossOptional v".split())
 target = IndexedBase("target", integer=True)
 CLASSES, ROWS = (k, 0, C - 1), (l, 0, N - 1)
 ENTRY = {p: (0, N - 1), i: (0, C - 1)}
@@ -67,20 +68,22 @@ def derive(reduction="mean"):
                           lambda e: e.replace(_is_reciprocal_sum, lambda _: exp(-row_lse[r])))
     logp = tape.define("logp", {r: N, c: C}, x[r, c] - row_lse[r], "The logarithm of the softmax.", "Log-softmax")
     m = tape.define("mask", {r: N}, kept(r), "0 where the label is to be ignored.", "Mask")
-    wt = tape.define("wt", {r: N}, weight_of(r), "The weight of the row's label, picked by a delta.", "Weight of the label")
+    wt = tape.define("wt", {r: N}, weight_of(r), "The weight of the label, picked by a delta.",
+                     "Weight of the label")
     picked = Sum(KroneckerDelta(k, target[r]) * logp[r, k], CLASSES)
     smooth = Sum(weight[k] * logp[r, k], CLASSES)
     row = tape.define("row", {r: N}, -m[r] * ((1 - alpha) * wt[r] * picked + alpha / C * smooth),
                 "The label has weight 1 - alpha, the rest is spread over all classes.", "Loss of a row")
-    zrow = tape.define("zrow", {r: N}, lam * m[r] * row_lse[r] ** 2, "A penalty on large log-sum-exp.", "z-loss of a row")
+    zrow = tape.define("zrow", {r: N}, lam * m[r] * row_lse[r] ** 2, "A penalty on large log-sum-exp.",
+                       "z-loss of a row")
     divisor = zdivisor = S.One
     if reduction == "mean":
         divisor = tape.define("W", (), Sum(wt[l] * m[l], ROWS), "The mean is weighted.", "Divisor")
-        zdivisor = tape.define("count", (), Sum(m[l], ROWS), "The mean of the z-loss counts rows.", "Divisor of the z-loss")
+        zdivisor = tape.define("count", (), Sum(m[l], ROWS), "Its mean counts rows.", "Divisor of the z-loss")
     g, gz = given("gradLoss", reduction, r), given("gradZlossOptional", reduction, r)
     loss = g * row[r] / divisor + (g + gz) * zrow[r] / zdivisor
     tape.define("L", {} if scalar else {r: N}, Sum(loss.subs(r, l), ROWS) if scalar else loss,
-                "What reaches the operator, weighted with the given derivatives; loss contains the z-loss.", "Scalar loss")
+                "The outputs weighted with their given derivatives; loss contains the z-loss.", "Scalar loss")
     tape.backward("L", S.One, ["x"], {
         "L": "Start.", "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
         "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
@@ -89,7 +92,8 @@ def derive(reduction="mean"):
         "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax."})
     nll = tape.define("nll", {r: N}, g * (1 - alpha) / divisor * m[r] * wt[r], "Scale of the label's part.", "nll")
     sm = tape.define("smooth", {r: N}, g * alpha / C / divisor * m[r], "Scale of the smoothing part.", "smooth")
-    zg = tape.define("zgrad", {r: N}, 2 * lam * (g + gz) / zdivisor * m[r] * row_lse[r], "Scale of the z-loss part.", "zgrad")
+    zg = tape.define("zgrad", {r: N}, 2 * lam * (g + gz) / zdivisor * m[r] * row_lse[r],
+                     "Scale of the z-loss part.", "zgrad")
     prob = exp(logp[r, c])
     tape.conclude("xGradOut", {r: N, c: C}, prob * nll[r] - KroneckerDelta(c, target[r]) * nll[r]
                   + prob * Sum(sm[r] * weight[k], CLASSES) - sm[r] * weight[c] + prob * zg[r], "x",
@@ -149,7 +153,8 @@ def is_documented(reduction, **change):
               **{"plus": {"sign": 1}, "softmax of the other class": {"other": True}})
 def log_softmax_jacobian(sign=-1, other=False):
     prob = exp(log_softmax(p, i if other else q))
-    return [Equation(gradient(log_softmax(p, i), x[p, q]), KroneckerDelta(i, q) + sign * prob, {**ENTRY, q: (0, C - 1)})]
+    expected = KroneckerDelta(i, q) + sign * prob
+    return [Equation(gradient(log_softmax(p, i), x[p, q]), expected, {**ENTRY, q: (0, C - 1)})]
 
 
 @book.theorem("Without reduction, xGradOut is as documented.",
@@ -192,7 +197,7 @@ def rows_sum_to_zero(scale=S.Zero, spread=None):
     return [Equation(from_logits(total), 0, {p: ENTRY[p]}, shown=total)]
 
 
-@book.theorem("Given log-probabilities that are not normalised show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
+@book.theorem("Unnormalised log-probabilities show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
               **{"sum p": {"one": 0}, "nll alone": {"smoothing": 0}})
 def row_sum_of_unnormalised_input(one=1, smoothing=1):
     total = Sum(substitute(documented(p, c), {lam: S.Zero}), (c, 0, C - 1))
@@ -269,12 +274,10 @@ def log_softmax_ignores_shifts(shift=lambda column: v[p, 0], own=1):
 
 
 @book.theorem("The gradient of the weighted mean does not change when all weights are scaled by one factor.",
-              **{"of the sum": {"reduction": "sum"}, "with z-loss scaled, too": {"zscale": Symbol("kappa", positive=True)}})
+              **{"of the sum": {"reduction": "sum"}, "z-loss scaled by 2, too": {"zscale": 2}})
 def weighted_mean_ignores_scale(reduction="mean", zscale=1):
     kappa = Symbol("kappa", positive=True)
     e = documented(p, i, reduction)
-    scaled = substitute(e.replace(lambda a: a.is_Indexed and a.base == weight, lambda a: kappa * a), {lam: zscale * lam})
-    return [Equation(scaled, e, ENTRY)]
+    scaled = e.replace(lambda a: a.is_Indexed and a.base == weight, lambda a: kappa * a)
+    return [Equation(substitute(scaled, {lam: zscale * lam}), e, ENTRY)]
 
-
-v = IndexedBase("v", real=True)

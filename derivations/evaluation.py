@@ -40,8 +40,8 @@ def evaluate(e, values, indices=(), digits=None):
     The values of `e` as an array with one axis for each of `indices`.
 
     `values` maps names (of arrays, symbols and sizes) to arrays and numbers. `indices` maps the free indices of `e`, in
-    the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 it is an object array
-    of mpmath numbers, computed from the exact values of the inputs.
+    the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 an object array of
+    mpmath numbers, computed from the exact values of the inputs.
 
     Raises KeyError for a name without a value.
 

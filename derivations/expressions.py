@@ -47,7 +47,7 @@ class NotUnderstood(Exception):
 
 
 def as_expression(value):
-    """Turn a SymPy expression, an int or a fraction into an Expr; strings, floats, booleans and matrices are refused."""
+    """Turn a SymPy expression, an int or a fraction into an Expr; strings, floats, booleans, matrices are refused."""
     if isinstance(value, bool):
         raise NotUnderstood(f"a truth value: {value}")
     try:

@@ -9,10 +9,9 @@ image/grid_sampler2_d_grad. Samples b, channels c, pixels (h, w), grid points (p
 
 from functools import cache
 
-from sympy import IndexedBase, Integer, KroneckerDelta, Piecewise, S, Sum, Symbol, diff, floor
+from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol, floor
 
 from derivations.coordinates import padded, unnormalise
-from derivations.expressions import substitute
 from derivations.formulas import Derivation, Formula
 from derivations.functions import round_half_even
 from derivations.interpolation import DOCUMENTED_A, cubic_weights, linear_weights, printed_coefficients, slopes, t
@@ -82,14 +81,16 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
             "y": documented_corner_sum(x_weights, at_points(slopes(weights), ty))}
     for axis, size in (("x", W), ("y", H)):
         s = IndexedBase(f"s{axis}", real=True)[POINT] if pad else S.One
-        tape.conclude(f"gridGrad_{axis}", point, s * unnormalise(S.Zero, size, alignCorners)[1] * sums[axis], f"g{axis}",
+        factor = s * unnormalise(S.Zero, size, alignCorners)[1]
+        tape.conclude(f"gridGrad_{axis}", point, factor * sums[axis], f"g{axis}",
                       "Factors of unnormalisation and padding, times the sum over channels and pixels.")
     return Derivation(tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
 
 
 def _reasons():
     axes = {"i": "Padding scales by its slope.", "u": "The fraction differs from u by a constant.",
-            "t": "Each weight is a polynomial in the fraction.", "w": "out is linear in the weights: sum over channels.",
+            "t": "Each weight is a polynomial in the fraction.",
+            "w": "out is linear in the weights: sum over channels.",
             "g": "Unnormalisation is affine: its slope is (size - 1)/2 or size/2."}
     return {f"{name}{axis}": why for name, why in axes.items() for axis in "xy"} | {
         "out": "gradOutput is given.", "V": "Each pixel read counts with its weight.",
@@ -108,7 +109,7 @@ def documented_input_grad(x_weights, y_weights):
 
 
 def documented_corner_sum(x_weights, y_weights):
-    """The sum over channels and pixels of gradOutput times pixel times weights, one axis with derivatives of weights."""
+    """The sum over channels and pixels of gradOutput times pixel times weights; one axis gives their derivatives."""
     terms = sum(x * y * V[b, c, i, j, p, q] for j, x in enumerate(x_weights) for i, y in enumerate(y_weights))
     return Sum(gradOutput[b, c, p, q] * terms, CHANNELS)
 
@@ -172,7 +173,7 @@ def entries(base, count):
 POINT_RANGE = {b: (0, N - 1), p: (0, P - 1), q: (0, Q - 1)}
 PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
 INSIDE = {X: (0, W - 1), Y: (0, H - 1)}
-LINEAR, CUBIC = WEIGHTS[0], WEIGHTS[2]
+LINEAR = WEIGHTS[0]
 
 
 @book.theorem("Bilinear inputGrad scatters gradOutput to four pixels with the weights of the forward pass.",
@@ -243,7 +244,7 @@ def nearest_gradients(moving=(S.Zero,), share=S.One):
 
 
 def _any_number_of_taps(of_pixel):
-    """gradOutput times weights times a function of the pixel read, over points and any number K of taps on each axis."""
+    """gradOutput times weights times a function of the pixel read, summed over points and any number K of taps."""
     weighted = wy[(l, *POINT)] * wx[(k, *POINT)] * of_pixel(Y[(l, *POINT)], X[(k, *POINT)])
     return Sum(gradOutput[b, c, p, q] * weighted, (k, 0, K - 1), (l, 0, K - 1), *POINTS)
 
@@ -257,7 +258,8 @@ def _deltas(row, column):
 def input_grad_keeps_the_sum(inside=INSIDE, rows=None):
     row_sum = Sum(wy[(l, *POINT)], (l, 0, K - 1)) if rows is None else rows
     total = Sum(gradOutput[b, c, p, q] * Sum(wx[(k, *POINT)], (k, 0, K - 1)) * row_sum, *POINTS)
-    return [Equation(Sum(_any_number_of_taps(_deltas), *PIXELS), total, {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c], **inside})]
+    granted = {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c], **inside}
+    return [Equation(Sum(_any_number_of_taps(_deltas), *PIXELS), total, granted)]
 
 
 @book.theorem("inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",

@@ -1,16 +1,15 @@
 """
 Group normalisation followed by swish: out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd.
 
-A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts samples
-and q = 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward: aclnnGroupNormSwishGrad, CANN
-documentation; ops-nn norm/group_norm_swish_grad.
+A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts
+samples and q = 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward:
+aclnnGroupNormSwishGrad, CANN documentation; ops-nn norm/group_norm_swish_grad.
 """
 
 from functools import cache
 
 from sympy import IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, exp
 
-from derivations.expressions import substitute
 from derivations.formulas import Derivation, Formula
 from derivations.gradient import gradient
 from derivations.notation import index_symbols, size_symbols
@@ -77,7 +76,7 @@ def derive():
     tape.conclude("dYNew", FULL, documented_slope(y[a, g, c, q]) * dy[a, g, c, q], "y",
                   "The same slope, with T = s y - s y / (exp(-s y) + 1) + 1.")
     A = tape.define("A", {a: N, g: G}, Sum(z * xhat[a, g, d, u], CHANNELS, POSITIONS),
-                    "The sum of gamma dGamma over one sample and group; dGamma is not the output, which sums over samples.",
+                    "The sum of gamma dGamma over one sample and group; the output dgammaOut sums over samples, too.",
                     "Sum A")
     B = tape.define("B", {a: N, g: G}, Sum(z, CHANNELS, POSITIONS), "The sum of gamma dBeta, likewise.", "Sum B")
     own = dYNew[a, g, c, q] * gamma[g, c]
@@ -156,7 +155,8 @@ def dynew_is_the_slope_of_swish(in_slope=None, one=1):
                  "sign flipped": {"sign": 1}, "sums over the whole batch": {"whole_batch": True}})
 def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
     sums = [Sum(s, SAMPLES) for s in group_sums(b, g)] if whole_batch else None
-    return [Equation(derived("x"), inlined(documented_dx(a, g, c, q, factor, sign, sums)), ENTRY, shown=Symbol("dxOut"))]
+    documented = inlined(documented_dx(a, g, c, q, factor, sign, sums))
+    return [Equation(derived("x"), documented, ENTRY, shown=Symbol("dxOut"))]
 
 
 @book.theorem("dgamma is dYNew times x-hat, summed over samples and positions.",
@@ -223,7 +223,8 @@ def missing_scale_in_t(factor=scale - 1):
 
 
 @book.theorem("Exact on such a kernel: call it with s = 1, dy/s, s gamma, s beta; multiply dgamma, dbeta by s.",
-              **{"dy unchanged": {"of_dy": 1}, "gamma unchanged": {"of_gamma": 1}, "dgamma unchanged": {"of_dgamma": 1}})
+              **{"dy unchanged": {"of_dy": 1}, "gamma unchanged": {"of_gamma": 1},
+                 "dgamma unchanged": {"of_dgamma": 1}})
 def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scale):
     y = gamma[g, c] * x_hat(a, g, c, q) + beta[g, c]
     moved = of_gamma * gamma[g, c] * x_hat(a, g, c, q) + scale * beta[g, c]

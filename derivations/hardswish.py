@@ -52,8 +52,8 @@ def derive():
               "The clamp is x + 3: y = x (x + 3) / 6, a parabola."),
              ("Right cell, x > 3", derivative, S.One, "The clamp is 6: y = x."),
              ("Kink at -3", Symbol("d_left"), left_derivative(hardswish, -3), "From the left the slope is 0."),
-             ("Kink at -3", Symbol("d_right"), right_derivative(hardswish, -3, 3), "From the right it is -1/2: documented."),
-             ("Kink at 3", Symbol("d_left"), left_derivative(hardswish, 3, -3), "From the left it is 3/2: documented."),
+             ("Kink at -3", Symbol("d_right"), right_derivative(hardswish, -3, 3), "From the right -1/2: documented."),
+             ("Kink at 3", Symbol("d_left"), left_derivative(hardswish, 3, -3), "From the left 3/2: documented."),
              ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1.")]
     steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
                   for title, left, right, why in lines)

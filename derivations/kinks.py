@@ -1,12 +1,13 @@
 """
 The kinks of the operators: where a derivative jumps, and which value is returned there, as exact data.
 
-For the grid sampler the derivative is that of one row of pixels I[0], ..., I[W-1] by the pixel coordinate u, without the
-factor of the unnormalisation; left and right derivatives come from exact differences of the forward interpolation, which
-is linear between kinks.
+For the grid sampler the derivative is that of one row of pixels I[0], ..., I[W-1] by the pixel coordinate u, without
+the factor of the unnormalisation; left and right derivatives come from exact differences of the forward interpolation,
+which is linear between kinks.
 """
 
 from dataclasses import dataclass
+from itertools import product
 
 from sympy import Expr, Indexed, IndexedBase, Integer, Rational, S, expand, floor
 
@@ -19,8 +20,8 @@ INTERPOLATIONS = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 PADDINGS = {0: "zeros", 1: "border", 2: "reflection"}
 HARDSWISH_SOURCE = ("PyTorch up to 2.6 closes the middle interval (pytorch issue #147801: -0.5 and 1.5 on 2.6.0); pull "
                     "requests #143899 and #148049 change the corners, torch_npu takes the open interval from 2.8 on")
-GRID_SOURCE = ("ATen GridSampler.h, read and not run: floor picks the right neighbour, clip_coordinates_set_grad is 0 at "
-               "the border itself, reflect_coordinates_set_grad takes its sign from in - low < 0 and from flips")
+GRID_SOURCE = ("ATen GridSampler.h, read and not run: floor picks the right neighbour, clip_coordinates_set_grad is 0 "
+               "at the border itself, reflect_coordinates_set_grad takes its sign from in - low < 0 and from flips")
 NEAREST_SOURCE = "ATen GridSampler.h, read and not run: nearbyint picks the pixel, the gradient by the grid is 0"
 SMALL = Rational(1, 1024)
 
@@ -66,7 +67,8 @@ def hardswish_kinks():
     """The two kinks of hardswish, with the closed interval of the first version and of PyTorch 2.6."""
     limits = {-3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
               3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3))}
-    return [Kink("hardswish", "", S(at), left, right, documented_slope(S(at)), documented_slope(S(at)), HARDSWISH_SOURCE)
+    closed = {at: documented_slope(S(at)) for at in limits}
+    return [Kink("hardswish", "", S(at), left, right, closed[at], closed[at], HARDSWISH_SOURCE)
             for at, (left, right) in limits.items()]
 
 
@@ -102,8 +104,8 @@ def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
 
 def kinks():
     """All kinks: hardswish, then the grid sampler in every mode, for rows of 5 pixels."""
-    return hardswish_kinks() + [kink for interpolation in INTERPOLATIONS for padding in PADDINGS
-                                for align in (True, False) for kink in grid_sampler_kinks(interpolation, padding, align)]
+    modes = product(INTERPOLATIONS, PADDINGS, (True, False))
+    return hardswish_kinks() + [kink for mode in modes for kink in grid_sampler_kinks(*mode)]
 
 
 def _pixel(index, size):

@@ -1,8 +1,8 @@
 """
 Normal form of expressions with sums over indices.
 
-Rules, each valid for sums of any length: linearity; a product of sums is a sum of products over fresh indices; the order
-of sums is free (Fubini) where no limit depends on another index; bound indices have no names; lower limits are moved to
+Rules, each valid for sums of any length: linearity; a product of sums is a sum of products over fresh indices; order of
+sums is free (Fubini) where no limit depends on another index; bound indices have no names; lower limits are moved to
 0; factors that do not contain an index leave its sum; a delta selects an entry where the index is proved to lie within
 the limits; a sum of a constant is constant times length where the length is proved to be nonnegative.
 """
@@ -161,7 +161,7 @@ class NormalForm:
         return [(tuple(factors), bounds)]
 
     def _replaced(self, factors, index, value, bounds):
-        """The product of `factors` with `index` replaced by `value`, as terms; only what changes is normalised again."""
+        """The terms of the product of `factors` with `index` replaced; only what changes is normalised again."""
         same = tuple(f for f in factors if not f.has(index))
         changed = self._product([substitute(f, {index: value}) for f in factors if f.has(index)])
         return [(same + f, {**bounds, **b}) for f, b in changed]

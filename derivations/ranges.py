@@ -19,7 +19,7 @@ class Ranges:
         self.granted = {}
         for index, limits in (granted or {}).items():
             if not isinstance(index, (Symbol, Idx, IndexedBase)):
-                raise TypeError(f"in_range: got {index!r}; give {{index: (first, last)}} with a symbol or an IndexedBase")
+                raise TypeError(f"in_range: got {index!r}; give {{symbol or IndexedBase: (first, last)}}")
             first, last = limits
             self.granted[index] = (as_expression(first), as_expression(last))
         self._key = frozenset(self.granted.items())

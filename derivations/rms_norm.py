@@ -35,8 +35,8 @@ def derive():
     """
     Derive dx and dgamma from the forward definition, for any number of rows m and any length n.
 
-    >>> derive().steps[0].latex.startswith(r"{\\\\rho}_{r}")
-    True
+    >>> derive().steps[0].title
+    'Reciprocal root mean square'
     """
     tape = Tape({n: [j, i, l], m: [r, p, k]})
     tape.input("x", {r: m, j: n})
@@ -51,7 +51,7 @@ def derive():
         "gamma": "gamma of a column is used in every row: its derivative sums over the rows.",
         "rstd": "rstd of a row multiplies all its entries: sum over the columns.",
         "x": "x enters directly, and through rstd, whose derivative by x is -rstd^3 x / n."})
-    tape.define("mean", {r: m}, Sum(dy[r, l] * gamma[l] * xhat[r, l], COLUMN) / n, "The documents name this mean.", "Mean")
+    tape.define("mean", {r: m}, Sum(dy[r, l] * gamma[l] * xhat[r, l], COLUMN) / n, "As the documents name it.", "Mean")
     tape.conclude("dxOut", {r: m, j: n}, (dy[r, j] * gamma[j] - rstd[r] * x[r, j] * mean[r]) * rstd[r], "x",
                   "Insert the adjoints of xhat and rstd, and pull out rstd.")
     tape.conclude("dgammaOut", {j: n}, Sum(rstd[k] * x[k, j] * dy[k, j], ROW), "gamma",

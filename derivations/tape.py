@@ -50,8 +50,8 @@ class Tape:
     Definitions in order, then their adjoints in reverse.
 
     The adjoint of a node v is the derivative of the scalar loss L = sum of (given adjoint of the output) * output with
-    respect to v. It is the sum, over every later node u in which v occurs, of the adjoint of u times the derivative of u
-    with respect to v.
+    respect to v. It is the sum, over every later node u in which v occurs, of the adjoint of u times the derivative of
+    u with respect to v.
 
     >>> from sympy import symbols
     >>> i, n = symbols("i n", integer=True, positive=True)
@@ -60,7 +60,7 @@ class Tape:
     >>> y = tape.define("y", {i: n}, x[i] ** 2, "square")
     >>> tape.backward("y", IndexedBase("dy", real=True)[i], ["x"], {"x": "Chain rule.", "y": "Given."})
     >>> tape.adjoint("x")
-    2*x[i]*dy[i]
+    2*dy[i]*x[i]
     """
 
     def __init__(self, letters=None, in_range=None):

@@ -136,7 +136,8 @@ def test_steps_render_as_latex_with_names_as_on_paper():
         assert step.latex and step.title and step.why and not any(bad in step.latex for bad in BAD), step
         assert step.latex.count("{") == step.latex.count("}")
     text = " ".join(step.latex for step in all_steps())
-    assert all(name in text for name in (r"\hat{x}", r"\rho", r"\mu", r"\bar{\rho}", r"\bar{\hat{x}}", r"\gamma", r"\delta"))
+    names = (r"\hat{x}", r"\rho", r"\mu", r"\bar{\rho}", r"\bar{\hat{x}}", r"\gamma", r"\delta")
+    assert all(name in text for name in names)
 
 
 def test_hardswish_steps_are_the_slopes_of_the_forward_definition():
@@ -169,7 +170,8 @@ def test_formulas_agree_with_the_steps():
         derive, output, given, _ = CASES[case]
         derivation = derive()
         with mpmath.workdps(DIGITS):
-            values = draw(derivation.tape, {given: derivation.tape.nodes[output].indices} if given else {}, SIZES, seed=9)
+            indices = {given: derivation.tape.nodes[output].indices} if given else {}
+            values = draw(derivation.tape, indices, SIZES, seed=9)
             result = run(derivation.steps, values, SIZES, index_lengths(derivation.tape, SIZES))
             leaves = {**result, **{leaf: result[name] for leaf, name in arrays.items()}}
             if case == "rms_norm":

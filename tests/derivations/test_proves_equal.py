@@ -112,7 +112,8 @@ UNEQUAL = {
     "length unknown": (over(c, i, u), u * c), "length may be 0": (over(1 / z, i, z), 1),
     "empty range in a share": (over(x[i] / over(x[j], j, z), i, z), 1),
     "reversed": (Sum(x[i], (i, 2, 0)), 0), "reversed by name": (Sum(x[i], (i, n, 0)), -Sum(x[i], (i, 1, n - 1))),
-    "root of a square": (sqrt(c**2), c), "real root": (sqrt(v**2), v), "log of a product": (log(c * d), log(c) + log(d)),
+    "root of a square": (sqrt(c**2), c), "real root": (sqrt(v**2), v),
+    "log of a product": (log(c * d), log(c) + log(d)),
     "log of exp": (log(exp(c)), c), "root of a product": (sqrt(c * d), sqrt(c) * sqrt(d)),
     "power of a power": ((c**d) ** 2 - (c**2) ** d, 0), "exp of product": (exp(over(x[i], i)), over(exp(x[i]), i)),
     "one over a sum": (1 / over(x[i], i), over(1 / x[i], i)), "zero denominator": (

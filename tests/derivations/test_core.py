@@ -1,0 +1,157 @@
+"""Substitution, ranges, normal form, derivatives, cells, evaluation and notation, each by its own."""
+
+import doctest
+import importlib
+import pkgutil
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import Dummy, Function, IndexedBase, KroneckerDelta, Max, Min, Piecewise, Rational, Sum, Symbol
+from sympy import exp, log, symbols
+
+import derivations
+from derivations import evaluate
+from derivations.cells import Cell, cells, left_derivative, limit_at, right_derivative, slope
+from derivations.expressions import NotUnderstood, substitute
+from derivations.functions import round_half_even
+from derivations.gradient import gradient
+from derivations.normal_form import normal_form
+from derivations.notation import latex, paper_name, readable
+from derivations.ranges import Ranges, is_nonnegative
+from derivations.tape import Tape
+
+n, m = symbols("n m", integer=True, positive=True)
+i, j, k = symbols("i j k", integer=True)
+x, A = IndexedBase("x", real=True), IndexedBase("A", real=True)
+v = Symbol("v", real=True)
+MODULES = [module.name for module in pkgutil.iter_modules(derivations.__path__)]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings(module):
+    found = doctest.testmod(importlib.import_module(f"derivations.{module}"))
+    assert found.failed == 0
+
+
+def test_substitution_does_not_capture():
+    moved = substitute(Sum(A[i, j], (j, 0, n)), {i: j})
+    assert moved.function.indices[0] == j and moved.function.indices[1] != j
+
+
+def test_substitution_leaves_bound_indices_and_array_names():
+    assert substitute(Sum(x[i], (i, 0, n)), {i: k}).free_symbols.isdisjoint({k})
+    named = Symbol("x", real=True)
+    assert substitute(x[i] * named, {named: v}) == x[i] * v
+
+
+def test_substitution_follows_the_scope_of_limits():
+    moved = substitute(Sum(x[i], (i, 0, i)), {i: k})
+    assert moved.limits[0][2] == k and moved.function != x[k]
+
+
+def test_ranges_enclose_affine_indices():
+    ranges = Ranges({i: (0, n - 1)})
+    assert ranges.contains(0, n - 1, i, {}) and ranges.contains(1, n, i + 1, {})
+    assert ranges.contains(0, n - 1, n - 1 - i, {})
+    assert not ranges.contains(0, n - 1, i + 1, {}) and not ranges.contains(0, n - 1, j, {})
+    assert not ranges.contains(0, 2 * n, i + Rational(1, 2), {})
+
+
+def test_nonnegative_follows_from_positive_integers_alone():
+    assert is_nonnegative(n + m - 2) and is_nonnegative(n * m - 1)
+    assert not is_nonnegative(n - 2) and not is_nonnegative(n - m) and not is_nonnegative(i)
+
+
+def test_normal_form_separates_sums_that_share_no_index():
+    assert normal_form(Sum(x[i] * x[j], (i, 0, n - 1), (j, 0, m - 1))).count(Sum) == 2
+
+
+def test_gradient_of_an_entry_is_a_delta():
+    assert gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[i]).has(KroneckerDelta)
+    assert normal_form(gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[j]), Ranges({j: (0, n - 1)})) == 2 * x[j]
+
+
+@pytest.mark.parametrize("e", [exp(v**2), log(v**2 + 1), v**3 / (1 + exp(-v)), (v**2 + 1) ** Rational(-3, 2)])
+def test_gradient_agrees_with_differences(e):
+    h = 1e-6
+    at = float(e.subs(v, 0.7 + h) - e.subs(v, 0.7 - h)) / (2 * h)
+    assert abs(float(gradient(e, v).subs(v, 0.7)) - at) < 1e-8  # h^2 and 1e-16 / h
+
+
+def test_gradient_refuses_kinks():
+    for e in (Max(v, 0), Piecewise((v, v > 0), (0, True)), Function("f")(v)):
+        with pytest.raises(NotUnderstood):
+            gradient(e, v)
+
+
+def test_cells_cover_the_line_between_kinks():
+    assert [(cell.low, cell.high) for cell in cells(-1, 2)][1] == (-1, 2)
+    assert slope(abs, Cell(*map(Rational, (0, 5)))) == 1
+    assert (left_derivative(abs, 0), right_derivative(abs, 0)) == (-1, 1)
+
+
+def test_one_sided_limits_of_a_parabola():
+    cell = cells(-3, 3)[1]
+    assert [limit_at(slope(lambda u: u**2, cell), cell, end) for end in ("low", "high")] == [-6, 6]
+
+
+def test_an_infinite_limit_is_refused():
+    cell = cells(0)[1]
+    with pytest.raises(ValueError, match="infinite limit"):
+        limit_at(1 / cell.point, cell, "low")
+
+
+def test_evaluate_sums_gathers_and_cases():
+    t = IndexedBase("t", integer=True)
+    values = {"x": [1.0, 2.0, 4.0], "t": [2, 0], "n": 3}
+    assert evaluate(Sum(x[k], (k, 0, n - 1)) * x[t[i]], values, {i: 2}).tolist() == [28.0, 7.0]
+    assert evaluate(Piecewise((x[i], x[i] > 1), (-1, True)), values, {i: 3}).tolist() == [-1.0, 2.0, 4.0]
+    assert evaluate(KroneckerDelta(i, t[j]), values, {j: 2, i: 3}).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert evaluate(Min(x[i], 3) + Max(x[i], 2), values, {i: 3}).tolist() == [3.0, 4.0, 7.0]
+
+
+def test_evaluate_keeps_inner_and_outer_indices_of_one_name_apart():
+    e = x[i] * Sum(x[i], (i, 0, n - 1))
+    assert evaluate(e, {"x": [1.0, 2.0], "n": 2}, {i: 2}).tolist() == [3.0, 6.0]
+
+
+def test_evaluate_with_digits_is_exact_to_these_digits():
+    value = evaluate(exp(x[i]) ** Rational(1, 3), {"x": [1.0]}, {i: 1}, digits=50)[0]
+    with mpmath.workdps(50):
+        assert abs(value - mpmath.exp(mpmath.mpf(1) / 3)) < mpmath.mpf(10) ** -48
+
+
+def test_evaluate_rounds_half_to_even():
+    values = {"x": np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.6])}
+    for digits in (None, 50):
+        assert evaluate(round_half_even(x[i]), values, {i: 6}, digits=digits).tolist() == [0, 2, 2, 0, -2, 3]
+
+
+def test_evaluate_refuses_what_it_cannot_know():
+    with pytest.raises(KeyError):
+        evaluate(x[i], {}, {i: 1})
+    with pytest.raises(IndexError, match="axis 0 of x"):
+        evaluate(x[i + 1], {"x": [1.0]}, {i: 1})
+    with pytest.raises(KeyError, match="got the function f"):
+        evaluate(Function("f")(v), {"v": 1.0})
+
+
+def test_bound_indices_get_letters():
+    hidden = Dummy("b0", integer=True)
+    assert readable(Sum(x[hidden] * x[j], (hidden, 0, n - 1)), {n: [j, k]}).variables == [k]
+    assert latex(Sum(x[hidden], (hidden, 0, n - 1))) == r"\sum_{j=0}^{n - 1} {x}_{j}"
+
+
+def test_names_as_on_paper():
+    names = {"xhat": r"\hat{x}", "rhobar": r"\bar{\rho}", "gamma": r"\gamma", "dy": r"\mathit{dy}"}
+    assert {name: paper_name(name) for name in names} == names
+
+
+def test_the_tape_sums_over_all_uses():
+    tape = Tape()
+    w = tape.input("w", {i: n})
+    u = tape.define("u", {i: n}, w[i] ** 2, "square")
+    tape.define("s", {i: n}, u[i] * w[i], "times w")
+    tape.backward("s", x[i], ["w"], {"s": "given", "u": "use", "w": "both uses"})
+    assert normal_form(tape.inline(tape.adjoint("w")) - 3 * w[i] ** 2 * x[i]) == 0
