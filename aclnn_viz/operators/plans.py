@@ -3,6 +3,7 @@
 The notes of a preset say what of it the vendor documents or publishes as source code, and what is inferred.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -81,6 +82,15 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     ))
     settings, notes = _PRESETS[op.name](product, version)
     return replace(base, **settings, notes=base.notes + notes)
+
+
+def predicting(product: Product | str, cann: str | Version = "9.1") -> Callable[[str, dict], dict[str, np.ndarray]]:
+    """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
+
+    >>> from aclnn_viz.acl import HostAcl
+    >>> acl = HostAcl(soc="Ascend910B2", cann="9.1", backward=predicting("Ascend910B2", "9.1"))
+    """
+    return lambda name, inputs: run(operator(name), preset(name, product, cann), **inputs)
 
 
 _CORES = 40  # of an SoC whose number of cores is not known

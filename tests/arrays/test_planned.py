@@ -9,8 +9,10 @@ import pytest
 from reference.exact import mp
 
 from aclnn_viz import case, operator
+from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays.plan import HOST, Plan, round_away
 from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.devices.device import Device
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators import device_pages, plans
 from aclnn_viz.products import PRODUCTS
@@ -224,6 +226,16 @@ def test_every_preset_says_where_it_comes_from_and_runs(product, cann):
         assert all(note.source and str(note).startswith(("documented", "inferred")) for note in plan.notes)
         inputs = case(op, dtype="float32", seed=0).inputs
         assert plans.run(op, plan, **inputs).keys() == op.backward(**inputs).keys()
+
+
+def test_an_emulated_device_predicts_its_product():
+    soc, op = "Ascend950PR_9579", operator("grid_sampler_2d")
+    inputs = case(op, dtype="float16", seed=0).inputs
+    with Device("host", HostAcl(soc=soc, cann="9.1", backward=plans.predicting(soc, "9.1"))) as device:
+        out = device.run(op, **inputs)
+    expected = plans.run(op, plans.preset(op, soc, "9.1"), **inputs)
+    assert all(np.array_equal(out[name], expected[name]) for name in expected)
+    assert not np.array_equal(out["inputGrad"], op.backward(**inputs)["inputGrad"])
 
 
 def test_presets_label_what_is_inferred():
