@@ -1,0 +1,128 @@
+"""Which known mistake makes the same wrong numbers: every named fault is run on the cases that the kernel was run on.
+
+A fault is named confidently only if it agrees with the kernel on every case, and no other fault does.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.intermediates import resemblance
+from aclnn_viz.checking.judging import Expected, Miss, Prepared, judge, prepared
+from aclnn_viz.checking.running import run
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.dtypes import float_format, ulp
+from aclnn_viz.faults import Fault, faults
+
+CLOSEST_CASES = 12  # of the failing ones, to look for the closest fault where none agrees with all
+ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A case, what the kernel returned on it, and what is wrong with that."""
+
+    prepared: Prepared
+    outputs: dict[str, np.ndarray]
+    misses: Sequence[Miss]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The likeliest mistake. `name` is that of a fault, or None; `confident` says whether nothing speaks against it."""
+
+    name: str | None
+    confident: bool
+    text: str
+    story: str = ""
+    diff: str = ""
+    candidates: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.text]
+        if self.story:
+            lines.append(f"  where it comes from: {self.story}")
+        lines += [f"    {line}" for line in self.diff.splitlines()]
+        return "\n".join(lines)
+
+
+def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None) -> Diagnosis:
+    """Compare what a wrong kernel returned with every named fault; `kernel`, if it can be called, is asked more."""
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
+    failing = sorted((one for one in seen if one.misses), key=_size)
+    passing = [one for one in seen if not one.misses]
+    agreeing = [fault for fault, wrong in known.items()
+                if failing and all(_agrees(fault, wrong, one) for one in [*failing, *passing])]
+    if len(agreeing) == 1:
+        fault, = agreeing
+        text = f"matches {fault.name!r} on {len(seen)} of {len(seen)} cases, {len(failing)} of them wrong"
+        if kernel and fault.hidden and _right_on_hidden(op, fault, kernel):
+            text += f"; equals the truth when {fault.hidden[0]}"
+        return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
+    if agreeing:
+        names = tuple(fault.name for fault in agreeing)
+        return Diagnosis(None, False, f"one of {', '.join(map(repr, names))}: no case tells them apart", candidates=names)
+    return _unknown(op, known, failing)
+
+
+def _size(one: Seen) -> int:
+    return sum(part.truth.size for part in one.prepared.expected.values())
+
+
+def _unknown(op, known, failing) -> Diagnosis:
+    some = failing[:CLOSEST_CASES]
+    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
+    closest = max(counts, key=counts.get)
+    text = "none of the known faults"
+    if some and counts[closest] > 0:
+        text += f"; closest is {closest.name!r}, on {counts[closest]} of {len(some)} wrong cases"
+    alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
+    return Diagnosis(None, False, "; ".join([text, *alike]),
+                     candidates=(closest.name,) if some and counts[closest] else ())
+
+
+def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
+    """Whether the fault gives what the kernel gave, and is itself caught on this case exactly if the kernel was."""
+    inputs = one.prepared.case.inputs
+    try:
+        with np.errstate(all="ignore"):
+            outputs = wrong(**inputs)
+    except (ValueError, IndexError, TypeError):
+        return False
+    if outputs.keys() != one.outputs.keys() or any(
+            outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
+            for name, value in one.outputs.items()):
+        return False
+    if one.misses and not judge(one.prepared, outputs):
+        return False
+    return all(_alike(fault, expected, outputs[name], one.outputs[name])
+               for name, expected in one.prepared.expected.items() if name in outputs)
+
+
+def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray) -> bool:
+    """Whether two outputs are the same number up to the rounding of float32 in another order."""
+    fmt = float_format(guess)
+    a, b = actual.astype(np.float64), guess.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = ~((a == b) | np.isnan(a) & np.isnan(b) | expected.undecided)
+        if fault.garbage:
+            apart &= ~(np.isnan(b) & ~np.isnan(expected.truth.astype(np.float64)))
+        if not apart.any():
+            return True
+        largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+        relative = fmt.unit_roundoff if fmt.bits > 16 else 2.0**-24
+        allowed = 16 * expected.allowed + relative * (128 * np.abs(b) + 16 * largest)
+        apart &= ~(np.abs(a - b) <= allowed)
+        if fmt.bits == 16 and apart.sum() <= max(1, ODD * apart.size):
+            apart &= ~(np.abs(a - b) <= 1.001 * ulp(np.maximum(np.abs(a), np.abs(b)), fmt))
+    return not apart.any()
+
+
+def _right_on_hidden(op, fault: Fault, kernel: Callable) -> bool:
+    options = {"dtype": "float32"} | fault.hidden[1]
+    hidden = prepared(Recipe(op.name, options), case(op, **options))
+    outcome = run(kernel, hidden.case, list(hidden.expected), 10.0)
+    return outcome.outputs is not None and not judge(hidden, outcome.outputs)

@@ -1,0 +1,57 @@
+"""Named faults as kernels that can be called."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from aclnn_viz.dtypes import FLOAT32
+from aclnn_viz.faults import Fault
+from aclnn_viz.operators import Operator, operator, plans
+
+
+def with_page(op: Operator, page) -> Operator:
+    """Return the operator with another page in place of the textbook one."""
+    def arrange(**inputs):
+        arranged = op.arrange_backward(**inputs)
+        if arranged.prelude is None:
+            return arranged
+
+        def prelude(xp, arrays):
+            return page.divisors(xp, arrays["target"], arrays["weightOptional"], inputs["ignoreIndex"])
+        return arranged._replace(prelude=prelude)
+    return replace(op, page=page, arrange_backward=arrange)
+
+
+def faulty_kernel(op, fault: Fault):
+    """Return the wrong kernel `kernel(**inputs)` of a named fault.
+
+    >>> from aclnn_viz.faults import faults
+    >>> kernel = faulty_kernel("hardswish", faults("hardswish")[0])
+    >>> kernel(gradOutput=np.ones(1, np.float32), self=np.float32([3]))["out"]
+    array([1.], dtype=float32)
+    """
+    op = operator(op)
+    wrong = with_page(op, fault.page(op.page))
+    if fault.cast:
+        wrong = replace(wrong, arrange_backward=_wide_outputs(wrong.arrange_backward))
+
+    def kernel(**inputs):
+        documented = op.arrange_backward(**op.bind(inputs)).results
+        taken = fault.alters(inputs) if fault.alters else inputs
+        if fault.plan:
+            return plans.run(wrong, replace(fault.plan, page=wrong.page.backward), **taken)
+        outputs = wrong.backward(**taken)
+        if not fault.cast:
+            return outputs
+        return {name: fault.cast(value, documented[name].format) if documented[name].format.bits == 16 else value
+                for name, value in outputs.items()}
+    return kernel
+
+
+def _wide_outputs(arrange):
+    def wider(**inputs):
+        arranged = arrange(**inputs)
+        results = {name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
+                   for name, result in arranged.results.items()}
+        return arranged._replace(results=results)
+    return wider

@@ -1,0 +1,93 @@
+"""What wrong numbers look like: a multiple of the truth, the truth elsewhere, or an intermediate of the page."""
+
+import sys
+from collections import Counter
+from math import prod
+
+import numpy as np
+
+CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
+
+
+def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that the page names on its way to the truth, by their names.
+
+    >>> import aclnn_viz as av
+    >>> sorted(intermediates(av.operator("rms_norm"), av.case("rms_norm").inputs))[:3]
+    ['dy', 'gamma', 'projection']
+    """
+    found: dict[str, np.ndarray] = {}
+    file = op.page.backward.__code__.co_filename
+
+    def watch(frame, event, value):
+        if event == "return" and frame.f_code.co_filename == file:
+            for name, local in [*frame.f_locals.items(), (frame.f_code.co_name, value)]:
+                if isinstance(local, np.ndarray) and local.dtype.kind == "f":
+                    found.setdefault(name, local)
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        op.truth(**inputs)
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+def resemblance(seen) -> list[str]:
+    """Return one line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
+    told: dict[str, Counter] = {}
+    totals: Counter = Counter()
+    for prepared, outputs, wrong in seen:
+        for name in wrong & outputs.keys() & prepared.expected.keys():
+            if outputs[name].shape == prepared.expected[name].truth.shape and outputs[name].size > 2:
+                totals[name] += 1
+                told.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name].astype(np.float64)))
+    lines = []
+    for name, remarks in told.items():
+        for remark, count in remarks.most_common(1):
+            if 2 * count > totals[name]:
+                lines.append(f"{name} {remark} on {count} of {totals[name]} wrong cases")
+    return lines
+
+
+def _remarks(prepared, name, actual) -> set[str]:
+    truth = prepared.expected[name].truth.astype(np.float64)
+    if not np.isfinite(actual).all():
+        return {"is not finite"} if np.isfinite(truth).all() else set()
+    if not actual.any():
+        return {"is 0 everywhere"}
+    if _near(actual, truth):
+        return {"is right to three digits"}
+    remarks = set()
+    if _near(np.sort(actual, axis=None), np.sort(truth, axis=None)):
+        remarks.add("holds the right values in another order")
+    scale = float(np.vdot(truth, actual) / max(float(np.vdot(truth, truth)), 1e-300))
+    if scale and _near(actual, scale * truth):
+        remarks.add(f"is {_factor(scale, prepared)} times the truth")
+    for other, part in prepared.expected.items():
+        if other != name and part.truth.size == actual.size and _near(actual.ravel(), part.truth.ravel()):
+            remarks.add(f"holds {other}")
+    for label, array in intermediates(prepared.case.operator, prepared.case.inputs).items():
+        if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel()) \
+                and not _near(truth.ravel(), array.astype(np.float64).ravel()):
+            remarks.add(f"equals the intermediate {label!r} of the page")
+    return remarks
+
+
+def _near(a, b) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.max(np.abs(a - b), initial=0.0) <= CLOSE * np.max(np.abs(b), initial=0.0))
+
+
+def _factor(scale: float, prepared) -> str:
+    """A factor, as the number of elements of some axes where it is one: such factors change with the shape."""
+    for name, value in prepared.case.inputs.items():
+        shape = getattr(value, "shape", ())
+        for start in range(len(shape)):
+            count = prod(shape[start:])
+            for sign, head in ((1, ""), (-1, "-")):
+                if count > 1 and abs(sign * scale - count) < CLOSE * count:
+                    return f"{head}prod({name}.shape[{start}:])"
+                if count > 1 and abs(sign * scale * count - 1) < CLOSE:
+                    return f"{head}1 / prod({name}.shape[{start}:])"
+    return f"{scale:.4g}"

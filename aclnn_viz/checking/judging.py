@@ -1,0 +1,141 @@
+"""The judge: an interval for every element, from the truth and a rigorous bound of what float32 arithmetic may add.
+
+The bound is that of the textbook page, and of the device's expression order where it differs, with float32 everywhere,
+coordinates included, and sums taken one term after another. `FREEDOM` times as much is allowed, because a kernel may
+write the same formula in another order. A 16-bit output must then be the nearest number of its format to some value of
+the interval: rounding once costs nothing, rounding twice or cutting does.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.cases import Case
+from aclnn_viz.cases.suites import Recipe, recipes
+from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.operators import device_pages, operator
+
+FREEDOM = 4.0
+_FLOAT32 = Plan("any float32 kernel", coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+_DEVICE_PAGES = {"hardswish": device_pages.hardswish, "grid_sampler_2d": device_pages.grid_sampler_2d_vector,
+                 "group_norm_swish": device_pages.group_norm_swish}
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What is known of one output: `truth` and `allowed` (float64), its format, and where nothing can be said."""
+
+    truth: np.ndarray
+    allowed: np.ndarray
+    dtype: np.dtype
+    undecided: np.ndarray
+
+    def misses(self, actual: np.ndarray) -> np.ndarray:
+        """Where the values of an output, of the right shape and dtype, are wrong."""
+        with np.errstate(all="ignore"):
+            low, high = (round_to(self.truth + step, self.dtype).astype(np.float64)
+                         for step in (-self.allowed, self.allowed))
+            wide = actual.astype(np.float64)
+            right = (low <= wide) & (wide <= high) | np.isnan(wide) & np.isnan(self.truth)
+        return ~(right | self.undecided)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A case with all that is needed to judge a kernel on it."""
+
+    recipe: Recipe
+    case: Case
+    expected: dict[str, Expected]
+
+    @property
+    def undecided(self) -> int:
+        return sum(int(part.undecided.sum()) for part in self.expected.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Miss:
+    """One output that is wrong on a case: how, where, and the element that is farthest off, in units of the allowed."""
+
+    output: str
+    problem: str
+    wrong: np.ndarray | None = None
+    index: tuple[int, ...] | None = None
+    actual: float | None = None
+    truth: float | None = None
+    excess: float = np.inf
+
+
+def prepare(recipe: Recipe, seed: int) -> Prepared:
+    return prepared(recipe, recipe.case(seed))
+
+
+def prepared(recipe: Recipe, made: Case) -> Prepared:
+    op, inputs = made.operator, made.inputs
+    truth = op.truth(**inputs)
+    arranged = op.arrange_backward(**op.bind(inputs))
+    narrow = float_format(made.dtype).bits == 16
+    plans = [Plan(**vars(_FLOAT32) | {"storage": "float32" if narrow else None, "page": page})
+             for page in (None, *filter(None, [_DEVICE_PAGES.get(op.name)]))]
+    empty = any(array is not None and array.size == 0 for array in arranged.arrays.values())  # then sums are exactly 0
+    envelopes = [] if empty else [envelope(op, plan, **inputs) for plan in plans]
+    expected = {}
+    for name, exact in truth.items():
+        bounds = [found[name].bound for found in envelopes] or [np.zeros(exact.shape)]
+        undecided = np.any([found[name].undecided for found in envelopes] or [exact != exact], axis=0)
+        allowed = FREEDOM * np.max(bounds, axis=0)
+        undecided |= np.isinf(allowed) & np.isfinite(exact)
+        expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
+                                  arranged.results[name].format.numpy, undecided)
+    return Prepared(recipe, made, expected)
+
+
+@lru_cache(maxsize=400)
+def _prepared_at(name: str, number: int, seed: int) -> Prepared:
+    return prepare(_recipes(name)[number], 1000 * seed + number)
+
+
+@lru_cache
+def _recipes(name: str) -> tuple[Recipe, ...]:
+    return tuple(recipes(name))
+
+
+def suite_size(op) -> int:
+    return len(_recipes(operator(op).name))
+
+
+def prepared_suite(op, seed: int):
+    """Yield the judged cases of the suite; what was prepared before is kept, for the next kernel."""
+    name = operator(op).name
+    for number in range(suite_size(name)):
+        yield _prepared_at(name, number, seed)
+
+
+def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
+    """Return what is wrong with the outputs of a kernel on a case."""
+    misses = [Miss(name, f"{name} is missing") for name in prepared.expected if name not in outputs]
+    misses += [Miss(name, f"{name} is returned, but was not asked for") for name in outputs
+               if name not in prepared.expected]
+    for name, expected in prepared.expected.items():
+        if name in outputs:
+            misses += _judge_one(name, expected, outputs[name])
+    return misses
+
+
+def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
+    if actual.shape != expected.truth.shape:
+        return [Miss(name, f"{name} has shape {actual.shape} instead of {expected.truth.shape}")]
+    if actual.dtype != expected.dtype:
+        return [Miss(name, f"{name} has dtype {actual.dtype} instead of {expected.dtype}")]
+    wrong = expected.misses(actual)
+    if not wrong.any():
+        return []
+    with np.errstate(all="ignore"):
+        excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (expected.allowed + 1e-300)
+    excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
+    at = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), wrong.shape))
+    return [Miss(name, f"{name} is wrong in {int(wrong.sum())} of {wrong.size} elements", wrong, at,
+                 float(actual[at]), float(expected.truth[at]), float(excess[at]))]

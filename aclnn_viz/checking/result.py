@@ -1,0 +1,140 @@
+"""What a check found, as text, in a notebook and as JSON."""
+
+import html
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aclnn_viz.cases.vacuity import Vacuity
+from aclnn_viz.checking.diagnosis import Diagnosis, Seen
+
+PRINTED = 24  # elements of a tensor
+
+
+class Counterexample:
+    """A small case on which a kernel is wrong: `inputs`, `actual`, `truth`, and the element that is farthest off."""
+
+    def __init__(self, seen: Seen):
+        self._seen = seen
+        self.case = seen.prepared.case
+        self.recipe = str(seen.prepared.recipe)
+        self.inputs = self.case.inputs
+        self.actual = seen.outputs
+        self.truth = {name: part.truth for name, part in seen.prepared.expected.items()}
+        self.problems = [miss.problem for miss in seen.misses]
+        worst = next((miss for miss in seen.misses if miss.index is not None), None)
+        self.output = seen.misses[0].output
+        self.index = worst.index if worst else None
+        self.worst = f"{worst.output}{list(worst.index)} is {worst.actual:.9g} instead of {worst.truth:.9g}" \
+            if worst else ""
+
+    def __str__(self) -> str:
+        attributes = [f"{name}={value!r}" for name, value in self.inputs.items() if not isinstance(value, np.ndarray)]
+        lines = [f"{self.case.operator.name}, {self.case.dtype}: {', '.join(self.problems)}"]
+        lines += [f"  {self.worst}"] * bool(self.worst)
+        lines += [f"  {', '.join(attributes)}"] * bool(attributes)
+        lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
+        for name in self.truth:
+            if name in self.actual and any(problem.startswith(name) for problem in self.problems):
+                lines += [f"  {name}, yours = {_text(self.actual[name])}", f"  {name}, truth = {_text(self.truth[name])}"]
+        return "\n".join(lines)
+
+    def write(self, folder) -> Path:
+        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder."""
+        from aclnn_viz.checking.exchange import write_cases
+
+        return write_cases(folder, self.case.operator, [(self._seen.prepared, self.actual)])
+
+    def to_json(self) -> dict:
+        return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,
+                "inputs": {name: _plain(value) for name, value in self.inputs.items()},
+                "actual": {name: _plain(value) for name, value in self.actual.items()},
+                "truth": {name: _plain(value) for name, value in self.truth.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult:
+    """Whether a kernel is right; if not: where it is wrong, which mistake that looks like, and the smallest case found.
+
+    `cases` were judged, `failed` of them are wrong, `refused` a device does not compute. `misbehaviour` maps what else
+    the kernel does wrong to the case where it did. `vacuity` says what these cases cannot show.
+    """
+
+    operator: str
+    passed: bool
+    seed: int
+    cases: int
+    failed: int
+    refused: int
+    undecided: int
+    stopped: bool
+    seconds: float
+    first_failure: float | None
+    outputs: dict[str, int]
+    misbehaviour: dict[str, str]
+    conditions: list[str]
+    regions: dict[str, dict[str, tuple[int, int]]]
+    diagnosis: Diagnosis | None
+    counterexample: Counterexample | None
+    vacuity: Vacuity
+
+    def __str__(self) -> str:
+        verdict = "right on" if self.passed else f"WRONG in {self.failed} of" if self.failed else "NOT ACCEPTED after"
+        lines = [f"{self.operator}: {verdict} {self.cases} cases (seed {self.seed}, {self.seconds:.1f} s)"]
+        lines += ["stopped at the time limit: the rest of the cases was not run"] * self.stopped
+        lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
+        lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
+        lines += [f"the kernel {what} (first with {where})" for what, where in self.misbehaviour.items()]
+        lines += [f"{name} is wrong in {count} cases" for name, count in self.outputs.items()]
+        lines += [f"  {line}" for line in self.conditions]
+        for output, named in self.regions.items():
+            told = ", ".join(f"{name} {bad} of {total}" for name, (bad, total) in named.items())
+            lines.append(f"  {output}, wrong elements by region: {told}")
+        lines += ["", f"diagnosis: {self.diagnosis}"] * (self.diagnosis is not None)
+        lines += ["", f"smallest counterexample: {self.counterexample}"] * (self.counterexample is not None)
+        if self.passed:
+            lines.append(f"cannot fail on: {', '.join(self.vacuity.blind) or 'nothing that the meter knows'}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, _, rest = str(self).partition("\n")
+        colour, sign = ("#1b7837", "✔") if self.passed else ("#b2182b", "✘")
+        return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
+                f"</strong><pre>{html.escape(rest)}</pre></div>")
+
+    def to_json(self) -> str:
+        """Return everything as JSON text; nan and infinities become strings."""
+        content = {name: getattr(self, name) for name in (
+            "operator", "passed", "seed", "cases", "failed", "refused", "undecided", "stopped", "seconds",
+            "first_failure", "outputs", "misbehaviour", "conditions", "regions")}
+        content["diagnosis"] = vars(self.diagnosis) if self.diagnosis else None
+        content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
+        content["cannot_fail_on"] = self.vacuity.blind
+        return json.dumps(content, indent=1)
+
+
+def _text(array: np.ndarray) -> str:
+    if array.size > PRINTED:
+        return f"array of shape {array.shape}"
+    shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
+    return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
+           f" ({array.dtype})"
+
+
+def _plain(value):
+    """Nested lists of numbers; a large array is told by its shape, one that is not finite by its numbers' texts."""
+    if not isinstance(value, np.ndarray):
+        return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+    if value.size > 1000:
+        return {"shape": list(value.shape), "dtype": str(value.dtype)}
+    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
+    return _nested(wide.tolist())
+
+
+def _nested(value):
+    if isinstance(value, list):
+        return [_nested(item) for item in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else repr(value)

@@ -1,0 +1,87 @@
+"""A fault: what is changed in the right page, or in what the kernel reads, stores and computes in."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.errors import problem
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
+
+    `changes` are pairs of text, what the page says and what the wrong kernel says in its place. `plan` is the precision
+    plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
+    `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
+    anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
+    of a case.
+    """
+
+    name: str
+    story: str
+    exposed_by: str
+    changes: tuple[tuple[str, str], ...] = ()
+    plan: Plan | None = None
+    alters: Callable | None = None
+    cast: Callable | None = None
+    garbage: bool = False
+    hidden: tuple[str, dict] | None = None
+
+    def page(self, right: ModuleType) -> ModuleType:
+        """Return the page with the changes made; ValueError when the page no longer says what is to be changed."""
+        return changed(right, self.changes) if self.changes else right
+
+    @property
+    def diff(self) -> str:
+        """The changed lines, as a unified diff shows them."""
+        return "\n".join(f"{sign} {line.strip()}" for old, new in self.changes
+                         for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
+
+
+@cache
+def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
+    source = inspect.getsource(right)
+    for old, new in changes:
+        if source.count(old) != 1:
+            raise ValueError(problem(f"a change names text that stands once in {right.__name__}",
+                                     f"{old!r}, {source.count(old)} times", "quote more or less of the page"))
+        source = source.replace(old, new)
+    return page_from(source, right)
+
+
+def page_from(source: str, right: ModuleType) -> ModuleType:
+    """Return the module that a changed source of a page makes."""
+    page = ModuleType(right.__name__)
+    exec(compile(source, f"<a wrong {right.__name__}>", "exec"), page.__dict__)
+    return page
+
+
+def as_if_contiguous(inputs: dict) -> dict:
+    """The elements of every tensor in the order in which they lie in memory, whatever its strides say."""
+    return {name: value.ravel("K").reshape(value.shape) if hasattr(value, "strides") else value
+            for name, value in inputs.items()}
+
+
+def truncated(values, fmt):
+    """float32 cut down to 16 bits by dropping bits, instead of rounding to nearest."""
+    if fmt.name == "bfloat16":
+        return (values.view("uint32") & 0xFFFF0000).view("float32").astype(fmt.numpy)
+    rounded = values.astype(fmt.numpy)
+    over = abs(rounded.astype("float32")) > abs(values)
+    return (rounded.view("uint16") - over.astype("uint16")).view(fmt.numpy)
+
+
+# Faults that any operator can have.
+STRIDES = Fault(
+    "strides ignored", "the kernel walks through memory as if every tensor were contiguous",
+    "a transposed or sliced tensor", alters=as_if_contiguous)
+TRUNCATED = Fault(
+    "16-bit outputs truncated", "the upper half of a float32 is stored as bfloat16, or CAST_TRUNC is used in a cast",
+    "16-bit outputs", cast=truncated, hidden=("the format is float32", {"dtype": "float32"}))
+HALF_SUMS = Fault(
+    "sums in float16", "the accumulator has the format of the inputs, or of the fastest vector unit",
+    "sums of more than a few terms", plan=Plan("sums in float16", accumulate="float16", order=SEQUENTIAL))
