@@ -34,7 +34,8 @@ class Envelope:
 class Explanation:
     """Counts of elements by verdict; `worst` is the index of the unexplained element farthest beyond its bound.
 
-    `excess` is its error divided by its bound (infinite when the bound is 0 or the value is not finite).
+    `excess` is its error divided by its bound (infinite when the bound is 0 or the value is not finite). `region` holds
+    the first and last index of the unexplained elements along each axis.
     """
 
     explained: int
@@ -42,12 +43,16 @@ class Explanation:
     undecided: int
     worst: tuple[int, ...] | None = None
     excess: float = 0.0
+    region: tuple[tuple[int, int], ...] | None = None
 
     def __str__(self) -> str:
         total = self.explained + self.not_explained + self.undecided
         text = (f"{total} elements: {self.explained} explained by rounding, {self.not_explained} not explained, "
                 f"{self.undecided} undecided")
-        return text if self.worst is None else f"{text}; worst at {self.worst}, {self.excess:.4g} times the bound"
+        if self.worst is None:
+            return text
+        box = ", ".join(f"{first}..{last}" for first, last in self.region)
+        return f"{text}; worst at {self.worst}, {self.excess:.4g} times the bound; all within [{box}]"
 
 
 def envelope(op, plan: Plan | None = None, /, **inputs) -> dict[str, Envelope]:
@@ -89,7 +94,7 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
     >>> print(explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"]))
-    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound
+    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound; all within [1..1]
     """
     actual, truth = np.asarray(actual), np.asarray(truth)
     if not actual.shape == truth.shape == envelope.bound.shape:
@@ -100,11 +105,13 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
         error = np.abs(wide - truth)
         right = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
         undecided = envelope.undecided | (np.isinf(envelope.bound) & ~right)
-        missed = ~(undecided | right | (error <= envelope.bound))
+        # The truth may have been rounded to float64, which shows beside float64 outputs.
+        missed = ~(undecided | right | (error <= envelope.bound + np.abs(truth) * 2.0**-53))
         excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
     open_, out = int(undecided.sum()), int(missed.sum())
     counts = actual.size - open_ - out, out, open_
     if not out:
         return Explanation(*counts)
     worst = np.unravel_index(int(excess.argmax()), actual.shape)
-    return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]))
+    region = tuple((int(at.min()), int(at.max())) for at in np.nonzero(missed))
+    return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]), region)

@@ -1,6 +1,7 @@
 """Arrays under a precision plan: every operation rounds to the format of its operands, every sum has its order."""
 
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -111,7 +112,8 @@ class PlannedArrays(Functions):
 
     def _along(self, data, axes, order):
         front = np.moveaxis(data, axes, range(len(axes)))
-        return np.expand_dims(self._added(front.reshape((-1, *front.shape[len(axes):])), order), axes)
+        count, kept = prod(front.shape[:len(axes)]), front.shape[len(axes):]
+        return np.expand_dims(self._added(front.reshape((count, *kept)), order), axes)
 
     def _added(self, terms, order):
         """The sum along axis 0."""

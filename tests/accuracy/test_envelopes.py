@@ -35,9 +35,10 @@ def test_an_undecided_element_is_never_explained():
 
 def test_the_worst_element_is_the_farthest_beyond_its_bound():
     env = Envelope(np.zeros((2, 2)), np.float64([[1.0, 0.1], [2.0, 0.0]]), np.zeros((2, 2)), np.zeros((2, 2), bool))
-    verdict = explain(np.float32([[3, 1.5], [2.5, 0]]), np.zeros((2, 2)), env)
+    verdict = explain(np.float32([[0.5, 1.5], [2.5, 0]]), np.zeros((2, 2)), env)
     assert (verdict.worst, verdict.excess) == ((0, 1), pytest.approx(15.0))
-    assert "worst at (0, 1), 15 times the bound" in str(verdict)
+    assert verdict.region == ((0, 1), (0, 1))  # (0, 1) and (1, 0) are not explained
+    assert "worst at (0, 1), 15 times the bound; all within [0..1, 0..1]" in str(verdict)
 
 
 def test_nan_is_explained_by_nan_alone():
@@ -52,7 +53,7 @@ def test_shapes_must_agree():
 
 def test_the_kit_is_explained_by_its_own_envelope():
     for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"):
-        for dtype in ("float16", "bfloat16", "float32"):
+        for dtype in ("float16", "bfloat16", "float32", "float64"):
             op, inputs = operator(name), case(name, dtype=dtype, seed=4).inputs
             out, truth, envelopes = op.backward(**inputs), op.truth(**inputs), envelope(op, **inputs)
             for output in out:
@@ -66,6 +67,31 @@ def test_the_old_group_norm_leaves_the_envelope_of_its_own_plan():
         out, truth = plans.run(op, plan, **inputs), op.truth(**inputs)
         verdict = explain(out["dxOut"], truth["dxOut"], envelope(op, plan, **inputs)["dxOut"])
         assert (verdict.not_explained == 0) == explained and (explained or verdict.not_explained > 400)
+
+
+EMPTY = [("hardswish", {"shape": (0,)}), ("rms_norm", {"shape": (0, 4)}), ("cross_entropy_loss", {"shape": (0, 4)}),
+         ("grid_sampler_2d", {"shape": (1, 2, 3, 3), "grid_shape": (0, 3)})]
+
+
+@pytest.mark.parametrize("name,shape", EMPTY, ids=str)
+@pytest.mark.parametrize("soc", [None, "Ascend910B2", "Ascend950PR_9579"])
+def test_empty_inputs_have_an_envelope_of_nothing(name, shape, soc):
+    op, inputs = operator(name), case(name, dtype="float32", seed=0, **shape).inputs
+    plan = plans.preset(op, soc) if soc else Plan(order="blocked")
+    out, kit, envelopes = plans.run(op, plan, **inputs), op.backward(**inputs), envelope(op, plan, **inputs)
+    for output in kit:
+        assert out[output].shape == kit[output].shape == envelopes[output].bound.shape
+        assert not out[output].any() and not envelopes[output].bound.any()
+
+
+@pytest.mark.parametrize("name", ["hardswish", "rms_norm", "cross_entropy_loss", "group_norm_swish"])
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_the_kit_is_explained_where_inputs_are_not_finite(name, special):
+    op, inputs = operator(name), case(name, dtype="float32", seed=1).inputs
+    tensor = inputs["self" if name == "hardswish" else "logProb" if name == "cross_entropy_loss" else "dy"]
+    tensor.reshape(-1)[::7] = special
+    out, truth, envelopes = op.backward(**inputs), op.truth(**inputs), envelope(op, **inputs)
+    assert all(explain(out[output], truth[output], envelopes[output]).not_explained == 0 for output in out)
 
 
 def test_an_overflow_is_explained_when_the_truth_overflows_too():
