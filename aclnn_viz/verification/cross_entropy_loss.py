@@ -6,6 +6,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
+from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1), (1, 5), (7, 2), (33, 17), (0, 3), (65, 257))
 MODES = tuple({"reduction": reduction, "labelSmoothing": smoothing, "lseSquareScaleForZloss": scale} | weight
@@ -38,8 +39,8 @@ def magnitudes(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptio
     return {"xGradOut": s}
 
 
-def smooth(rng, mode):
-    """A point, its loss (with its z-loss part once more, as an output of its own), and the gradient there."""
+def smooth(rng, mode, forward=operator("cross_entropy_loss").forward):
+    """A point, its loss by the given forward pass (z-loss counts once more, as an output), and the gradient there."""
     op = operator("cross_entropy_loss")
     target = np.array([0, 3, -100, 1, 2, 2])
     options = dict(mode) | {"target": target, "weightOptional": rng.uniform(0.5, 2, 5)}
@@ -50,7 +51,7 @@ def smooth(rng, mode):
     seed, seed_z = np.asarray(rng.standard_normal(shape)), np.asarray(rng.standard_normal(shape))
 
     def loss(p):
-        out = op.forward(**p, **options)
+        out = forward(**p, **options)
         return float(np.sum(seed * out["loss"]) + np.sum(seed_z * out["zloss"]))
 
     saved = op.forward(**point, **options)
@@ -81,3 +82,23 @@ def symbols(inputs):
                "lseForZlossOptional": np.zeros(rows)}
     given = {name: value for name, value in inputs.items() if value is not None}
     return {N: rows, C: classes}, neutral | given
+
+
+def symbolic_forward(*, input, target, weightOptional, reduction, **numbers) -> dict:
+    """The definition that the gradient was derived from, evaluated: the loss of each row, then the reduction."""
+    from derivations import evaluate
+
+    rows, classes = input.shape
+    values = {"x": input, "target": target, "ignoreIndex": -100, "N": rows, "C": classes, **numbers}
+    values["weightOptional"] = np.ones(classes) if weightOptional is None else weightOptional
+
+    def value(name):
+        node, definition = inlined("cross_entropy_loss", name, "mean")
+        return evaluate(definition, values, dict.fromkeys(node.indices, rows))
+
+    loss, zloss = value("row"), value("zrow")
+    if reduction == "mean":
+        loss, zloss = loss / value("W"), zloss / value("count")
+    if reduction != "none":
+        loss, zloss = np.sum(loss), np.sum(zloss)
+    return {"loss": loss + zloss, "zloss": zloss}

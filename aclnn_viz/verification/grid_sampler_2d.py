@@ -4,8 +4,11 @@ from itertools import product
 
 import numpy as np
 
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import case
+from aclnn_viz.kernels import grid_sampler_2d as page
 from aclnn_viz.operators import operator
+from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1, 1, 1), (2, 3, 1, 7), (1, 2, 6, 1), (2, 3, 8, 5), (0, 2, 3, 3), (1, 5, 33, 31))
 MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
@@ -87,15 +90,15 @@ def normalised(u, size, align):
     return (2 * u + 1) / size - 1
 
 
-def pullback(mode, image, grid, seed):
+def pullback(mode, image, grid, seed, forward=operator("grid_sampler_2d").forward):
     op = operator("grid_sampler_2d")
     point = {"input": image, "grid": grid}
-    loss = lambda p: float(np.sum(seed * op.forward(**p, **mode)["out"]))  # noqa: E731
+    loss = lambda p: float(np.sum(seed * forward(**p, **mode)["out"]))  # noqa: E731
     out = op.backward(gradOutput=seed, **point, **mode)
     return point, loss, {"input": out["inputGrad"], "grid": out["gridGrad"]}
 
 
-def smooth(rng, mode):
+def smooth(rng, mode, forward=operator("grid_sampler_2d").forward):
     """A point no nearer than a tenth of a pixel to any kink: pixels, borders, mirrors, and ties of nearest."""
     height, width = 5, 4
 
@@ -105,7 +108,8 @@ def smooth(rng, mode):
         return normalised(u, size, mode["alignCorners"])
 
     grid = np.stack([between(width), between(height)], axis=-1)
-    return pullback(mode, rng.standard_normal((2, 3, height, width)), grid, rng.standard_normal((2, 3, 6, 6)))
+    image, seed = rng.standard_normal((2, 3, height, width)), rng.standard_normal((2, 3, 6, 6))
+    return pullback(mode, image, grid, seed, forward)
 
 
 def kinks():
@@ -146,3 +150,26 @@ def symbols(inputs):
 
     n, c, height, width = inputs["input"].shape
     return {N: n, C: c, H: height, W: width, P: inputs["grid"].shape[1], Q: inputs["grid"].shape[2]}, inputs
+
+
+def symbolic_forward(*, input, grid, interpolationMode, paddingMode, alignCorners) -> dict:
+    """The definition that the gradients were derived from, evaluated in the cell in which each point lies.
+
+    In an open cell the padded coordinate is s * i + o, and floor and taps are constants: these numbers name the cell.
+    """
+    from derivations import evaluate
+
+    xp, modes = NumPyArrays(), (paddingMode, alignCorners)
+    out, definition = inlined("grid_sampler_2d", "out", interpolationMode, *modes)
+    samples, channels, height, width = input.shape
+    values = {"input": input, "N": samples, "C": channels, "H": height, "W": width}
+    values |= dict(zip("PQ", grid.shape[1:3]))
+    for name, size, x in (("x", width, grid[..., 0]), ("y", height, grid[..., 1])):
+        pixel, slope = page.unnormalise(x, size, alignCorners)
+        padded, sloped = (pixel, slope) if interpolationMode == page.BICUBIC else page.source(xp, x, size, *modes)
+        sign = sloped / slope
+        indices = [index for index, _, _ in page.taps(xp, x, size, interpolationMode, *modes)]
+        values |= {f"g{name}": x, f"s{name}": sign, f"o{name}": padded - sign * pixel,
+                   f"floor_{name}": np.floor(padded), name.upper(): np.array(indices).astype(np.int64)}
+    shape = samples, channels, *grid.shape[1:3]
+    return {"out": evaluate(definition, values, dict(zip(out.indices, shape)))}

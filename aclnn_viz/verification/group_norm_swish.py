@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
+from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1), (2, 6), (2, 4, 3), (3, 6, 5, 7), (1, 2, 1, 1, 3, 1, 2, 2), (0, 4, 3), (2, 32, 33, 31))
 MODES = ({}, {"swishScale": 1.7}, {"swishScale": -0.5}, {"swishScale": 0.0}, {"numGroups": 1},
@@ -34,13 +35,13 @@ def magnitudes(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional=
     return {"dxOut": dx, "dgammaOut": np.sum(dz * np.abs(xhat), axis=(0, 3)), "dbetaOut": np.sum(dz, axis=(0, 3))}
 
 
-def smooth(rng, mode):
-    """A point, its loss, and the gradient of the loss there."""
+def smooth(rng, mode, forward=operator("group_norm_swish").forward):
+    """A point, its loss by the given forward pass, and the gradient of the loss there."""
     op = operator("group_norm_swish")
     options = {"numGroups": mode.get("numGroups", 2), "swishScale": mode.get("swishScale", 1.0)}
     point = {"x": rng.standard_normal((2, 4, 5)), "gamma": rng.standard_normal(4), "beta": rng.standard_normal(4)}
     seed = rng.standard_normal((2, 4, 5))
-    loss = lambda p: float(np.sum(seed * op.forward(**p, **options, eps=0.1)["y"]))  # noqa: E731
+    loss = lambda p: float(np.sum(seed * forward(**p, **options, eps=0.1)["y"]))  # noqa: E731
     saved = op.forward(**point, **options, eps=0.1)
     out = op.backward(dy=seed, mean=saved["mean"], rstd=saved["rstd"], **point, **options)
     return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"], "beta": out["dbetaOut"]}
@@ -66,3 +67,15 @@ def symbols(inputs):
     samples, channels, *rest = inputs["x"].shape
     groups = inputs["numGroups"]
     return {N: samples, G: groups, D: channels // groups, P: int(np.prod(rest))}, inputs
+
+
+def symbolic_forward(*, x, gamma, beta, numGroups, eps, swishScale) -> dict:
+    """The definition that the gradients were derived from, evaluated."""
+    from derivations import evaluate
+
+    out, definition = inlined("group_norm_swish", "out")
+    shape = (x.shape[0], numGroups, x.shape[1] // numGroups, x[0, 0].size)
+    channel = shape[1:3]
+    values = {"x": x.reshape(shape), "gamma": gamma.reshape(channel), "beta": beta.reshape(channel), "eps": eps,
+              "swishScale": swishScale} | dict(zip("NGDP", shape))
+    return {"y": evaluate(definition, values, dict(zip(out.indices, shape))).reshape(x.shape)}

@@ -19,16 +19,15 @@ def magnitudes(*, gradOutput, self) -> dict:
     return {"out": np.where(x < -3, 0, np.where(x <= 3, g * (np.abs(x) / 3 + 0.5), g))}
 
 
-def smooth(rng, mode):
-    """A point away from the kinks, its loss, and the gradient of the loss there."""
+def smooth(rng, mode, forward=operator("hardswish").forward):
+    """A point away from the kinks, its loss by the given forward pass, and the gradient of the loss there."""
     x = rng.choice([-4, -2, -1, 0, 1, 2, 4], 40) + rng.uniform(-0.5, 0.5, 40)
-    return pullback({"self": x}, rng.standard_normal(40))
+    return pullback({"self": x}, rng.standard_normal(40), forward)
 
 
-def pullback(point, seed):
-    op = operator("hardswish")
-    loss = lambda p: float(np.sum(seed * op.forward(**p)["out"]))  # noqa: E731
-    return point, loss, {"self": op.backward(gradOutput=seed, **point)["out"]}
+def pullback(point, seed, forward=operator("hardswish").forward):
+    loss = lambda p: float(np.sum(seed * forward(**p)["out"]))  # noqa: E731
+    return point, loss, {"self": operator("hardswish").backward(gradOutput=seed, **point)["out"]}
 
 
 def kinks():
@@ -55,3 +54,11 @@ def symbols(inputs):
 
     (length,) = derive().formulas()["out"].leaves["self"]
     return {length: inputs["self"].size}, inputs
+
+
+def symbolic_forward(*, self) -> dict:
+    """The definition that the slope was derived from, evaluated."""
+    from derivations import evaluate
+    from derivations.hardswish import hardswish, i, this
+
+    return {"out": evaluate(hardswish(this[i]), {"self": self}, {i: self.size})}

@@ -42,19 +42,21 @@ def rounding_check(op: Operator, dtype: str) -> Check:
     return Check(op.name, "kernel against truth", dtype, "u S", run)
 
 
-def rate_check(op: Operator) -> Check:
+def rate_check(op: Operator, name: str = "truth against forward", forward=None, modes=None,
+               directions=DIRECTIONS) -> Check:
+    """The gradient of the page against a forward pass: its own, or the definition that the symbols start from."""
     file = file_of(op)
 
     def run():
-        for number, mode in enumerate(file.MODES):
+        for number, mode in enumerate(modes or file.MODES):
             rng = np.random.default_rng(number)
-            point, loss, gradient = file.smooth(rng, mode)
-            for _ in range(DIRECTIONS):
+            point, loss, gradient = file.smooth(rng, mode, forward or op.forward)
+            for _ in range(directions):
                 direction = {name: rng.standard_normal(point[name].shape) for name in gradient}
                 scale = max(np.max(np.abs(v)) for v in direction.values())
                 found = taylor.rate(loss, point, gradient, direction, STEP / scale)
                 yield abs(found - taylor.SMOOTH), taylor.failure(found, f"for {mode}")
-    return Check(op.name, "truth against forward", "Taylor rate", "from 2", run)
+    return Check(op.name, name, "Taylor rate", "from 2", run)
 
 
 def kink_check(op: Operator) -> Check:

@@ -88,8 +88,8 @@ def write(folder: str | Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     rows, sweeps, seconds = measured_rows(), swept(), proof_times()
     text = ["# Accuracy report", "",
-            "Every kernel in NumPy against its own page in a wider type: what is counted is rounding. ulp is the distance",
-            "in the output format from the correctly rounded truth; nothing here ran on Atlas hardware.", "",
+            "Every kernel in NumPy against its own page in a wider type: what is counted is rounding. ulp is the",
+            "distance in the output format from the correctly rounded truth; nothing here ran on Atlas hardware.", "",
             "| " + " | ".join(HEAD) + " |", "| " + " | ".join(["---"] * len(HEAD)) + " |"]
     for row in rows:
         cells = [row["operator"], row["output"], row["format"], str(row["elements"]),

@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
+from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1,), (17,), (4, 1), (3, 16), (2, 3, 5), (2, 1, 3, 2, 1, 2, 1, 4), (257, 255), (0, 4))
 MODES = ({"gamma_ndim": 1}, {"gamma_ndim": 2}, {"gamma_ndim": 3}, {"rstd": -1.75})
@@ -26,13 +27,13 @@ def magnitudes(*, dy, x, rstd, gamma) -> dict:
     return {"dxOut": r * (d * g + a * r * mean), "dgammaOut": np.sum(d * a * r, axis=0)}
 
 
-def smooth(rng, mode):
-    """A point, its loss, and the gradient of the loss there."""
+def smooth(rng, mode, forward=operator("rms_norm").forward):
+    """A point, its loss by the given forward pass, and the gradient of the loss there."""
     op = operator("rms_norm")
     gamma_shape = (2, 6)[-min(mode.get("gamma_ndim", 1), 2):]
     point = {"x": rng.standard_normal((4, 2, 6)), "gamma": rng.standard_normal(gamma_shape)}
     seed = rng.standard_normal((4, 2, 6))
-    loss = lambda p: float(np.sum(seed * op.forward(**p, epsilon=0.1)["y"]))  # noqa: E731
+    loss = lambda p: float(np.sum(seed * forward(**p, epsilon=0.1)["y"]))  # noqa: E731
     out = op.backward(dy=seed, rstd=op.forward(**point, epsilon=0.1)["rstd"], **point)
     return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"]}
 
@@ -55,3 +56,13 @@ def symbols(inputs):
     from derivations.rms_norm import m, n
 
     return {m: inputs["rstd"].size, n: inputs["gamma"].size}, inputs
+
+
+def symbolic_forward(*, x, gamma, epsilon) -> dict:
+    """The definition that the gradients were derived from, evaluated."""
+    from derivations import evaluate
+
+    y, definition = inlined("rms_norm", "y")
+    shape = x.size // gamma.size, gamma.size
+    values = {"x": x.reshape(shape), "gamma": gamma.reshape(-1), "epsilon": epsilon, "m": shape[0], "n": shape[1]}
+    return {"y": evaluate(definition, values, dict(zip(y.indices, shape))).reshape(x.shape)}

@@ -1,0 +1,65 @@
+"""The symbolic verification: it holds, it is complete, and it fails for wrong theorems, kernels and definitions."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aclnn_viz import cli, operator, operators
+from aclnn_viz.verification import formulas, numeric, symbolic
+from derivations import theorems
+
+
+def test_everything_holds_with_a_row_for_each_theorem(capsys):
+    assert cli.main(["verify", "--json", "--symbolic"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    told = list(theorems())
+    assert len(told) >= 45 and [(r["operator"], r["check"]) for r in rows[:len(told)]] == [
+        (t.operator, t.name) for t in told]
+    assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, told))
+    assert sum(row["value"] != "" for row in rows[:len(told)]) > len(told) // 2  # what the proofs assume
+    for op in operators():
+        seen = [row for row in rows if (row["operator"], row["check"]) == (op.name, "kernel against symbols")]
+        assert sum(row["cases"] for row in seen) == len(numeric.file_of(op).MODES)
+
+
+def test_a_theorem_that_does_not_hold_fails():
+    theorem = next(t for t in theorems() if t.operator == "rms_norm")
+    false = theorem.mutants[0]
+    row = symbolic.theorem_check(replace(theorem, build=false.build))()
+    assert not row.passed and row.failure.startswith("not proved: ")
+
+
+def test_a_mutant_that_is_proved_fails():
+    theorem = next(t for t in theorems() if t.operator == "rms_norm")
+    true = replace(theorem.mutants[0], build=theorem.build)
+    row = symbolic.theorem_check(replace(theorem, mutants=(true, *theorem.mutants[1:])))()
+    assert not row.passed and row.failure.startswith("a false claim was proved: ")
+
+
+CHEAP = {"grid_sampler_2d": numeric.file_of(operator("grid_sampler_2d")).MODES[:1]}
+
+
+def modes_of(op):
+    return CHEAP.get(op.name, numeric.file_of(op).MODES[:2])
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
+    right = type(op).backward
+    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
+        k: v * np.float32(1 + 2.0**-18) for k, v in right(self, **i).items()})
+    row = formulas.formula_check(op, modes_of(op))()
+    assert not row.passed and " instead of " in row.failure
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
+    definition = numeric.file_of(op).symbolic_forward
+
+    def other(**inputs):
+        return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}
+
+    assert numeric.rate_check(op, "", definition, modes_of(op), directions=1)().passed
+    assert not numeric.rate_check(op, "", other, modes_of(op), directions=1)().passed
