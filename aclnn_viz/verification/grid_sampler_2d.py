@@ -104,6 +104,7 @@ def smooth(rng, mode, forward=operator("grid_sampler_2d").forward):
 
     def between(size):
         pixels, shape = rng.integers(-2 * size, 3 * size, (2, 6, 6)), (2, 6, 6)
+        pixels[:, ::2] = rng.integers(0, size - 1, (2, 3, 6))  # every other row of points lies on the image
         u = pixels + rng.choice([0.25, 0.75], shape) + rng.uniform(-0.15, 0.15, shape)
         return normalised(u, size, mode["alignCorners"])
 
