@@ -36,7 +36,6 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)
     remarks += [f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"] * (custom is not None)
-    remarks += ["workarounds"] * workarounds
     shown = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
     return Device(shown, acl, device_id, workarounds=workarounds)
 

@@ -33,7 +33,7 @@ class Session:
         self._owner = os.getpid(), threading.get_ident()
         self._closed_because = None
         self._cleanup_errors: list[AclError] = []
-        self._seen_text = acl.aclGetRecentErrMsg()  # of calls that were not ours
+        self._seen_text = None
         self.stream = None
         self._process = process_of(acl)
         with self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
@@ -45,6 +45,7 @@ class Session:
             undo = self._process.enter(self)
             if undo:
                 stack.callback(self._finalise, undo)
+            self._seen_text = self.acl.aclGetRecentErrMsg()  # of calls that were not ours
             self.call("aclrtSetDevice", device_id)
         except AclError as error:
             self._explain(error)

@@ -23,6 +23,13 @@ def on_stand_in(work):
     return in_child(lambda: work(CannAcl(root)))
 
 
+def test_the_methods_are_those_of_the_emulator_and_no_others():
+    def methods(cls):
+        return {name for name in dir(cls) if name.startswith("acl")}
+
+    assert methods(CannAcl) == methods(HostAcl) == {function.name for function in FUNCTIONS}
+
+
 def test_every_function_is_typed():
     def work(acl):
         for function in FUNCTIONS:

@@ -243,6 +243,13 @@ def test_the_workaround_is_exact_for_powers_of_two():
     assert all(np.array_equal(old[name], new[name]) for name in new)
 
 
+def test_the_workaround_serves_the_emulator_too():
+    op = av.operator("group_norm_swish")
+    inputs = case_of(op, swishScale=1.7).inputs
+    with open_device("host", cann="9.0.1", workarounds=True) as device:
+        close_to(device.run(op, **inputs), op.backward(**inputs), units=32)
+
+
 # Lifetimes
 
 @LAYOUTS
