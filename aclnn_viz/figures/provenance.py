@@ -1,0 +1,52 @@
+"""Where numbers come from: what every picture of numeric error states in its caption."""
+
+import re
+from dataclasses import dataclass
+
+HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The output shown, and what computed it: `device` is a device's name, or says what else it was ("prediction").
+
+    >>> Provenance("dxOut of aclnnRmsNormGrad", "host", "Ascend910B2", "9.1.0", seed=3).origin
+    'host, Ascend910B2, CANN 9.1.0'
+    """
+
+    output: str
+    device: str
+    soc: str = ""
+    cann: str = ""
+    seed: int | None = None
+
+    @classmethod
+    def of(cls, case, output: str, device) -> "Provenance":
+        """Describe one output of a case that an opened device or a capsule computed."""
+        return cls(f"{output} of {case.operator.aclnn_name}", device.name, device.soc, str(device.cann), case.seed)
+
+    @property
+    def origin(self) -> str:
+        return ", ".join(filter(None, (self.device, self.soc, f"CANN {self.cann}" if self.cann else "")))
+
+    @property
+    def measured(self) -> bool:
+        """Whether an Atlas computed it just now: not an emulator, a stand-in, a prediction or a recording."""
+        return HARDWARE.fullmatch(self.device) is not None
+
+    @property
+    def warning(self) -> str:
+        """What the picture must show of numbers that no hardware computed just now; empty for an Atlas."""
+        return "" if self.measured else f"not measured on hardware here: {self.device}"
+
+    @property
+    def drawn(self) -> str:
+        return "inputs not drawn by seed" if self.seed is None else f"seed {self.seed}"
+
+
+def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sources) -> str:
+    """One line of small print: statistic, sample size, dtype, shape, device, CANN version and seed."""
+    sources = list(sources)
+    origins = "; ".join(dict.fromkeys(source.origin for source in sources))
+    seeds = ", ".join(dict.fromkeys(source.drawn for source in sources))
+    return f"{statistic}. n = {size:,}, {dtype} {list(shape)}; {origins}; {seeds}."
