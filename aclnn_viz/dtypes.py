@@ -65,10 +65,12 @@ def float_format(dtype) -> FloatFormat:
         return dtype
     if isinstance(dtype, str) and dtype in _BY_NAME:
         return _BY_NAME[dtype]
+    got = getattr(dtype, "dtype", dtype)
     try:
-        return _BY_NAME[np.dtype(getattr(dtype, "dtype", dtype)).name]
+        if got is None:  # which NumPy takes for float64
+            raise TypeError
+        return _BY_NAME[np.dtype(got).name]
     except (KeyError, TypeError):
-        got = getattr(dtype, "dtype", dtype)
         raise ValueError(problem(
             "dtype must be a floating format", repr(str(got)), f"use one of {', '.join(f.name for f in FORMATS)}"
         )) from None

@@ -39,7 +39,7 @@ def test_vendor_names_and_codes():
     assert float_format("BF16") is float_format(ml_dtypes.bfloat16) is float_format(np.zeros(1, ml_dtypes.bfloat16))
 
 
-@pytest.mark.parametrize("wrong", ["float8", "int64", np.int32, np.zeros(3, np.int8), object()])
+@pytest.mark.parametrize("wrong", ["float8", "int64", np.int32, np.zeros(3, np.int8), None, object()])
 def test_what_is_no_format_is_refused_in_three_parts(wrong):
     with pytest.raises(ValueError, match="dtype must be a floating format: got .*; use one of float16, bfloat16"):
         float_format(wrong)

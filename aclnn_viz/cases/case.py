@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from operator import index
 
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import float_format
@@ -19,8 +20,10 @@ class Case:
     seed: int
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else f"{name}={value!r}"
-                           for name, value in self.inputs.items())
+        def shown(name, value):
+            return f"{name} {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else f"{name}={value!r}"
+
+        shapes = ", ".join(shown(*item) for item in self.inputs.items())
         return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
 
 
@@ -44,6 +47,8 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
         if name not in names:
             raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
                                     "use the vendor's names"))
+    if not isinstance(seed, int) or seed < 0:
+        raise ValueError(problem("seed is a number from 0 on", repr(seed), "pass an int"))
     shape = module.SHAPE if shape is None else _checked_shape(shape)
     fmt = float_format(dtype)
     inputs = module.draw(Draw(fmt, seed, given), shape)
@@ -53,7 +58,7 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
 
 def _checked_shape(shape) -> tuple[int, ...]:
     try:
-        shape = tuple(int(n) for n in shape)
+        shape = tuple(map(index, shape))
     except TypeError:
         raise TypeError(problem("shape is a tuple of lengths", repr(shape), "pass such as (4, 16)")) from None
     if any(n < 0 for n in shape):

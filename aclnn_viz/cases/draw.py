@@ -19,7 +19,7 @@ class Draw:
         """Return the tensor `name`: what was given, else `values(rng)` (any float64 array of `shape`) rounded once."""
         drawn = values(self.rng)  # drawn even when given, so that the other tensors do not change
         if name not in self.given:
-            return round_to(np.asarray(drawn, np.float64).reshape(shape), fmt or self.format)
+            return np.asarray(round_to(np.asarray(drawn, np.float64).reshape(shape), fmt or self.format))
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value

@@ -1,4 +1,4 @@
-"""Group norm + swish: groups of more than one element with a mean far from 0; mean and rstd as the forward saves them."""
+"""Group norm + swish: groups of more than one element, a mean far from 0, mean and rstd as the forward saves them."""
 
 from math import prod
 

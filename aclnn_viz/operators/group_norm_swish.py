@@ -17,7 +17,7 @@ def _checked(x, gamma, beta, numGroups):
     samples, channels = x.shape[:2]
     if numGroups < 1 or channels % numGroups or not channels:
         raise ValueError(problem("numGroups must be positive and divide the C of x", f"{numGroups} groups, x {x.shape}",
-                                 f"choose a divisor of {channels}"))
+                                 "choose a divisor of C, which must be at least 1"))
     fmt = need_float("x", x)
     allowed = [fmt] if fmt is FLOAT64 else [fmt, FLOAT32]
     for name, tensor in (("gamma", gamma), ("beta", beta)):
