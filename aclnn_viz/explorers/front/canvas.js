@@ -1,0 +1,169 @@
+// Drawing: panels, heat maps, marks, numbers. Positions are in CSS pixels; sharp on any display.
+
+function readTheme(el, model) {
+  const style = getComputedStyle(el);
+  const dark = document.body.dataset.jpThemeLight === "false"
+    || (!("jpThemeLight" in document.body.dataset) && matchMedia("(prefers-color-scheme: dark)").matches);
+  const { maps, kinds } = model.get("colours");
+  return {
+    dark,
+    text: style.getPropertyValue("--ae-text").trim(), faint: style.getPropertyValue("--ae-faint").trim(),
+    back: style.getPropertyValue("--ae-back").trim(), accent: dark ? "#ff5c9d" : "#d81b60",
+    point: "#ffc20a", maps,
+    kinds: kinds.map(([name, light, night, dash]) => ({ name, colour: dark ? night : light, dash })),
+  };
+}
+
+function number(value) {
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size && (size < 1e-3 || size >= 1e5)) return value.toExponential(2);
+  return String(Number(value.toPrecision(4)));
+}
+
+// One canvas under a caption; `probe(x, y)` gives the words for a position or "".
+class Panel {
+  constructor(kit, name, label, layers = 1) {
+    this.kit = kit;
+    this.caption = element("figcaption", {}, label);
+    this.stage = element("div", { class: "ae-stage" });
+    this.contexts = Array.from({ length: layers }, (_, k) => {
+      const canvas = element("canvas", k ? { "aria-hidden": "true" } : { role: "img", "aria-label": label });
+      this.stage.append(canvas);
+      return canvas.getContext("2d");
+    });
+    this.figure = element("figure", { class: `ae-panel ae-${name}` }, this.caption, this.stage);
+    this.hint = element("div", { class: "ae-hint", hidden: true });
+    this.stage.append(this.hint);
+    this.top = this.contexts.at(-1).canvas;
+    this.probe = () => "";
+    this.top.addEventListener("pointermove", (event) => this.tell(event.offsetX, event.offsetY));
+    this.top.addEventListener("pointerleave", () => { this.hint.hidden = true; });
+    kit.panels.append(this.figure);
+    kit.all.push(this);
+  }
+
+  tell(x, y) {
+    const text = this.ready ? this.probe(x, y) : "";
+    this.hint.hidden = !text;
+    if (!text) return;
+    this.hint.textContent = text;
+    this.hint.style.left = x > this.width / 2 ? "" : `${x + 12}px`;
+    this.hint.style.right = x > this.width / 2 ? `${this.width - x + 12}px` : "";
+    this.hint.style.top = `${Math.min(y + 12, this.height - 20)}px`;
+  }
+
+  // The sizes are read once in a repaint, not at every redraw: reading them forces a layout.
+  measure() {
+    this.width = this.stage.clientWidth;
+    this.height = this.stage.clientHeight;
+    const ratio = devicePixelRatio || 1;
+    for (const { canvas } of this.contexts) {
+      const [w, h] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+      if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
+    }
+    this.ratio = ratio;
+  }
+
+  begin(layer = 0) {
+    this.ready = true;
+    const context = this.contexts[layer];
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    return context;
+  }
+
+  say(text) {
+    if (this.caption.textContent !== text) this.caption.textContent = text;
+  }
+}
+
+const sheets = new Map();  // one small canvas a size, reused by every heat map of that size
+
+// Paint values (rows x columns) through a colour map; nan stays transparent. Returns the small canvas.
+function sheet(values, rows, columns, table, low, high) {
+  const key = `${rows}x${columns}`;
+  if (!sheets.has(key)) {
+    if (sheets.size > 40) sheets.clear();
+    const canvas = new OffscreenCanvas(columns, rows);
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    const image = context.createImageData(columns, rows);
+    sheets.set(key, { canvas, context, image, pixels: image.data });
+  }
+  const { canvas, context, image, pixels } = sheets.get(key);
+  const factor = high > low ? 255 / (high - low) : 0;
+  for (let k = 0, at = 0; k < values.length; k += 1, at += 4) {
+    const share = (values[k] - low) * factor;
+    const from = 3 * (share >= 255 ? 255 : share > 0 ? (share + 0.5) | 0 : 0);
+    pixels[at] = table[from];
+    pixels[at + 1] = table[from + 1];
+    pixels[at + 2] = table[from + 2];
+    pixels[at + 3] = Number.isNaN(values[k]) ? 0 : 255;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+const tables = new WeakMap();
+function colourTable(theme, name) {
+  const view = theme.maps[name];
+  if (!tables.has(view)) tables.set(view, new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  return tables.get(view);
+}
+
+// The largest box of rows x columns square cells in the middle of a panel.
+function cells(panel, rows, columns, border = 1) {
+  const size = Math.min((panel.width - 2 * border) / columns, (panel.height - 2 * border) / rows);
+  return { size, left: (panel.width - size * columns) / 2, top: (panel.height - size * rows) / 2, rows, columns };
+}
+
+function heat(panel, context, values, rows, columns, [map, low, high]) {
+  const box = cells(panel, rows, columns);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(sheet(values, rows, columns, colourTable(panel.kit.theme, map), low, high), box.left, box.top,
+    box.size * columns, box.size * rows);
+  context.strokeStyle = panel.kit.theme.faint;
+  context.lineWidth = 1;
+  context.strokeRect(box.left, box.top, box.size * columns, box.size * rows);
+  return box;
+}
+
+function cellAt(box, x, y) {
+  const column = Math.floor((x - box.left) / box.size), row = Math.floor((y - box.top) / box.size);
+  return row >= 0 && column >= 0 && row < box.rows && column < box.columns ? [row, column] : null;
+}
+
+// Square, triangle, circle: the kinds can be told apart without colour.
+function mark(context, kind, x, y, size, colour, edge) {
+  context.beginPath();
+  if (kind === 0) context.rect(x - size, y - size, 2 * size, 2 * size);
+  else if (kind === 1) {
+    context.moveTo(x, y - 1.3 * size);
+    context.lineTo(x + 1.2 * size, y + size);
+    context.lineTo(x - 1.2 * size, y + size);
+    context.closePath();
+  } else context.arc(x, y, 1.1 * size, 0, 2 * Math.PI);
+  context.fillStyle = colour;
+  context.fill();
+  context.strokeStyle = edge;
+  context.lineWidth = 1.2;
+  context.stroke();
+}
+
+function ring(context, x, y, size, theme) {
+  for (const [colour, width] of [[theme.dark ? "#000" : "#fff", 5], [theme.accent, 2.5]]) {
+    context.beginPath();
+    context.arc(x, y, size, 0, 2 * Math.PI);
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.stroke();
+  }
+}
+
+function write(context, text, x, y, colour, size = 11, align = "center") {
+  context.font = `${size}px system-ui, sans-serif`;
+  context.textAlign = align;
+  context.textBaseline = "middle";
+  context.fillStyle = colour;
+  context.fillText(text, x, y);
+}

@@ -1,0 +1,211 @@
+// The common front end of all explorers: controls, messages, lift-out, theme, and the redraw that counts revisions.
+// An explorer's own script follows in the same module and ends with: export default explorer(build).
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key in made && typeof value !== "string") made[key] = value;
+    else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// The arrays of a picture as views of its one buffer; {data, shape} each.
+function unpacked(picture) {
+  const view = picture.buffer;
+  const bytes = view.byteOffset % 4 ? view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) : view.buffer;
+  const start = view.byteOffset % 4 ? 0 : view.byteOffset / 4;
+  const numbers = new Float32Array(bytes);
+  const arrays = {};
+  for (const [name, [at, shape]] of Object.entries(picture.index)) {
+    const size = shape.reduce((a, b) => a * b, 1);
+    arrays[name] = { data: numbers.subarray(start + at, start + at + size), shape };
+  }
+  return arrays;
+}
+
+// One control for each field of the state. `change(field, value)` is called at every movement.
+function makeControls(described, parent, change) {
+  const groups = new Map(), inputs = {};
+  for (const c of described) {
+    if (!groups.has(c.group)) {
+      const set = element("fieldset", { class: "ae-group" }, element("legend", {}, c.group));
+      groups.set(c.group, set);
+      parent.append(set);
+    }
+    const id = `ae-${Math.random().toString(36).slice(2)}`;
+    const problem = element("span", { class: "ae-problem", id: `${id}-problem`, role: "alert" });
+    const shown = element("output", { for: id });
+    let input, read, write;
+    if (c.kind === "choice") {
+      input = element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
+      read = () => c.options[input.selectedIndex][0];
+      write = (value) => { input.selectedIndex = c.options.findIndex(([option]) => option === value); };
+    } else if (c.kind === "flag") {
+      input = element("input", { type: "checkbox" });
+      read = () => input.checked;
+      write = (value) => { input.checked = value; };
+    } else {
+      input = element("input", { type: c.kind === "real" ? "range" : "number" });
+      Object.assign(input, { min: c.low, max: c.high, step: c.step });
+      read = () => (input.value === "" ? null : Number(input.value));
+      write = (value) => {
+        if (document.activeElement !== input || read() !== value) input.value = value ?? "";
+        if (c.kind === "real") shown.textContent = Number(value).toFixed(c.step < 1 ? 2 : 0);
+      };
+    }
+    input.id = id;
+    input.dataset.field = c.field;
+    input.setAttribute("aria-describedby", problem.id);
+    const label = element("label", { for: id, title: c.help || c.label }, c.label);
+    const row = element("div", { class: `ae-control ae-${c.kind}` }, label, input);
+    if (c.kind === "real") row.append(shown);
+    row.append(problem);
+    groups.get(c.group).append(row);
+    input.addEventListener("input", () => { const value = read(); write(value); change(c.field, value); });
+    inputs[c.field] = { input, write, problem };
+  }
+  return inputs;
+}
+
+const LIFTS = [["cell", "Copy as cell"], ["test", "Copy as test"], ["cpp", "Copy as C++"], ["png", "Save PNG"],
+  ["svg", "Save SVG"]];
+
+function makeLifts(model, parent) {
+  const status = element("span", { role: "status" });
+  const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": "lifted out text" });
+  const bar = element("div", { class: "ae-lifts" });
+  for (const [kind, label] of LIFTS) {
+    const button = element("button", { type: "button", "data-lift": kind }, label);
+    button.addEventListener("click", () => model.send({ lift: kind }));
+    bar.append(button);
+  }
+  bar.append(status);
+  parent.append(bar, text);
+  const receive = async (message, buffers) => {
+    if (!message.lift) return;
+    if (message.problem) { status.textContent = message.problem; return; }
+    const data = buffers[0];
+    if (message.lift === "png" || message.lift === "svg") {
+      const type = message.lift === "png" ? "image/png" : "image/svg+xml";
+      const address = URL.createObjectURL(new Blob([data], { type }));
+      element("a", { href: address, download: message.file }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
+      status.textContent = `saved ${message.file}`;
+      return;
+    }
+    text.value = new TextDecoder().decode(data);
+    text.hidden = false;
+    try {
+      await navigator.clipboard.writeText(text.value);
+      status.textContent = "copied; it also stands below";
+    } catch {
+      text.select();
+      status.textContent = "select and copy the text below: the browser allows no copying here";
+    }
+  };
+  model.on("msg:custom", receive);
+  return { bar, stop: () => model.off("msg:custom", receive) };
+}
+
+// build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay()}: draw after each answer of
+// the kernel, overlay at once after each movement of a control.
+function explorer(build) {
+  function render({ model, el }) {
+    el.classList.add("aclnn-explorer");
+    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    el.dataset.revision = "0";
+    const controls = element("div", { class: "ae-controls" });
+    const problem = element("div", { class: "ae-problem", role: "alert" });
+    const panels = element("div", { class: "ae-panels" });
+    const words = element("pre", { tabindex: "0" });
+    const twin = element("details", { class: "ae-twin" }, element("summary", {}, "The picture in words"), words);
+    const foot = element("div", { class: "ae-foot" });
+    el.append(controls, problem, panels, foot);
+
+    let values = { ...model.get("values") };
+    const kit = {
+      model, el, panels, words, all: [], theme: readTheme(el, model),
+      get values() { return values; },
+      set(changes) {
+        values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
+        for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+        model.set("values", values);
+        model.save_changes();
+        parts.overlay();
+      },
+    };
+    const initial = Object.fromEntries(model.get("controls").map((c) => [c.field, c.initial]));
+    const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
+    const lifts = makeLifts(model, foot);
+    const reset = element("button", { type: "button", "data-lift": "reset" }, "Reset");
+    reset.addEventListener("click", () => kit.set({ ...initial, moved: [] }));
+    lifts.bar.insertBefore(reset, lifts.bar.lastChild);
+    foot.append(twin);
+    const parts = build(kit);
+
+    function draw() {
+      const wrong = model.get("problem");
+      for (const [field, { input, problem: place }] of Object.entries(inputs)) {
+        const text = wrong.field === field ? wrong.text : "";
+        if (place.textContent !== text) {
+          place.textContent = text;
+          input.toggleAttribute("aria-invalid", Boolean(text));
+        }
+      }
+      problem.textContent = wrong.field in inputs ? "" : wrong.text ?? "";
+      const picture = model.get("picture");
+      if (picture.index && kit.all.every((panel) => panel.width)) {
+        parts.draw(picture, unpacked(picture));
+        words.textContent = picture.text;
+      }
+    }
+    const finish = () => {
+      draw();
+      el.dataset.revision = String(Number(el.dataset.revision) + 1);
+    };
+    let waiting = false;
+    const answered = () => {  // both traits may change in one message: one redraw then
+      if (waiting) return;
+      waiting = true;
+      queueMicrotask(() => {
+        waiting = false;
+        finish();
+      });
+    };
+    const restored = () => {  // the state was set in Python
+      if (model.get("values") === values) return;
+      values = { ...model.get("values") };
+      for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+      parts.overlay();
+    };
+    const repaint = () => {  // the first one comes when the browser has given the panels their sizes
+      if (!panels.clientWidth) return;
+      kit.theme = readTheme(el, model);
+      for (const panel of kit.all) panel.measure();
+      finish();
+    };
+    const themes = new MutationObserver(repaint);
+    themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
+    const sizes = new ResizeObserver(repaint);
+    sizes.observe(panels);
+    const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
+    el.addEventListener("keydown", quiet);
+    model.on("change:picture", answered);
+    model.on("change:problem", answered);
+    model.on("change:values", restored);
+    for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+    return () => {
+      model.off("change:picture", answered);
+      model.off("change:problem", answered);
+      model.off("change:values", restored);
+      lifts.stop();
+      themes.disconnect();
+      sizes.disconnect();
+      el.removeEventListener("keydown", quiet);
+      el.replaceChildren();
+    };
+  }
+  return { render };
+}

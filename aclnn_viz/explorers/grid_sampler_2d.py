@@ -1,0 +1,254 @@
+"""The grid-sampler explorer: state -> data. The front end and the figure draw this data and compute nothing.
+
+What is varied: the image, the points (dragged one by one, or all of them turned, scaled, shifted and jittered), the
+modes, the dtype, the device. What is seen: the image as the padding mode continues it beyond its border, with the
+points on it; the taps of the chosen point; three coordinate maps above each other, one a padding mode, and below each
+its slope; the three outputs; where gradients land on the image; the gradient of every point as an arrow.
+What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of
+gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; alignCorners only moves -1 and 1.
+"""
+
+from dataclasses import dataclass, field
+from math import cos, radians, sin
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.dtypes import FORMATS, round_to
+from aclnn_viz.explorers.images import IMAGES, image
+from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
+from aclnn_viz.figures.grid_sampler_2d import figure
+from aclnn_viz.figures.grid_sampler_2d_text import corners, describe, headline
+from aclnn_viz.figures.palette import scale
+from aclnn_viz.figures.text import number
+from aclnn_viz.kernels import grid_sampler_2d as page
+from aclnn_viz.operators import operator
+from aclnn_viz.products import PRODUCTS
+
+OP = operator("grid_sampler_2d")
+XP = NumPyArrays()
+PADDINGS = ("zeros", "border", "reflection")
+INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions."""
+
+    interpolationMode: int = choice(0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator")
+    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
+    alignCorners: bool = flag(False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges")
+    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
+    row: int = whole(5, 0, 47, "row", "Point")
+    column: int = whole(15, 0, 47, "column", "Point")
+    axis: str = choice("x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn")
+    rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
+    scale: float = real(1.2, 0.05, 3.0, 0.01, "scale", "Grid")
+    shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
+    shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
+    jitter: float = real(0.0, 0.0, 2.0, 0.01, "jitter", "Grid", "in distances of neighbours")
+    image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
+    gradOutput: str = choice("ones", {"ones": "ones", "random": "random", "chosen": "chosen point only"},
+                             "gradOutput", "Tensors")
+    height: int = whole(32, 1, 96, "H", "Tensors")
+    width: int = whole(32, 1, 96, "W", "Tensors")
+    grid_height: int = whole(16, 1, 48, "Hout", "Tensors")
+    grid_width: int = whole(16, 1, 48, "Wout", "Tensors")
+    seed: int = whole(0, 0, 9999, "seed", "Tensors")
+    device: str = choice("host", {"host": "host", "atlas": "atlas"}, "device", "Device", "what runs the backward")
+    soc: str = choice("Ascend910B2", {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
+                      "the product that the host emulates")
+    cann: str = choice("9.1", {v: v for v in ("8.1", "9.0", "9.1")}, "cann", "Device",
+                       "the CANN version that the host emulates")
+    plan: str = choice("documented", {"documented": "documented", "device": "device"}, "precision", "Device",
+                       "as documented, or the rounding predicted for the product")
+    moved: tuple = ()
+
+    def __post_init__(self):
+        for name, length, size in (("row", "Hout", self.grid_height), ("column", "Wout", self.grid_width)):
+            if getattr(self, name) >= size:
+                raise StateError(name, f"{name} must name one of the {size} points along {length}",
+                                 f"{getattr(self, name)}", f"choose 0 to {size - 1}")
+        object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
+
+    def _checked(self, point):
+        try:
+            row, column, x, y = point
+            inside = 0 <= row < self.grid_height and 0 <= column < self.grid_width
+            if inside and row == int(row) and column == int(column) and abs(x) < np.inf and abs(y) < np.inf:
+                return int(row), int(column), float(x), float(y)
+        except (TypeError, ValueError):
+            pass
+        raise StateError("moved", "each moved point is (row, column, x, y), on the grid and finite", repr(point),
+                         f"choose a row below {self.grid_height} and a column below {self.grid_width}")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
+
+    state: State
+    inputs: dict  # of op.backward
+    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
+    margin: tuple[int, int]  # rows, columns
+    pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
+    outs: np.ndarray  # (3, Hout, Wout), one a padding mode
+    inputGrad: np.ndarray  # (H, W)
+    gridGrad: np.ndarray  # (Hout, Wout, 2)
+    errors: tuple[float, float]  # largest distance of each from the truth
+    sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
+    taps: np.ndarray  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    breaks: np.ndarray  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
+    coordinates: np.ndarray  # (3, 2, B): the maps there
+    slopes: np.ndarray  # (3, 2, B - 1): their slopes between
+    kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
+    notices: tuple[str, ...] = field(default=())
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        return self.state.row, self.state.column
+
+
+def points(state: State) -> np.ndarray:
+    """Return the grid (Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
+    height, width = state.grid_height, state.grid_width
+    y, x = np.meshgrid((2 * np.arange(height) + 1) / height - 1, (2 * np.arange(width) + 1) / width - 1, indexing="ij")
+    steps = np.random.default_rng(state.seed).standard_normal((height, width, 2)) * state.jitter
+    x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
+    turn = radians(state.rotate)
+    grid = state.scale * np.stack([x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn)], axis=-1)
+    grid += (state.shift_x, state.shift_y)
+    for row, column, x, y in state.moved:
+        grid[row, column] = x, y
+    return grid
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for."""
+    shape = 1, 1, state.grid_height, state.grid_width
+    upstream = np.ones(shape)
+    if state.gradOutput == "random":
+        upstream = np.random.default_rng(state.seed + 1).standard_normal(shape)
+    elif state.gradOutput == "chosen":
+        upstream = np.zeros(shape)
+        upstream[0, 0, state.row, state.column] = 1.0
+    pixels = image(state.image, state.height, state.width, state.seed)
+    return {"gradOutput": round_to(upstream, state.dtype), "input": round_to(pixels[None, None], state.dtype),
+            "grid": round_to(points(state)[None], state.dtype), "interpolationMode": state.interpolationMode,
+            "paddingMode": state.paddingMode, "alignCorners": state.alignCorners}
+
+
+def on_host(state: State, given: dict) -> tuple[dict, tuple[str, ...]]:
+    return OP.backward(**given), ()
+
+
+def compute(state: State, backward=on_host) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    Raises whatever `backward` raises: a device refuses what its product lacks.
+    """
+    given = inputs(state)
+    size = state.height, state.width
+    grid = np.asarray(given["grid"][0], np.float64)
+    (grads, notices), truth = backward(state, given), OP.truth(**given)
+    forward = {name: given[name] for name in ("input", "grid", "interpolationMode", "alignCorners")}
+    outs = np.stack([OP.forward(**forward, paddingMode=mode)["out"][0, 0] for mode in range(3)]).astype(np.float64)
+    chosen = grid[state.row, state.column]
+    maps = [_maps(state, length) for length in (state.width, state.height)]
+    most = max(breaks.size for breaks, *_ in maps)
+    margin, surround = _surround(state, given["input"])
+    return Data(
+        state=state, inputs=given, notices=notices, surround=surround, margin=margin,
+        pixels=np.stack([page.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], -1),
+        outs=outs, inputGrad=np.asarray(grads["inputGrad"][0, 0], np.float64),
+        gridGrad=np.asarray(grads["gridGrad"][0], np.float64),
+        errors=tuple(_distance(grads[name], truth[name]) for name in ("inputGrad", "gridGrad")),
+        sources=np.array([[_sampled(state, mode, chosen[k:k + 1], n) for k, n in enumerate(size[::-1])]
+                          for mode in range(3)])[..., 0],
+        taps=np.stack([_taps(state, mode, chosen, given["input"]) for mode in range(3)]),
+        **{name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
+           for at, (name, axis, short) in enumerate((("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1),
+                                                     ("kinks", 1, 0)))},
+    )
+
+
+def _distance(values, truth) -> float:
+    return float(np.max(np.abs(np.asarray(values, np.float64) - truth), initial=0.0))
+
+
+def _stretched(values, length):
+    """The last axis continued to `length` with nan (False for bools), where one axis has fewer kinks than the other."""
+    filler = np.full((*values.shape[:-1], length - values.shape[-1]), False if values.dtype == bool else np.nan)
+    return np.concatenate([values, filler], axis=-1)
+
+
+def _sampled(state: State, mode: int, x: np.ndarray, size: int):
+    """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
+    if state.interpolationMode == page.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
+        u, slope = page.bicubic_source(XP, x, size, mode, state.alignCorners)
+        return page.pad_index(XP, u, size, mode, state.alignCorners), slope
+    u, slope = page.source(XP, x, size, mode, state.alignCorners)
+    return u, np.zeros_like(slope) if state.interpolationMode == page.NEAREST else slope
+
+
+def _maps(state: State, size: int):
+    """The maps of one axis of `size` pixels: the xs of all possible kinks, values there, slopes between, real kinks."""
+    first, slope = page.unnormalise(0.0, size, state.alignCorners)
+    period = size if not state.alignCorners else size - 1
+    low = 0.0 if state.alignCorners else -0.5
+    ends = [-REACH, REACH]
+    inner = []
+    if slope:
+        turns = np.arange(-2, 4) * period + low
+        spots = np.concatenate([turns, turns - 0.5, turns + 0.5, [0.0, size - 1.0]])
+        inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
+    breaks = np.unique(np.round([*ends, *inner], 12))
+    between = (breaks[1:] + breaks[:-1]) / 2
+    values = np.stack([_sampled(state, mode, breaks, size)[0] for mode in range(3)])
+    slopes = np.stack([_sampled(state, mode, between, size)[1] for mode in range(3)])
+    kinks = np.zeros(values.shape, bool)
+    kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
+    return breaks, values, slopes, kinks
+
+
+def _taps(state: State, mode: int, chosen: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    size = pixels.shape[2:]
+    found = []
+    for row, column, *weights in page.taps_2d(XP, chosen[None, None], size, state.interpolationMode, mode,
+                                              state.alignCorners):
+        index, inside = page.pixel(XP, row, column, size)
+        value = float(pixels[0, 0].flat[index[0]]) if inside[0] else 0.0
+        found.append([float(row[0, 0]), float(column[0, 0]), *(float(np.squeeze(w)) for w in weights), inside[0], value])
+    return np.array(found)
+
+
+def _surround(state: State, pixels: np.ndarray):
+    """The image and a margin around it, read pixel by pixel through the padding mode."""
+    height, width = pixels.shape[2:]
+    rows, columns = (max(2, -(-n * 3 // 10)) for n in (height, width))
+    y, x = (np.arange(-m, n + m) for m, n in ((rows, height), (columns, width)))
+    y, x = (page.pad_index(XP, a.astype(np.float64), n, state.paddingMode, state.alignCorners)
+            for a, n in ((y, height), (x, width)))
+    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), (height, width))
+    values = np.where(inside, np.asarray(pixels[0, 0], np.float64).reshape(-1)[index], np.nan)
+    return (rows, columns), values.reshape(y.size, x.size)
+
+
+
+def picture(data: Data) -> tuple[dict, dict]:
+    """Return the arrays and the words that the front end draws."""
+    maps = {"inputGrad": scale(data.inputGrad), "outs": ("grey", min(0.0, float(data.outs.min())),
+                                                         max(1.0, float(data.outs.max())))}
+    arrays = {name: getattr(data, name) for name in ("surround", "pixels", "outs", "inputGrad", "gridGrad", "sources",
+                                                     "taps", "breaks", "coordinates", "slopes", "kinks")}
+    here = (0, 0, *data.chosen)
+    return arrays | {"grid": data.inputs["grid"][0]}, {
+        "margin": list(data.margin), "maps": {name: list(of) for name, of in maps.items()},
+        "upstream": float(data.inputs["gradOutput"][here]), "headline": headline(data), "corners": corners(data),
+        "errors": [number(e) for e in data.errors], "notices": list(data.notices), "text": describe(data)}
+
+
+def subject():
+    from aclnn_viz.explorers.widget import Subject
+    return Subject(OP, State, inputs, compute, picture, figure, "grid_sampler_2d.js")

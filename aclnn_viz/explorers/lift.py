@@ -1,0 +1,57 @@
+"""Lift-out: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
+
+from aclnn_viz.cases import Case
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.explorers.state import changed
+from aclnn_viz.export import cpp_sample
+
+TEST = '''"""{aclnn_name} in one state of its explorer: put your kernel in the place of `kernel`."""
+
+import numpy as np
+
+import aclnn_viz as av
+from {module} import State, inputs
+
+STATE = State({arguments})
+
+
+def kernel(**given):
+    return av.operator("{name}").backward(**given)
+
+
+def test_kernel_in_this_state():
+    given = inputs(STATE)
+    outputs, truth = kernel(**given), av.operator("{name}").truth(**given)
+    for name, expected in truth.items():
+        # Sums of a few hundred terms: 64 roundings of the largest value leave room for any order.
+        room = 64 * {roundoff!r} * max(np.abs(expected).max(), 1.0)
+        np.testing.assert_allclose(np.float64(outputs[name]), expected, rtol=0, atol=room, err_msg=name)
+'''
+
+
+def arguments(state) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in changed(state).items())
+
+
+def cell(subject, state) -> str:
+    """Return the notebook cell that opens the explorer in this state."""
+    given = arguments(state)
+    return f'import aclnn_viz as av\n\nav.explore("{subject.op.name}"{", " + given if given else ""})\n'
+
+
+def case(subject, state) -> Case:
+    return Case(subject.op, subject.inputs(state), state.dtype, state.seed)
+
+
+def pytest_case(subject, state) -> str:
+    """Return a test module that runs a kernel on the inputs of this state."""
+    return TEST.format(aclnn_name=subject.op.aclnn_name, name=subject.op.name, module=subject.inputs.__module__,
+                       arguments=arguments(state), roundoff=float_format(state.dtype).unit_roundoff)
+
+
+def cpp(subject, state) -> str:
+    """Return the two-phase C++ program with the inputs of this state."""
+    return cpp_sample(subject.op, case(subject, state))
+
+
+TEXTS = {"cell": cell, "test": pytest_case, "cpp": cpp}

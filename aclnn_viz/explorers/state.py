@@ -1,0 +1,105 @@
+"""The state of an explorer: a frozen dataclass whose fields say what may be moved, and how far.
+
+Each field carries its control: label, group, and either options or limits. The same description validates what Python
+code sets and lays out the controls in the browser, so the two cannot disagree.
+"""
+
+from dataclasses import field, fields
+from math import isfinite
+
+from aclnn_viz.errors import problem
+
+
+class StateError(ValueError):
+    """A value that the explorer cannot show; `field` names the control beside which the message belongs."""
+
+    def __init__(self, field_name: str, asked: str, got: str, fix: str):
+        super().__init__(problem(asked, got, fix))
+        self.field = field_name
+
+    @classmethod
+    def of(cls, field_name: str, error: Exception) -> "StateError":
+        """The error of another room, whose message has its three parts already, beside a control."""
+        made = cls(field_name, "", "", "")
+        made.args = (str(error),)
+        return made
+
+
+def choice(default, options: dict, label: str, group: str, help: str = ""):
+    """One of a few values, shown by the texts of `options`."""
+    return _field(default, kind="choice", options=options, label=label, group=group, help=help)
+
+
+def flag(default: bool, label: str, group: str, help: str = ""):
+    return _field(default, kind="flag", label=label, group=group, help=help)
+
+
+def whole(default: int, low: int, high: int, label: str, group: str, help: str = ""):
+    return _field(default, kind="whole", low=low, high=high, step=1, label=label, group=group, help=help)
+
+
+def real(default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""):
+    return _field(default, kind="real", low=low, high=high, step=step, label=label, group=group, help=help)
+
+
+def _field(default, **control):
+    return field(default=default, metadata={"control": control})
+
+
+def controls(state_class) -> list[dict]:
+    """Return the controls of a state class in the order of its fields, for the front end."""
+    described = []
+    for entry in fields(state_class):
+        if control := entry.metadata.get("control"):
+            options = [[value, text] for value, text in control.get("options", {}).items()]
+            described.append(control | {"field": entry.name, "options": options, "initial": entry.default})
+    return described
+
+
+def build(state_class, values: dict):
+    """Return the state with these values; a missing one has its default.
+
+    Raises TypeError for a name that the state has not, StateError for a value that does not fit.
+    """
+    known = {entry.name: entry for entry in fields(state_class)}
+    for name in values:
+        if name not in known:
+            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", repr(name), "use one of these"))
+    fitted = {name: _fitted(name, value, known[name].metadata.get("control")) for name, value in values.items()}
+    return state_class(**fitted)
+
+
+def changed(state) -> dict:
+    """Return the values of a state that differ from the defaults, as `av.explore` takes them back."""
+    return {entry.name: value for entry in fields(state) if (value := getattr(state, entry.name)) != entry.default}
+
+
+def _fitted(name: str, value, control: dict | None):
+    if control is None:
+        return value
+    check = {"choice": _option, "flag": _boolean, "whole": _number, "real": _number}[control["kind"]]
+    return check(name, value, control)
+
+
+def _option(name, value, control):
+    for option in control["options"]:
+        if type(option) is type(value) and option == value:
+            return option
+    raise StateError(name, f"{name} must be one of {', '.join(map(repr, control['options']))}", repr(value), "choose one")
+
+
+def _boolean(name, value, control):
+    if isinstance(value, bool):
+        return value
+    raise StateError(name, f"{name} must be True or False", repr(value), "tick or clear the box")
+
+
+def _number(name, value, control):
+    low, high, is_whole = control["low"], control["high"], control["kind"] == "whole"
+    asked = f"{name} must be a {'whole number' if is_whole else 'number'} from {low} to {high}"
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    if not number or is_whole and value != int(value):
+        raise StateError(name, asked, "nothing" if value is None else repr(value), "type such a number")
+    if not low <= value <= high:
+        raise StateError(name, asked, repr(value), f"raise it to {low}" if value < low else f"lower it to {high}")
+    return int(value) if is_whole else float(value)

@@ -1,0 +1,101 @@
+"""The widget of every explorer: it only wires. The browser sends a state; the kernel answers with a picture.
+
+Both travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and
+sends only the last state when the kernel is idle, so no backlog can grow and the last position wins.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from aclnn_viz.explorers import lift
+from aclnn_viz.explorers.device import DeviceOfState
+from aclnn_viz.explorers.packing import pack
+from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.figures.palette import KINDS, MAPS
+from aclnn_viz.operators import Operator
+
+FRONT = Path(__file__).parent / "front"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an explorer is made of; `script` names the front end in front/, behind the common kit.js."""
+
+    op: Operator
+    state: type
+    inputs: Callable  # state -> inputs of op.backward
+    compute: Callable  # (state, backward) -> data
+    picture: Callable  # data -> (arrays by name, other values for the front end)
+    figure: Callable  # data -> Matplotlib Figure
+    script: str
+
+
+class Explorer(anywidget.AnyWidget):
+    """An explorer of one operator; `values` holds the whole state, `data` what the last good picture shows."""
+
+    values = traitlets.Dict().tag(sync=True)
+    picture = traitlets.Dict().tag(sync=True)
+    problem = traitlets.Dict().tag(sync=True)
+    controls = traitlets.List().tag(sync=True)
+    colours = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, subject: Subject, /, **values):
+        self._esm = "\n".join((FRONT / name).read_text() for name in ("kit.js", "canvas.js", subject.script))
+        self._css = (FRONT / "style.css").read_text()
+        self.subject, self.data = subject, None
+        self._device = DeviceOfState(subject.op)
+        state = build(subject.state, values)
+        super().__init__(
+            values=asdict(state), controls=controls(subject.state),
+            colours={"maps": {name: table.tobytes() for name, table in MAPS.items()},
+                     "kinds": [[name, light, dark, list(dash)] for name, light, dark, dash, _ in KINDS]})
+        self._show(self.values)
+        self.observe(self._moved, "values")
+        self.on_msg(self._asked)
+
+    def _moved(self, change):
+        with self.hold_sync():
+            self._show(change["new"])
+
+    def _show(self, values):
+        try:
+            data = self.subject.compute(build(self.subject.state, values), self._device.backward)
+            arrays, others = self.subject.picture(data)
+        except StateError as error:
+            self.problem = {"field": error.field, "text": str(error)}
+            return
+        except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
+            self.problem = {"field": "", "text": f"{type(error).__name__}: {error}"}
+            return
+        index, buffer = pack(arrays)
+        self.data, self.problem = data, {}
+        self.picture = {"for": values, **others, "index": index, "buffer": buffer}
+
+    def lifted(self, kind: str) -> str | bytes:
+        """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes)."""
+        if kind in lift.TEXTS:
+            return lift.TEXTS[kind](self.subject, self.data.state)
+        held = io.BytesIO()
+        self.subject.figure(self.data).savefig(held, format=kind)
+        return held.getvalue()
+
+    def _asked(self, widget, content, buffers):
+        try:
+            made = self.lifted(content["lift"])
+        except Exception as error:
+            self.send({"lift": content["lift"], "problem": f"{type(error).__name__}: {error}"})
+            return
+        made = made.encode() if isinstance(made, str) else made
+        self.send({"lift": content["lift"], "file": f"{self.subject.op.name}.{content['lift']}"}, [made])
+
+    def close(self):
+        """Remove the widget, close its device and drop its data; closing again does nothing."""
+        self.unobserve_all()
+        self._device.close()
+        self.data = None
+        super().close()

@@ -1,0 +1,124 @@
+"""A real JupyterLab on localhost, and a headless Chromium that looks at it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]
+
+# Run earlier, the notebook asks which kernel to take.
+READY = """() => {
+    const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
+    return context?.isReady && context.session?.kernel?.status === "idle";
+}"""
+# JupyterLab asks every fresh kernel for its widgets, before anything has imported ipywidgets there.
+HARMLESS = (b"No such comm", b"jupyter.widget.control")
+
+
+class Server:
+    """A JupyterLab in a directory of its own; `log` holds what it and its kernels printed."""
+
+    def __init__(self, folder: Path, theme: str = "JupyterLab Light"):
+        self.folder, self.log = folder, folder / "server.log"
+        home = folder / "home"
+        settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+        settings.mkdir(parents=True)
+        (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+        (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
+        runtime = home / "runtime"
+        environment = os.environ | {
+            "JUPYTER_CONFIG_DIR": str(home / "config"), "JUPYTER_DATA_DIR": str(home / "data"),
+            "JUPYTER_RUNTIME_DIR": str(runtime), "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "IPYTHONDIR": str(home / "ipython"),
+            "PYTHONPATH": str(ROOT), "JUPYTER_PLATFORM_DIRS": "1"}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+                 "--ServerApp.port=0", "--IdentityProvider.token=", "--ServerApp.password=",
+                 f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"],
+                stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=folder)
+        deadline = time.monotonic() + 60
+        while not (found := list(runtime.glob("jpserver-*.json"))):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()}")
+            time.sleep(0.1)
+        self.url = json.loads(found[0].read_text())["url"]
+
+    def notebook(self, name: str, *cells: str) -> str:
+        """Write a notebook and return the address that opens it."""
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(book, self.folder / name)
+        return f"{self.url}lab/tree/{name}?reset"
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def laboratory(folder: Path, theme: str = "JupyterLab Light"):
+    server = Server(folder, theme)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def chromium():
+    """A headless browser."""
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Notebook:
+    """A notebook opened and run; `faults` collects what went wrong on either side."""
+
+    def __init__(self, browser, server: Server, name: str, *cells: str):
+        self.server, self.faults = server, []
+        self._logged = len(server.log.read_bytes())
+        self.page = browser.new_page(viewport={"width": 1280, "height": 800})
+        self.page.on("pageerror", lambda error: self.faults.append(f"page: {error}"))
+        self.page.on("console", self._console)
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._frame))
+        self.page.goto(server.notebook(name, *cells))
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function(READY, timeout=60_000)
+        self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+
+    def _console(self, message):
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.faults.append(f"console: {message.text}")
+
+    def _frame(self, payload):
+        data = payload if isinstance(payload, bytes) else payload.encode()
+        for sign in (b'"name": "stderr"', b'"name":"stderr"', b'"ename"'):
+            if sign in data and not any(text in data for text in HARMLESS):
+                self.faults.append(f"kernel: {data[-2000:].decode(errors='replace')}")
+
+    def all_faults(self) -> list[str]:
+        printed = self.server.log.read_bytes()[self._logged:].decode(errors="replace")
+        return self.faults + ([f"server: {printed[printed.index('Traceback'):][:2000]}"] if "Traceback" in printed else [])
+
+    def close(self):
+        self.page.close()
