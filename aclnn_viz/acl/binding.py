@@ -110,6 +110,8 @@ class Binding:
                 arguments.insert(place, outputs[-1])
         result = self._result(self.symbol(*arguments))
         if not outputs:
+            if isinstance(result, CannHandle):
+                result.made_of = arguments  # the library may go on reading arrays that it was given
             return result
         return (result, *self._failed) if result else (result, *self._values(outputs))
 

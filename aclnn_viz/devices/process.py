@@ -29,11 +29,14 @@ class Process:
         self.foreign = False
         self.lock = threading.Lock()
 
-    def enter(self, session) -> str | None:
-        """Initialise ACL if needed, and return the call that undoes it; None when nothing is to be undone."""
+    def need_own(self) -> None:
+        """Raise DeviceClosedError in a forked child of the process that used ACL."""
         if os.getpid() != self.pid:
             raise DeviceClosedError(problem("ACL must be initialised in the process that uses it", "a forked child of "
                                             "the process that initialised it", "start children with spawn"))
+
+    def enter(self, session) -> str | None:
+        """Initialise ACL if needed, and return the call that undoes it; None when nothing is to be undone."""
         if not self.counted and self.initialised:
             return None
         status = session.acl.aclInit(None)

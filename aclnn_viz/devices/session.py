@@ -36,6 +36,7 @@ class Session:
         self._seen_text = None
         self.stream = None
         self._process = process_of(acl)
+        self._process.need_own()  # before the lock, which a thread of the parent may have held
         with self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
             self._start(stack, device_id)
             self._stack = stack.pop_all()
@@ -121,11 +122,12 @@ class Session:
             raise
 
     def drain(self) -> None:
-        """Wait for work that a failed launch may have left; the launch's error is the one that counts."""
-        try:
-            self.synchronise()
-        except AclError as error:
-            self._cleanup_errors.append(error)
+        """Wait for work that a failure left queued; the error that ended the run is the one that counts."""
+        if self.stream is not None:
+            try:
+                self.synchronise()
+            except AclError as error:
+                self._cleanup_errors.append(error)
 
     def end(self, why: str) -> None:
         """Destroy the stream now; the session is dead, and close releases the rest."""

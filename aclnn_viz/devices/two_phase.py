@@ -12,7 +12,7 @@ from aclnn_viz.codes import (
     ACL_FORMAT_NCHW, ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST,
     ACL_MEMCPY_HOST_TO_DEVICE,
 )
-from aclnn_viz.devices.errors import AclError, ConstraintWarning, RefusedError
+from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.workarounds import WORKAROUNDS
 from aclnn_viz.dtypes import FORMATS
@@ -73,11 +73,10 @@ def _run(session, op, bound) -> dict[str, np.ndarray]:
             raise
         try:
             session.call(op.aclnn_name, workspace, size, executor, session.stream)
-        except AclError:
-            session.drain()  # part of the work may have been queued, and it uses the memory that goes now
+            session.synchronise()
+        except BaseException:
+            session.drain()  # a failed launch or Ctrl-C may leave work queued, and it uses the memory that goes now
             raise
-        # `arguments` and `tensors` live until here: generated operators keep the addresses of strings until they run.
-        session.synchronise()
         for name in wanted:
             _download(session, outputs[name], addresses[name])
     return {name: outputs[name] for name in wanted}

@@ -117,6 +117,17 @@ def test_strings_live_until_the_operator_has_read_them():
     assert on_stand_in(work) == ({"sum": b"sum", "mean": b"mean"}, True)
 
 
+def test_arrays_live_as_long_as_the_handle_that_was_made_of_them():
+    def work(acl):
+        array = acl.aclCreateBoolArray((True, False))
+        tensor = acl.aclCreateTensor((3, 2), 0, (2, 1), 0, 2, (6,), None)
+        kept = [list(part) for handle in (array, tensor) for part in handle.made_of if isinstance(part, ctypes.Array)]
+        acl.aclDestroyBoolArray(array), acl.aclDestroyTensor(tensor)
+        return kept
+
+    assert on_stand_in(work) == [[True, False], [3, 2], [2, 1], [6]]
+
+
 def test_arrays_that_the_library_allocates_are_given_back():
     def work(acl):
         tensor, freed = acl.aclCreateTensor((1,) * 8, 0, None, 0, 2, (1,), None), []

@@ -355,6 +355,26 @@ def test_after_work_that_failed_the_device_is_dead_and_nothing_is_left():
     assert on_stand_in(work, environment={"STANDIN_FAIL": "task@aclnnHardswishBackward:1:507015"}) == (True, "")
 
 
+def test_an_interrupt_waits_for_queued_work_before_its_memory_goes():
+    op = av.operator("hardswish")
+
+    def work(root):
+        with open_device("atlas", root=root) as device:
+            synchronise = device.acl.aclrtSynchronizeStream
+
+            def interrupted(stream):
+                device.acl.aclrtSynchronizeStream = synchronise
+                raise KeyboardInterrupt
+
+            device.acl.aclrtSynchronizeStream = interrupted
+            with pytest.raises(KeyboardInterrupt):
+                device.run(op, **case_of(op).inputs)
+            device.run(op, **case_of(op).inputs)
+        return StandIn(root).live
+
+    assert on_stand_in(work) == ""
+
+
 PROGRAM = """
 import atexit, sys
 import aclnn_viz as av
