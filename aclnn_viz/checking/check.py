@@ -4,6 +4,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.diagnosis import Seen, diagnose
@@ -50,48 +51,70 @@ def check(op, kernel, seed: int = 0, *, time_limit: float = 60.0, call_limit: fl
 
 def _check(op, kernel, seed, time_limit, call_limit, progress, refusals=()) -> CheckResult:
     start = time.monotonic()
-    seen: list[Seen] = []
-    misbehaviour: dict[str, str] = {}
-    first_failure, refused, stopped = None, 0, False
+    evidence = examine(op, kernel, seed, time_limit, call_limit, progress, refusals)
+    wrong = min((one for one in evidence.seen if one.misses), key=_elements, default=None)
+    small = shrink(wrong, kernel, call_limit, SHRINKING) if wrong else None
+    return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start)
+
+
+@dataclass(eq=False)
+class Evidence:
+    """What a kernel did on the suite: the cases that were judged, and what else it did wrong, with the case where."""
+
+    seen: list[Seen] = field(default_factory=list)
+    misbehaviour: dict[str, str] = field(default_factory=dict)
+    refused: int = 0
+    stopped: bool = False
+    first_failure: float | None = None  # seconds, with the preparation of the cases
+
+
+def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
+            progress: Callable | None = None, refusals: tuple[type, ...] = ()) -> Evidence:
+    """Run a kernel on the cases of the suite, one after another, and judge what it returns."""
+    evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
     cases: Iterable[Prepared] = prepared_suite(op, seed)
     for number, prepared in enumerate(progress(cases, suite_size(op)) if progress else cases):
-        if stopped := time.monotonic() - start > time_limit:
+        if time.monotonic() - start > time_limit:
+            evidence.stopped = True
             break
+        prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
         names = list(prepared.expected)
         outcome = run(kernel, prepared.case, names, call_limit, refusals)
-        refused += outcome.refused
-        fault = outcome.misbehaviour
+        evidence.refused += outcome.refused
+        fault, misses = outcome.misbehaviour, []
         if outcome.outputs is not None:
-            seen.append(Seen(prepared, outcome.outputs, judge(prepared, outcome.outputs)))
+            misses = judge(prepared, outcome.outputs)
+            evidence.seen.append(Seen(prepared, outcome.outputs, misses))
             if not fault and number < REPEATED:
                 fault = repeats(kernel, prepared.case, names, outcome.outputs, call_limit)
         if fault:
-            misbehaviour.setdefault(fault, str(prepared.recipe))
-        if first_failure is None and (fault or seen and seen[-1].misses):
-            first_failure = time.monotonic() - start
+            evidence.misbehaviour.setdefault(fault, str(prepared.recipe))
+        if evidence.first_failure is None and (fault or misses):
+            evidence.first_failure = time.monotonic() - start + prepared_earlier
         if outcome.fatal:
             break
-    wrong = sorted((one for one in seen if one.misses), key=lambda one: sum(v.size for v in one.outputs.values()))
-    small = shrink(wrong[0], kernel, call_limit, SHRINKING) if wrong else None
-    return conclude(op, seen, misbehaviour, kernel=kernel, small=small, seed=seed, refused=refused, stopped=stopped,
-                    seconds=time.monotonic() - start, first_failure=first_failure)
+    return evidence
 
 
-def conclude(op, seen: list[Seen], misbehaviour: dict[str, str], *, kernel=None, small: Seen | None = None,
-             **told) -> CheckResult:
+def _elements(one: Seen) -> int:
+    return sum(value.size for value in one.outputs.values())
+
+
+def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
+             seconds: float = 0.0) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called."""
+    seen = evidence.seen
     wrong = [one for one in seen if one.misses]
-    small = small or min(wrong, key=lambda one: sum(v.size for v in one.outputs.values()), default=None)
+    small = small or min(wrong, key=_elements, default=None)
     return CheckResult(
-        operator=op.name, passed=bool(seen) and not wrong and not misbehaviour, cases=len(seen), failed=len(wrong),
-        misbehaviour=misbehaviour, diagnosis=diagnose(op, seen, kernel) if wrong else None,
-        counterexample=Counterexample(small) if small else None, conditions=_conditions(seen), regions=_regions(op, wrong),
-        undecided=sum(one.prepared.undecided for one in seen), outputs=_by_output(wrong),
-        vacuity=vacuity(one.prepared.case for one in seen), **told)
-
-
-def _by_output(wrong: list[Seen]) -> dict[str, int]:
-    return dict(Counter(miss.output for one in wrong for miss in one.misses))
+        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=seed, cases=len(seen),
+        failed=len(wrong), refused=evidence.refused, undecided=sum(one.prepared.undecided for one in seen),
+        stopped=evidence.stopped, seconds=seconds, first_failure=evidence.first_failure,
+        outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
+        misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
+        diagnosis=diagnose(op, seen, kernel) if wrong else None,
+        counterexample=Counterexample(small) if small else None,
+        vacuity=vacuity(one.prepared.case for one in seen))
 
 
 def _conditions(seen: list[Seen]) -> list[str]:
@@ -128,4 +151,5 @@ def _regions(op, wrong: list[Seen]) -> dict[str, dict[str, tuple[int, int]]]:
                 tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
                 tally[0] += int((mask & miss.wrong).sum())
                 tally[1] += int(mask.sum())
-    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]} for output, named in found.items()}
+    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
+            for output, named in found.items()}

@@ -64,7 +64,8 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None) -> Diagno
         return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
-        return Diagnosis(None, False, f"one of {', '.join(map(repr, names))}: no case tells them apart", candidates=names)
+        text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
+        return Diagnosis(None, False, text, candidates=names)
     return _unknown(op, known, failing)
 
 

@@ -34,7 +34,7 @@ def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
 
 
 def resemblance(seen) -> list[str]:
-    """Return one line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
+    """Return a line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
     told: dict[str, Counter] = {}
     totals: Counter = Counter()
     for prepared, outputs, wrong in seen:

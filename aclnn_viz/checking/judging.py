@@ -6,6 +6,7 @@ write the same formula in another order. A 16-bit output must then be the neares
 the interval: rounding once costs nothing, rounding twice or cutting does.
 """
 
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -45,11 +46,13 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A case with all that is needed to judge a kernel on it."""
+    """A case with all that is needed to judge a kernel on it, when that was found out, and in how many seconds."""
 
     recipe: Recipe
     case: Case
     expected: dict[str, Expected]
+    made_at: float
+    seconds: float
 
     @property
     def undecided(self) -> int:
@@ -74,6 +77,7 @@ def prepare(recipe: Recipe, seed: int) -> Prepared:
 
 
 def prepared(recipe: Recipe, made: Case) -> Prepared:
+    start = time.monotonic()
     op, inputs = made.operator, made.inputs
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
@@ -90,7 +94,7 @@ def prepared(recipe: Recipe, made: Case) -> Prepared:
         undecided |= np.isinf(allowed) & np.isfinite(exact)
         expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
                                   arranged.results[name].format.numpy, undecided)
-    return Prepared(recipe, made, expected)
+    return Prepared(recipe, made, expected, start, time.monotonic() - start)
 
 
 @lru_cache(maxsize=400)

@@ -39,7 +39,8 @@ class Counterexample:
         lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
         for name in self.truth:
             if name in self.actual and any(problem.startswith(name) for problem in self.problems):
-                lines += [f"  {name}, yours = {_text(self.actual[name])}", f"  {name}, truth = {_text(self.truth[name])}"]
+                lines += [f"  {name}, yours = {_text(self.actual[name])}",
+                          f"  {name}, truth = {_text(self.truth[name])}"]
         return "\n".join(lines)
 
     def write(self, folder) -> Path:
