@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from weakref import WeakKeyDictionary
 
-from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE, ACL_SUCCESS
+from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.devices.errors import DeviceClosedError
 from aclnn_viz.errors import problem
 

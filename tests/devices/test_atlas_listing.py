@@ -15,11 +15,14 @@ needs_compiler = pytest.mark.needs("g++")
 OPERATORS = ["hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
 
 
-def listed(root, monkeypatch=None, **options):
-    """What was found, of which JSON loses nothing."""
+@pytest.fixture(autouse=True)
+def bare(monkeypatch):
     for name in ("ASCEND_OPP_PATH", "ASCEND_CUSTOM_OPP_PATH"):
-        if monkeypatch:
-            monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name, raising=False)
+
+
+def listed(root, **options):
+    """What was found, of which JSON loses nothing."""
     found = list_devices(root=root, **options)
     assert json.loads(json.dumps(found)) == found
     return found
@@ -33,9 +36,9 @@ def test_without_an_installation_nothing_is_loaded_and_nothing_started(tmp_path,
 
 
 @needs_compiler
-def test_a_stand_in_is_shown_as_what_it_is(monkeypatch):
+def test_a_stand_in_is_shown_as_what_it_is():
     root = stand_in("9.x", custom=True)
-    found = listed(root, monkeypatch)
+    found = listed(root)
     device, = found["devices"]
     assert (found["problem"], found["cann"], found["origin"]) == (None, "9.1.0", "root=")
     assert found["stand_in"] == "stand-in for CANN 9.1.0, no device"
@@ -52,9 +55,9 @@ def test_a_stand_in_is_shown_as_what_it_is(monkeypatch):
 
 
 @needs_compiler
-def test_custom_operators_are_shown(monkeypatch):
+def test_custom_operators_are_shown():
     root = stand_in("9.x", custom=True)
-    found = listed(root, monkeypatch, custom=root / "opp")
+    found = listed(root, custom=root / "opp")
     assert [name for name, state in found["devices"][0]["operators"].items() if state["custom"]] == ["hardswish"]
     assert "hardswish: usable, custom from " in device_text(found)
 
