@@ -79,7 +79,8 @@ def main() -> int:
           f"{'limit':22}{LIMIT_MS:14.3f}{'':18}{LIMIT_KB:16}")
     for name, (beside, inside) in found.items():
         print(f"{name:22}{beside:14.3f}{inside:18.3f}{crossed[name][0]:16.1f}{crossed[name][1]:15.1f}")
-    return int(any(beside > LIMIT_MS for beside, _ in found.values()) or any(kb > LIMIT_KB for kb, _ in crossed.values()))
+    slow, wasteful = (max(first for first, _ in values.values()) for values in (found, crossed))
+    return int(slow > LIMIT_MS or wasteful > LIMIT_KB)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from acl_program import Program
 from in_child import Crashed, StandIn, in_child, stand_in
+from machine import missing
 
 from aclnn_viz.acl import CannAcl, HostAcl
 
@@ -22,7 +23,8 @@ ABSENT = {"stand-in 8.x": {"test_finalize_reference_is_counted", EVERY_CALL}}
 REMARKED = {EVERY_CALL, "test_a_shape_that_the_tiling_ignores_fails_at_launch"}
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=[pytest.param(name, marks=() if name == "host" else pytest.mark.needs("g++"))
+                        for name in IMPLEMENTATIONS])
 def acl(request):
     """One process, in which nothing was called yet; a test that ends in misuse fails."""
     implementation = IMPLEMENTATIONS[request.param]()
@@ -53,7 +55,7 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_protocol(item, nextitem):
     """Run the whole test in a child and report what it reports, or that it crashed."""
     implementation = _implementation(item)
-    if not implementation or implementation == "host":
+    if not implementation or implementation == "host" or missing("g++"):
         return None
     stand_in(implementation.removeprefix("stand-in "))  # built here, once, and not in every child
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
