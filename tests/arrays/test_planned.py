@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -236,6 +237,58 @@ def test_an_emulated_device_predicts_its_product():
     expected = plans.run(op, plans.preset(op, soc, "9.1"), **inputs)
     assert all(np.array_equal(out[name], expected[name]) for name in expected)
     assert not np.array_equal(out["inputGrad"], op.backward(**inputs)["inputGrad"])
+
+
+@pytest.mark.parametrize("name,soc,settings", [
+    ("group_norm_swish", "Ascend910B2", {"rounding": "away", "leading": "shuffled", "reciprocal_mean": False}),
+    ("group_norm_swish", "Ascend950PR_9579", {"rounding": "away", "leading": "sequential", "reciprocal_mean": True}),
+    ("grid_sampler_2d", "Ascend910_9391", {"rounding": {"inputGrad": "away", "gridGrad": "even"}}),
+    ("grid_sampler_2d", "Ascend950PR_9579", {"rounding": "even", "atomics": "storage", "scatter": "shuffled"}),
+    ("rms_norm", "Ascend910B2", {"rounding": "even", "leading": "shuffled", "reciprocal_mean": True, "cores": 48}),
+    ("rms_norm", "Ascend950PR_9579", {"leading": "blocked"}),
+    ("cross_entropy_loss", "Ascend910B3", {"rounding": "even", "order": "blocked", "cores": 40})])
+def test_presets_hold_what_the_kernels_do(name, soc, settings):
+    plan = plans.preset(name, soc, "9.1")
+    assert {field: getattr(plan, field) for field in settings} == settings
+
+
+def test_16_bit_atomics_of_the_950_lose_what_a_float32_workspace_keeps():
+    op = operator("grid_sampler_2d")
+    inputs = dict(gradOutput=np.float16([4096, 1, 1, 1]).reshape(1, 1, 1, 4), input=np.zeros((1, 1, 1, 1), np.float16),
+                  grid=np.zeros((1, 1, 4, 2), np.float16), interpolationMode=1)
+    sums = {soc: {float(plans.run(op, replace(plans.preset(op, soc), seed=seed), **inputs)["inputGrad"].item())
+                  for seed in range(20)} for soc in ("Ascend910B2", "Ascend950PR_9579")}
+    # The steps of float16 are 4 there: 1 + 1 + 1 + 4096 rounds to 4100, any 1 alone is lost on 4096.
+    assert sums == {"Ascend910B2": {4100.0}, "Ascend950PR_9579": {4096.0, 4100.0}}
+
+
+def test_only_the_float32_atomics_of_the_a2_have_no_fixed_order():
+    op = operator("grid_sampler_2d")
+    for dtype, fixed in (("float16", True), ("float32", False)):
+        inputs = case(op, dtype=dtype, seed=2, shape=(1, 1, 2, 2), grid_shape=(16, 16)).inputs
+        plan = replace(plans.preset(op, "Ascend910B2"), rounding="even")
+        images = {plans.run(op, replace(plan, seed=seed), **inputs)["inputGrad"].tobytes() for seed in range(5)}
+        assert (len(images) == 1) == fixed
+
+
+def test_the_device_multiplies_by_a_rounded_third():
+    x = np.random.default_rng(1).uniform(-3, 3, 300).astype(np.float32)
+    inputs = dict(gradOutput=np.ones(300, np.float32), self=x)
+    third = rounded(Fraction(1, 3), "float32")
+    expected = [rounded(rounded(Fraction(float(v)) * third, "float32") + Fraction(1, 2), "float32") for v in x]
+    for soc in ("Ascend910B2", "Ascend950PR_9579"):
+        out = plans.run(operator("hardswish"), plans.preset("hardswish", soc), **inputs)["out"]
+        assert out.astype(float).tolist() == [float(v) for v in expected]
+    assert not np.array_equal(out, plans.run(operator("hardswish"), Plan(), **inputs)["out"])
+
+
+def test_the_a2_counts_mirrors_by_a_reciprocal():
+    xp = PlannedArrays(Plan(), "float32")
+    u = xp.given(np.float32([41.0]))  # the mirror of 42 aligned pixels; 41 times the rounded 1/41 is below 1
+    assert 41 * rounded(Fraction(1, 41), "float32") < 1
+    (vector, vector_slope), (simt, simt_slope) = (device_pages._reflect(xp, u, 42, True, k) for k in (False, True))
+    assert (vector.data.item(), simt.data.item()) == (41.0, 41.0)
+    assert (vector_slope.data.item(), simt_slope.data.item()) == (1.0, -1.0)
 
 
 def test_presets_label_what_is_inferred():
