@@ -1,6 +1,7 @@
 """CANN's libraries in this process: opened when asked for, symbols looked up over all of them, with their origin."""
 
 import ctypes
+import os
 from pathlib import Path
 
 from aclnn_viz.acl.installation import DeviceUnavailable, Installation
@@ -22,16 +23,14 @@ class Libraries:
     def __init__(self, installation: Installation, custom: tuple[Path, ...] = ()):
         self.installation, self.custom = installation, custom
         self.failures: list[str] = []
-        runtime = [self._open(path) for path in (installation.runtime, installation.base)]
-        operators = []
+        runtime = {path: self._open(path) for path in (installation.runtime, installation.base)}
         # A custom library needs the runtime, so it is opened after it, and asked before it.
-        first = [self._open(path) for path in custom]
+        self._libraries = {path: self._open(path) for path in custom} | runtime
         for path in installation.operators:
             try:
-                operators.append(ctypes.CDLL(str(path)))
+                self._libraries[path] = ctypes.CDLL(str(path))
             except OSError as error:
                 self.failures.append(str(error))
-        self._libraries = first + runtime + operators
 
     def _open(self, path: Path) -> ctypes.CDLL:
         try:
@@ -49,7 +48,7 @@ class Libraries:
 
     def find(self, name: str):
         """Return a new function object for a symbol, or None when no library has it."""
-        for library in self._libraries:
+        for library in self._libraries.values():
             try:
                 return library[name]
             except AttributeError:
@@ -58,14 +57,16 @@ class Libraries:
 
     def paths(self) -> list[str]:
         """The opened files, in the order in which they are asked."""
-        return [library._name for library in self._libraries]
+        return [str(path) for path in self._libraries]
 
 
 def origin(function) -> Path:
     """Return the file that a symbol comes from, which may be a dependency of the library that was asked."""
+    dladdr = ctypes.CDLL(None)["dladdr"]
+    dladdr.argtypes, dladdr.restype = [ctypes.c_void_p, ctypes.POINTER(_SymbolInfo)], ctypes.c_int
     info = _SymbolInfo()
-    ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info))
-    return Path(info.file.decode())
+    dladdr(address(function), info)
+    return Path(os.fsdecode(info.file))
 
 
 def address(function) -> int:
