@@ -1,0 +1,72 @@
+"""The errata register: where the published documents are wrong, or contradict each other or the device.
+
+Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls made on the emulator.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aclnn_viz.verification.errata import (
+    cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, platform, rms_norm,
+)
+from aclnn_viz.verification.errata.model import Counterexample, Erratum, Evidence, Lemma, Observation
+
+__all__ = ["Counterexample", "Erratum", "Evidence", "Finding", "Lemma", "Observation", "errata", "recompute",
+           "text_table", "to_json"]
+
+_CHAPTERS = (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish, platform)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An erratum and what its recomputation gave."""
+
+    erratum: Erratum
+    evidence: Evidence
+
+
+def errata() -> tuple[Erratum, ...]:
+    """All errata, operator by operator, then those that concern every operator.
+
+    >>> errata()[0].id
+    'hardswish-kinks'
+    """
+    return tuple(erratum for chapter in _CHAPTERS for erratum in chapter.ERRATA)
+
+
+def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:
+    """Recompute the errata (all of them by default, or an iterable such as a progress bar over them)."""
+    return [Finding(erratum, erratum.recompute()) for erratum in (errata() if register is None else register)]
+
+
+def text_table(findings: list[Finding]) -> str:
+    """The findings for a terminal: title with one-line verdict, what is printed, what holds, then the evidence."""
+    text = []
+    for number, finding in enumerate(findings, 1):
+        erratum = finding.erratum
+        text += [f"{number}. {erratum.title} [{erratum.id}]",
+                 f"   {erratum.operator}, {erratum.kind}: "
+                 + ("reproduced" if finding.evidence.holds else "DOES NOT REPRODUCE"),
+                 f"   Document: {erratum.document} ({erratum.document_source})",
+                 f"   Holds:    {erratum.truth} ({erratum.truth_source})"]
+        if erratum.inferred:
+            text.append(f"   Inferred: {erratum.inferred}")
+        text += [f"     {line}" for line in finding.evidence.lines] + [""]
+    failed = sum(not finding.evidence.holds for finding in findings)
+    return "\n".join([*text, f"{len(findings)} errata, {failed} not reproduced"])
+
+
+def to_json(findings: list[Finding]) -> dict:
+    """The findings as plain data; lemmas carry their equations in LaTeX."""
+    return {"passed": bool(findings) and all(finding.evidence.holds for finding in findings),
+            "errata": [_as_json(finding) for finding in findings]}
+
+
+def _as_json(finding: Finding) -> dict:
+    e = finding.erratum
+    lemmas = [part.theorem() for part in e.evidence if isinstance(part, Lemma)]
+    return {"id": e.id, "operator": e.operator, "kind": e.kind, "title": e.title, "document": e.document,
+            "document_source": e.document_source, "holds": e.truth, "holds_source": e.truth_source,
+            "inferred": bool(e.inferred), "what_is_inferred": e.inferred, "reproduced": finding.evidence.holds,
+            "evidence": list(finding.evidence.lines),
+            "theorems": [{"name": t.name, "text": t.text, "latex": t.statement} for t in lemmas]}

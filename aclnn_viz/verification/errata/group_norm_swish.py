@@ -1,0 +1,168 @@
+"""Errata of aclnnGroupNormSwishGrad."""
+
+import numpy as np
+
+from aclnn_viz.codes import ACL_FLOAT16
+from aclnn_viz.operators import operator
+from aclnn_viz.verification.errata.bench import A2, Run, run, status
+from aclnn_viz.verification.errata.differences import STEP, gradient
+from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+
+DOCUMENT = "aclnnGroupNormSwishGrad, CANN documentation"
+NEWEST = "ops-nn norm/group_norm_swish_grad/docs/aclnnGroupNormSwishGrad.md"
+TILING = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
+KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
+ONE = np.array([[[0.0, 2.0]]])  # one sample, one channel, two positions: x-hat is [-1, 1]
+TWO = np.array([[[0.0, 2.0]], [[0.0, 4.0]]])  # two samples
+DY = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+
+
+def printed_dx(x, count: int, whole_batch: bool = False):
+    """rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) for gamma = 1, beta = 0, s = 1, eps = 0."""
+    dy = DY[:len(x)]
+    rstd = 1 / x.std(axis=(1, 2), keepdims=True)
+    hat = (x - x.mean(axis=(1, 2), keepdims=True)) * rstd
+    slope = (hat - hat / (np.exp(-hat) + 1) + 1) / (np.exp(-hat) + 1) * dy
+    axes = (0, 1, 2) if whole_batch else (1, 2)
+    along, shift = (np.sum(terms, axis=axes, keepdims=True) for terms in (slope * hat, slope))
+    return rstd * (slope - (hat * along + shift) / count)
+
+
+def slope_by_x(x):
+    """The derivative of sum(dy out) by x, from differences of the forward operator."""
+    one, zero = np.ones(1), np.zeros(1)
+
+    def loss(x):
+        return float(np.sum(DY[:len(x)] * operator("group_norm_swish").forward(
+            x=x, gamma=one, beta=zero, numGroups=1, eps=0.0)["y"]))
+    return gradient(loss, x)
+
+
+def swish_slope(y: float, s: float, scaled: bool) -> float:
+    """T / (exp(-s y) + 1); `scaled` tells whether T has its factor s."""
+    e = np.exp(-s * y) + 1
+    return ((y - y / e) * (s if scaled else 1) + 1) / e
+
+
+def swish_difference(y: float, s: float) -> float:
+    swish = lambda y: y / (1 + np.exp(-s * y))  # noqa: E731
+    return float((swish(y + STEP) - swish(y - STEP)) / (2 * STEP))
+
+
+def gns_status(**replaced) -> int:
+    return status("group_norm_swish", **replaced)
+
+
+def gns_run(cann: str = "9.1", predict: bool = False, dtype=np.float32, **replaced) -> Run:
+    """x-hat [-1, 1], gamma 1, beta 0, dy [1, 0]; the outputs hold 7 before the call."""
+    given = {"dy": DY[:1], "mean": [[1]], "rstd": [[1]], "x": ONE, "gamma": [1], "beta": [0]}
+    arrays = {name: np.asarray(value, dtype) for name, value in given.items()}
+    outputs = {name: np.full(shape, 7, dtype) for name, shape in (
+        ("dxOut", (1, 1, 2)), ("dgammaOut", 1), ("dbetaOut", 1))}
+    return run("group_norm_swish", A2, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
+
+
+def predicted(cann: str):
+    """dbetaOut with s = 2, to the four digits that float32 and the rounding of exp leave in doubt nowhere."""
+    return np.round(np.float64(gns_run(cann, True, swishScale=2.0).outputs["dbetaOut"]), 4)
+
+
+def wide_group(channels: int) -> dict:
+    """Shapes of one group with this many channels."""
+    return {name: ((1, channels, 1),) for name in ("dy", "x", "dxOut")} | {
+        name: ((channels,),) for name in ("gamma", "beta", "dgammaOut", "dbetaOut")} | {
+        "mean": ((1, 1),), "rstd": ((1, 1),), "numGroups": 1}
+
+
+ERRATA = (
+    Erratum(
+        "group-norm-dx", "group_norm_swish", "mathematics", "dx as printed lacks the factor 1/n",
+        "dx = rstd (dYNew gamma - x-hat sum(gamma dGamma) - sum(gamma dBeta))", NEWEST,
+        "Both sums need the factor 1/n with n = C/G HxW, the number of elements of a group; the kernel has it. As "
+        "printed, dx does not even add up to 0 over a group.", f"the derivative of the forward pass; {KERNEL}",
+        (Lemma("group_norm_swish", "dx_needs_one_over_m", "as printed, without 1/M"),
+         Lemma("group_norm_swish", "printed_dx_is_wrong", "wrong by nothing"),
+         Lemma("group_norm_swish", "printed_dx_sums_to_a_remainder", "to zero"),
+         Counterexample("x = [0, 2], dy = [1, 0], gamma = 1, beta = 0, eps = 0 (two elements always normalise to -1 and 1, so dx is 0)", lambda: printed_dx(ONE, 1),
+                        lambda: printed_dx(ONE, 2), lambda: slope_by_x(ONE), "difference of the forward pass"))),
+    Erratum(
+        "group-norm-batch-sums", "group_norm_swish", "mathematics", "The outputs dGamma and dBeta are not the sums in dx",
+        "The same dGamma and dBeta are outputs and stand in dx.", NEWEST,
+        "The outputs are summed over the batch; dx needs the sums of its own sample and group.",
+        f"the derivative of the forward pass; {KERNEL}",
+        (Lemma("group_norm_swish", "outputs_are_not_group_sums", "wrong by nothing"),
+         Lemma("group_norm_swish", "dx_needs_one_over_m", "sums over the whole batch"),
+         Counterexample("x = [0, 2] and [0, 4] in two samples, dy = [1, 0] and [0, 1]",
+                        lambda: printed_dx(TWO, 2, whole_batch=True), lambda: printed_dx(TWO, 2),
+                        lambda: slope_by_x(TWO), "difference of the forward pass"))),
+    Erratum(
+        "group-norm-swish-scale", "group_norm_swish", "numerics", "Kernels before CANN 9.1.0 forget a factor swishScale",
+        "T = s y - s y / (exp(-s y) + 1) + 1 with s = swishScale.", NEWEST,
+        "Kernels of 8.1 to 9.1.0-beta.3 compute T without s, which is right for s = 1 alone. Exact all the same: call "
+        "with s = 1, dy / s, s gamma, s beta, and multiply dgamma and dbeta by s.",
+        f"{KERNEL}, tag by tag",
+        (Lemma("group_norm_swish", "missing_scale_in_t", "wrong by nothing"),
+         Lemma("group_norm_swish", "workaround_for_missing_scale", "dgamma unchanged"),
+         Counterexample("y = 1, s = 2", lambda: swish_slope(1.0, 2.0, False), lambda: swish_slope(1.0, 2.0, True),
+                        lambda: swish_difference(1.0, 2.0), "difference of swish", 1e-6,
+                        ("kernel before 9.1.0", "documented")),
+         Observation("dbetaOut predicted for CANN 9.0, x-hat = -1, s = 2",
+                     lambda: predicted("9.0"), np.round([swish_slope(-1.0, 2.0, True)], 4),
+                     np.round([swish_slope(-1.0, 2.0, False)], 4)),
+         Observation("the predictions for CANN 9.1 and 9.0 agree",
+                     lambda: bool(np.allclose(predicted("9.1"), predicted("9.0"))), True, False))),
+    Erratum(
+        "group-norm-561002", "group_norm_swish", "contract", "No violated rule is reported: phase 1 returns 0",
+        "561002 when the parameters do not meet their description, such as C divisible by numGroups, C / numGroups up "
+        "to 4000, gamma with C elements.", f"{NEWEST}; {DOCUMENT}",
+        "The tiling makes these checks and discards their result: phase 1 succeeds with an empty plan, and the launch "
+        "fails in phase 2.", TILING,
+        (Observation("phase 1 with gamma of 5 elements for C = 4", lambda: gns_status(gamma=((5,),)), 561002, 0),
+         Observation("phase 1 with numGroups = 3 for C = 4", lambda: gns_status(numGroups=3), 561002, 0),
+         Observation("phase 1 with C / numGroups = 4001", lambda: gns_status(**wide_group(4001)), 561002, 0),
+         Observation("statuses of both phases with a gamma that is too long",
+                     lambda: list(gns_run(gamma=np.ones(2, np.float32)).statuses), [561002], [0, 361001])),
+        inferred="that phase 2 returns 361001: the runtime rejects the empty plan"),
+    Erratum(
+        "group-norm-parameter-rank", "group_norm_swish", "contract", "dgammaOut and dbetaOut are said to have two axes",
+        "dgammaOut, dbetaOut: 2 dimensions; gamma has the data type and the dimensions of dy.",
+        f"{NEWEST}, table of parameters",
+        "They have one axis of C elements, as gamma; the library does not look at the shapes of outputs.", TILING,
+        (Observation("axes of dgammaOut", lambda: operator("group_norm_swish").backward(
+            dy=DY[:1], mean=np.ones((1, 1)), rstd=np.ones((1, 1)), x=ONE, gamma=np.ones(1), beta=np.zeros(1),
+            numGroups=1)["dgammaOut"].ndim, 2, 1),
+         Observation("phase 1 with dgammaOut of 99 elements", lambda: gns_status(dgammaOut=((99,),)), "refused", 0))),
+    Erratum(
+        "group-norm-data-format", "group_norm_swish", "contract", "dataFormatOptional is never read",
+        "dataFormatOptional: the data format, NCHW suggested.", DOCUMENT,
+        "The attribute is ignored, and axis 1 is always C: NHWC gives the numbers of NCHW.", TILING,
+        (Observation("phase 1 with 'no format'", lambda: gns_status(dataFormatOptional="no format"), "refused", 0),
+         Observation("dxOut for NHWC is that for NCHW",
+                     lambda: np.array_equal(*(gns_run(dataFormatOptional=name).outputs["dxOut"]
+                                              for name in ("NHWC", "NCHW"))), False, True))),
+    Erratum(
+        "group-norm-flags", "group_norm_swish", "contract", "An output that is not required must be given, and may be written",
+        "dgammaIsRequire, dbetaIsRequire: whether dgamma and dbeta are to be output.", DOCUMENT,
+        "Null is refused all the same; float32 outputs are filled with zeros, 16-bit ones are left as they are.",
+        f"{KERNEL}; src/nnopbase/individual_op/api/individual_op_api.cpp of nnopbase",
+        (Observation("phase 1 with dgammaIsRequire = false and a null dgammaOut",
+                     lambda: gns_status(dgammaIsRequire=False, dgammaOut=None), 0, 161001),
+         Observation("dgammaOut that is not required, float32, 7 before",
+                     lambda: gns_run(dgammaIsRequire=False).outputs["dgammaOut"], [7.0], [0.0]),
+         Observation("dgammaOut that is not required, float16, 7 before",
+                     lambda: gns_run(dgammaIsRequire=False, dtype=np.float16).outputs["dgammaOut"],
+                     "as in float32: [0]", [7.0]))),
+    Erratum(
+        "group-norm-dtypes", "group_norm_swish", "contract", "gamma is allowed a data type of its own, and refused with it",
+        "gamma: FLOAT32, FLOAT16, BFLOAT16; mean, rstd and beta have the type of gamma.", DOCUMENT,
+        "The tiling asks for one data type of all six inputs.", TILING,
+        (Observation("phase 1 with dy, x and dxOut in FLOAT16 and the others in FLOAT",
+                     lambda: gns_status(**{name: ((2, 4, 3), ACL_FLOAT16) for name in ("dy", "x", "dxOut")}), 0,
+                     161002),),
+        inferred="that the lookup of the kernel refuses the mixture before the tiling does"),
+    Erratum(
+        "group-norm-names", "group_norm_swish", "contract", "The document speaks of a gradOut that does not exist",
+        "numGroups divides the C of the input gradOut; cross references read 'undefined'.", DOCUMENT,
+        "The gradient is called dy.", "aclnn_group_norm_swish_grad.h of CANN 8.1",
+        (Observation("first parameter", lambda: operator("group_norm_swish").parameters[0].name, "gradOut", "dy"),)),
+)

@@ -1,0 +1,124 @@
+"""What an erratum is, and the three kinds of evidence that are recomputed for it: lemmas, numbers, observations."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+KINDS = ("mathematics", "contract", "numerics")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Whether the recomputed evidence still shows the erratum, and the lines that a reader sees."""
+
+    holds: bool
+    lines: tuple[str, ...]
+
+
+def shown(value) -> str:
+    """A value as one short text: numbers with six digits, arrays as lists.
+
+    >>> shown(np.float32([1, 0.5, np.nan]))
+    '[1, 0.5, nan]'
+    """
+    if isinstance(value, str) or value is None:
+        return str(value)
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return f"{array.item():.6g}" if array.dtype.kind not in "biuO" else str(array.item())
+    return "[" + ", ".join(map(shown, array)) + "]"
+
+
+def distance(a, b) -> float:
+    """The largest absolute difference; nan equals nan and is infinitely far from a number."""
+    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    if (np.isnan(a) != np.isnan(b)).any():
+        return np.inf
+    return float(np.max(np.abs(a - b)[~np.isnan(a)], initial=0.0))
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A theorem of `derivations`, and the false claim beside it (the formula as printed) that must not be proved."""
+
+    operator: str
+    name: str
+    refused: str
+
+    def recompute(self) -> Evidence:
+        theorem = self.theorem()
+        mutant = {claim.name: claim for claim in theorem.mutants}[self.refused]
+        proved, refused = theorem.prove().holds, not mutant.prove().holds
+        return Evidence(proved and refused, (
+            f"{'proved' if proved else 'NOT PROVED'}: {theorem.text}",
+            f"{'not proved' if refused else 'PROVED, but false'}: {mutant.text}"))
+
+    def theorem(self):
+        from derivations import theorems
+
+        return next(t for t in theorems() if (t.operator, t.name) == (self.operator, self.name))
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """The documented formula and the right one at one point, judged by a third computation that knows neither.
+
+    `labels` name the two formulas. It holds when the right value meets the judge within `tolerance`, which is set by
+    the step of the differences, and the documented one misses it by at least a thousand times as much.
+    """
+
+    at: str
+    documented: Callable
+    right: Callable
+    judge: Callable
+    judged_by: str
+    tolerance: float = 1e-6
+    labels: tuple[str, str] = ("documented", "right")
+
+    def recompute(self) -> Evidence:
+        documented, right, judge = self.documented(), self.right(), self.judge()
+        holds = distance(right, judge) <= self.tolerance and distance(documented, judge) >= 1000 * self.tolerance
+        values = zip((*self.labels, self.judged_by), (documented, right, judge))
+        return Evidence(holds, (f"at {self.at}:", *(f"  {label}: {shown(value)}" for label, value in values)))
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a call, or a computation, really returns (`found`) where the document promises something else."""
+
+    what: str
+    observe: Callable
+    documented: object
+    found: object
+
+    def recompute(self) -> Evidence:
+        observed = shown(self.observe())
+        holds = observed == shown(self.found) and observed != shown(self.documented)
+        return Evidence(holds, (f"{self.what}: {observed} (document: {shown(self.documented)})",))
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One place where a published document is wrong, or contradicts another one or the device.
+
+    `document` says what is printed and `truth` what holds, each with its public source; `inferred` says what part of
+    that nobody published, and is empty when there is none.
+    """
+
+    id: str
+    operator: str
+    kind: str
+    title: str
+    document: str
+    document_source: str
+    truth: str
+    truth_source: str
+    evidence: tuple
+    inferred: str = ""
+
+    def recompute(self) -> Evidence:
+        """Recompute all evidence; the erratum holds only if every part does."""
+        parts = [part.recompute() for part in self.evidence]
+        return Evidence(bool(parts) and all(part.holds for part in parts),
+                        tuple(line for part in parts for line in part.lines))

@@ -1,0 +1,146 @@
+"""Errata of aclnnRmsNormGrad."""
+
+import numpy as np
+
+from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NCDHW
+from aclnn_viz.operators import operator
+from aclnn_viz.verification.errata.bench import A2, ASCEND_950, INFERENCE, TRAINING, Bench, run, status
+from aclnn_viz.verification.errata.differences import gradient
+from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+
+DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
+NEWEST = "ops-nn norm/rms_norm_grad/docs/aclnnRmsNormGrad.md"
+TILING = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
+GENERATED = "src/nnopbase/individual_op/executor/indv_executor_tensor.cpp of nnopbase"
+X, DY, RSTD = np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]]), np.array([[1.0], [0.5]])
+
+
+def printed_dgamma():
+    """dg_i = r x_i dy_i, as printed: one number for each row."""
+    return [row[0] for row in RSTD * X * DY]
+
+
+def summed_dgamma():
+    return (RSTD * X * DY).sum(axis=0)
+
+
+def slope_by_gamma():
+    return gradient(lambda gamma: float(np.sum(DY * X * RSTD * gamma)), np.ones(1))
+
+
+def shapes(x, rstd, gamma) -> dict:
+    return {"dy": (x,), "x": (x,), "rstd": (rstd,), "gamma": (gamma,), "dxOut": (x,), "dgammaOut": (gamma,)}
+
+
+def documented_ranks(first: int, last: int):
+    """The ranks of x for which the printed rules leave rstd = x[0:n] and gamma = x[n:] with 1 to 8 axes each."""
+    return [rank for rank in range(first, last + 1)
+            if any(1 <= n <= 8 and 1 <= rank - n <= 8 for n in range(rank))]
+
+
+def no_rows_on_950():
+    """dgammaOut for x of shape (0, 2)."""
+    rows, one = np.zeros((0, 2), np.float32), np.zeros(2, np.float32)
+    given = {"dy": rows, "x": rows, "rstd": np.zeros(0, np.float32), "gamma": one, "dxOut": rows, "dgammaOut": one}
+    return run("rms_norm", ASCEND_950, **given).outputs["dgammaOut"]
+
+
+def through_strides():
+    """dgammaOut for x and dy of shape (1, 2) seen through strides of 2, and rstd and gamma of ones."""
+    bench = Bench("rms_norm", A2, "9.1")
+    names = ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut")
+    memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1], "dxOut": [0, 0], "dgammaOut": [0, 0]}
+    tensors = {name: bench.tensor(name, np.float32(memory[name])) for name in names}
+    for name in ("dy", "x"):
+        tensors[name] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, [4, 2], 0, 2, [4], bench.addresses[name])
+    tensors["dxOut"] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, None, 0, 2, [1, 2], bench.addresses["dxOut"])
+    return bench.execute(tensors, {"dgammaOut": np.zeros(2, np.float32)}).outputs["dgammaOut"]
+
+
+def on_the_host():
+    """The statuses of both phases and of synchronise when x lies in host memory."""
+    bench, x = Bench("rms_norm", A2, "9.1"), np.ones((2, 64), np.float32)
+    there = bench.acl.aclCreateTensor([2, 64], ACL_FLOAT, None, 0, 2, [2, 64], x.ctypes.data)
+    return list(bench.execute({"x": there}, {}).statuses)
+
+
+ERRATA = (
+    Erratum(
+        "rms-norm-dgamma", "rms_norm", "mathematics", "dgamma as printed lacks the sum over rows",
+        "dg_i = r x_i dy_i", NEWEST,
+        "gamma serves every row, so dg_i is the sum of r x_i dy_i over the rows; the kernels add them up.",
+        "the derivative of the forward pass; ops-nn norm/rms_norm_grad/op_kernel/rms_norm_grad_split_n_high_precision.h",
+        (Lemma("rms_norm", "dgamma_sums_over_rows", "rstd squared"),
+         Lemma("rms_norm", "printed_dgamma_misses_rows", "difference has the other sign"),
+         Counterexample("x = [1, 2] in two rows of one column, dy = [3, 5], rstd = [1, 1/2], gamma = 1", printed_dgamma,
+                        summed_dgamma, slope_by_gamma, "difference of the forward pass"),
+         Observation("op.backward", lambda: operator("rms_norm").backward(
+             dy=DY, x=X, rstd=RSTD[:, 0], gamma=np.ones(1))["dgammaOut"], printed_dgamma(), summed_dgamma()))),
+    Erratum(
+        "rms-norm-910", "rms_norm", "contract", "Atlas training series is called unsupported and is registered",
+        "Atlas training series: not supported.", NEWEST,
+        "The registry holds FLOAT and FLOAT16 for Ascend910, and the tiling has a rule of its own for it: gamma must "
+        "have a multiple of 64 elements.", f"{TILING}; operator registry of CANN 8.1",
+        (Observation("phase 1 on Ascend910A, 64 columns", lambda: status("rms_norm", TRAINING), "unsupported", 0),
+         Observation("phase 1 on Ascend910A, 63 columns",
+                     lambda: status("rms_norm", TRAINING, **shapes((2, 63), (2,), (63,))), "unsupported", 561002))),
+    Erratum(
+        "rms-norm-ranks-exclude-themselves", "rms_norm", "contract", "The printed shape ranges exclude themselves",
+        "dy, x, rstd and gamma have 1 to 8 axes each; rstd_shape = x_shape[0:n] and gamma_shape = x_shape[n:] with "
+        "n < x.dims.", DOCUMENT,
+        "With one axis of x, n is 0 and rstd has none, against its own range; and neither rstd nor gamma can ever have "
+        "8 of 8 axes. rstd with trailing axes of 1, as the vendor's own tests pass it, fits no printed rule.",
+        "arithmetic on the printed ranges",
+        (Observation("ranks of x that satisfy all printed rules", lambda: documented_ranks(1, 8),
+                     list(range(1, 9)), list(range(2, 9))),
+         Observation("phase 1 with rstd (2, 1) for x (2, 64)",
+                     lambda: status("rms_norm", **shapes((2, 64), (2, 1), (64,))), 561002, 0))),
+    Erratum(
+        "rms-norm-one-axis", "rms_norm", "contract", "Two documents disagree about one axis; the library takes it",
+        "The newest document: dy and x have 2 to 8 axes; the older one: 1 to 8.", f"{NEWEST}; {DOCUMENT}",
+        "The tiling takes 1 to 8; for one axis rstd is [1].", TILING,
+        (Observation("phase 1 with x (64,), rstd (1,), gamma (64,)",
+                     lambda: status("rms_norm", **shapes((64,), (1,), (64,))), 561002, 0),)),
+    Erratum(
+        "rms-norm-empty", "rms_norm", "contract", "Empty tensors: unsupported, supported, refused or nan",
+        "The older document: empty tensors are not supported; the newest: they are.", f"{DOCUMENT}; {NEWEST}",
+        "An empty last axis succeeds and computes nothing. No rows is a tiling error, but on Ascend 950, which fills "
+        "dgamma with nan where the empty sum is 0.",
+        f"{TILING}; ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h",
+        (Observation("phase 1 with x (2, 0) (older document: unsupported)",
+                     lambda: status("rms_norm", **shapes((2, 0), (2,), (0,))), 561002, 0),
+         Observation("phase 1 with x (0, 64) (newest document: supported)",
+                     lambda: status("rms_norm", **shapes((0, 64), (0,), (64,))), 0, 561002),
+         Observation("dgammaOut on Ascend 950 for x (0, 2)", no_rows_on_950, [0.0, 0.0], [np.nan, np.nan])),
+        inferred="that an empty last axis never reaches the tiling"),
+    Erratum(
+        "rms-norm-310p-tail", "rms_norm", "contract", "The 32 bytes of the last axis on 310P are not checked",
+        "Atlas inference series: the last axis of x, dy and gamma must hold at least 32 bytes (561002 for parameters "
+        "that do not meet their description).", DOCUMENT,
+        "No check looks at it; the kernel copies blocks of 32 bytes.", TILING,
+        (Observation("phase 1 on Ascend310P3 with a last axis of 16 bytes",
+                     lambda: status("rms_norm", INFERENCE, **shapes((2, 4), (2,), (4,))), 561002, 0),)),
+    Erratum(
+        "rms-norm-strided", "rms_norm", "contract", "Strided inputs are called unsupported and are made contiguous",
+        "Non-contiguous inputs are not supported.", DOCUMENT, "Inputs of generated operators are copied densely first.",
+        GENERATED,
+        (Observation("dgammaOut of x = [1, 2], dy = [3, 5] through strides of 2", through_strides, "unsupported",
+                     [3.0, 10.0]),)),
+    Erratum(
+        "rms-norm-host-side", "rms_norm", "contract", "Tensors are said to be on the host",
+        "x, rstd, gamma and dxOut: aclTensor on the host side.", DOCUMENT,
+        "All tensors must lie on the device; the newest document says so. A host address fails when the kernel runs.",
+        NEWEST,
+        (Observation("statuses of phase 1, phase 2 and synchronise with x on the host", on_the_host, [0, 0, 0],
+                     [0, 0, 507015]),),
+        inferred="the status 507015 of a kernel that reads a host address"),
+    Erratum(
+        "rms-norm-sample-format", "rms_norm", "contract", "The sample creates all tensors as NCDHW",
+        "Data format: ND; the sample passes ACL_FORMAT_NCDHW for tensors with one and three axes.",
+        f"{DOCUMENT}, parameters and sample program",
+        "The generated layer takes NCDHW for ND; NDHWC (27) it refuses.",
+        "src/nnopbase/individual_op/api/individual_op_api.cpp of nnopbase",
+        (Observation("phase 1 with x in NCDHW", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, ACL_FORMAT_NCDHW)),
+                     "ND only", 0),
+         Observation("phase 1 with x in NDHWC", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, 27)), "ND only", 161002))),
+)
