@@ -18,11 +18,13 @@ class Device:
     ['dgammaOut', 'dxOut']
     """
 
-    def __init__(self, name: str, acl, device_id: int = 0, *, workarounds: bool = False):
+    def __init__(self, name: str, acl, device_id: int = 0, *, workarounds: bool = False,
+                 predicted: frozenset[str] = frozenset()):
         self.name = name
         self.device_id = device_id
         self._session = Session(acl, device_id)
         self._workarounds = workarounds
+        self._predicted = predicted
 
     @property
     def acl(self):
@@ -51,7 +53,7 @@ class Device:
         documented constraints that nobody enforces.
         """
         self._session.need_open()
-        return run(self._session, operator(op), inputs, self._workarounds)
+        return run(self._session, operator(op), inputs, self._workarounds, self._predicted)
 
     def close(self) -> None:
         """Release everything, in the thread that opened the device; closing again does nothing."""

@@ -7,14 +7,20 @@ from aclnn_viz.acl import CannAcl, HostAcl
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import Device
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.plans import predicting
+
+#: What the library computes wrongly in silence, and the prediction computes as wrongly.
+PREDICTED = frozenset({"swishScale before 9.1"})
 
 
-def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, root=None, custom=None,
-                workarounds: bool = False) -> Device | Capsule:
+def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,
+                root=None, custom=None, workarounds: bool = False) -> Device | Capsule:
     """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
-    `op.backward`; what the product or the version lacks is refused as they refuse it. For an Atlas, `root` names the
+    `op.backward`; what the product or the version lacks is refused as they refuse it. With `plan="device"` the host
+    predicts the numerics of the product instead: formats and orders inside, ties, saturation, a missing scale; what of
+    that is inferred, `aclnn_viz.operators.plans.preset(...).notes` tell. For an Atlas, `root` names the
     installation where the environment does not, and `custom` a library of custom operators, or a directory with such,
     that take the place of the vendor's. With `workarounds`, what an older CANN computes wrongly is computed by other
     means where one is known, instead of refused.
@@ -24,15 +30,21 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     """
     if name == "host":
         _only("host", root=root, custom=custom)
-        return Device("host", HostAcl(soc=soc or "Ascend910B2", cann=cann or "9.1"), workarounds=workarounds)
+        soc, cann = soc or "Ascend910B2", cann or "9.1"
+        if plan is None:
+            return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
+        if plan != "device":
+            raise ValueError(problem('plan must be "device" or None', repr(plan), "leave it out for the kit's values"))
+        acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
+        return Device("host (prediction)", acl, workarounds=workarounds, predicted=PREDICTED)
     atlas = re.fullmatch(r"atlas(?::(\d+))?", str(name))
     if not atlas and Path(name).is_file():
-        _only("a capsule", soc=soc, cann=cann, root=root, custom=custom)
+        _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return Capsule(name)
     if not atlas:
         raise ValueError(problem("no such device", repr(name),
                                  'open "host", "atlas", such as "atlas:1", or the path of a capsule'))
-    _only("atlas", soc=soc, cann=cann)
+    _only("atlas", soc=soc, cann=cann, plan=plan)
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)
     remarks += [f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"] * (custom is not None)

@@ -24,25 +24,27 @@ _DTYPE_CODES = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32} | 
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
 
 
-def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False) -> dict[str, np.ndarray]:
+def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
+        predicted: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
     """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
 
     Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence (unless a
     workaround is asked for and known), AclError where it reports an error, FunctionUnavailable where it lacks the
-    operator; warns with ConstraintWarning of documented constraints that nobody enforces.
+    operator; warns with ConstraintWarning of documented constraints that nobody enforces, and of those in `predicted`,
+    whose consequences an emulated device computes.
     """
     bound = op.bind(inputs)
     try:
-        return _run(session, op, bound)
+        return _run(session, op, bound, predicted)
     except RefusedError as refused:
         workaround = WORKAROUNDS.get((op.name, refused.constraint))
         if not (workarounds and workaround and workaround.holds(bound)):
             raise
     given, finish = workaround.apply(bound)
-    return finish(_run(session, op, given))
+    return finish(_run(session, op, given, predicted))
 
 
-def _run(session, op, bound) -> dict[str, np.ndarray]:
+def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
     wanted = results = op.arrange_backward(**bound).results
     if any(bound[name] != value for name, value in op.all_outputs.items()):  # the library wants every output tensor
         results = op.arrange_backward(**bound | op.all_outputs).results
@@ -52,7 +54,7 @@ def _run(session, op, bound) -> dict[str, np.ndarray]:
     tensors = {name: _viewable(value, takes_views)
                for name, value in bound.items() if isinstance(value, np.ndarray)} | outputs
     described = {name: _describe(op, name, array) for name, array in tensors.items()}
-    _refuse(session, op, promise, bound | described, tensors)
+    _refuse(session, op, promise, bound | described, tensors, predicted)
 
     with session.scope() as scope:
         addresses = {name: _upload(session, scope, array, output=name in outputs) for name, array in tensors.items()}
@@ -82,12 +84,12 @@ def _run(session, op, bound) -> dict[str, np.ndarray]:
     return {name: outputs[name] for name in wanted}
 
 
-def _refuse(session, op, promise, values, arrays) -> None:
+def _refuse(session, op, promise, values, arrays, predicted) -> None:
     call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
     for constraint in promise.violations(call, arrays):
-        if constraint.enforced_by == "device.run":
+        if constraint.enforced_by == "device.run" and constraint.name not in predicted:
             raise RefusedError(promise.aclnn_name, constraint, _fix(op, constraint, values))
-        if constraint.enforced_by == "nobody":
+        if constraint.enforced_by != "library":
             warnings.warn(f"{promise.aclnn_name}: {constraint.text}", ConstraintWarning, stacklevel=5)
 
 
