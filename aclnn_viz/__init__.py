@@ -3,7 +3,9 @@
 from aclnn_viz import acl
 from aclnn_viz.accuracy import compare
 from aclnn_viz.cases import Case, case
-from aclnn_viz.devices import AclError, open_device
+from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
+from aclnn_viz.export import cpp_sample
 from aclnn_viz.operators import operator, operators
 
-__all__ = ["AclError", "Case", "acl", "case", "compare", "open_device", "operator", "operators"]
+__all__ = ["AclError", "Case", "DeviceUnavailable", "acl", "case", "compare", "cpp_sample", "open_device", "operator",
+           "operators"]

@@ -12,10 +12,10 @@ import zipfile
 from math import prod
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 
 from aclnn_viz.devices.errors import DeviceClosedError
+from aclnn_viz.dtypes import BFLOAT16, FORMATS
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
@@ -23,8 +23,7 @@ FORMAT = "aclnn-viz capsule 1"
 LARGEST = 8 << 30  # bytes of all arrays together
 LONGEST_MANIFEST = 64 << 20
 MANIFEST = "manifest.json"
-_DTYPES = {name: np.dtype(name) for name in ("float16", "float32", "float64", "int32", "int64")}
-_DTYPES["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
+_DTYPES = {fmt.name: fmt.numpy for fmt in FORMATS} | {name: np.dtype(name) for name in ("int32", "int64")}
 _HEADER_ROOM = 1 << 10  # a .npy header of at most 8 axes is shorter
 
 
@@ -51,7 +50,7 @@ def digest(op, inputs: dict) -> str:
 def array_bytes(array: np.ndarray) -> bytes:
     """Return an array as the bytes of a .npy file."""
     stream = io.BytesIO()
-    plain = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+    plain = array.view(np.uint16) if array.dtype == BFLOAT16.numpy else array
     dense = np.ascontiguousarray(plain).reshape(array.shape)
     np.lib.format.write_array(stream, dense, version=(1, 0), allow_pickle=False)
     return stream.getvalue()

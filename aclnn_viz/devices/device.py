@@ -23,7 +23,7 @@ class Device:
         self.name = name
         self.device_id = device_id
         self._session = Session(acl, device_id)
-        self._workarounds = workarounds
+        self.workarounds = workarounds
         self._predicted = predicted
 
     @property
@@ -53,7 +53,7 @@ class Device:
         documented constraints that nobody enforces.
         """
         self._session.need_open()
-        return run(self._session, operator(op), inputs, self._workarounds, self._predicted)
+        return run(self._session, operator(op), inputs, self.workarounds, self._predicted)
 
     def close(self) -> None:
         """Release everything, in the thread that opened the device; closing again does nothing."""

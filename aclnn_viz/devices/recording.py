@@ -49,12 +49,12 @@ def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
 
 def provenance_of(device) -> dict:
     """What a replay must tell: the device, its SoC, CANN and runtime, custom operators, determinism, time, kit."""
-    status, *runtime = device.acl.aclrtGetVersion()
+    status, *runtime = (1,) if "aclrtGetVersion" in device.acl.unavailable else device.acl.aclrtGetVersion()
     return {
         "device": device.name, "soc": device.soc, "cann": device.cann,
         "runtime": ".".join(map(str, runtime)) if status == 0 else None,
         "custom": [str(name) for name in getattr(device.acl, "custom_operators", ())],
-        "deterministic": True, "host": f"{platform.system()} {platform.machine()}",
+        "deterministic": True, "workarounds": device.workarounds, "host": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(), "numpy": np.__version__, "kit": metadata.version("aclnn-viz"),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
@@ -62,7 +62,7 @@ def provenance_of(device) -> dict:
 
 def _start(folder: Path, provenance: dict) -> None:
     """Begin, or go on when the folder was left by the same device; else what is there is discarded."""
-    same = ("device", "soc", "cann", "custom", "kit")
+    same = ("device", "soc", "cann", "custom", "workarounds", "kit")
     origin = folder / "provenance.json"
     if origin.exists():
         earlier = json.loads(origin.read_text(encoding="utf-8"))
