@@ -29,6 +29,10 @@ class Derivation:
     tape: object
     build: Callable[[], list[Formula]]
 
+    def _repr_markdown_(self):
+        """The steps as a notebook shows them."""
+        return "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in self.steps)
+
     def formulas(self):
         """
         The documented and proved formula of every output, {output name: Formula}.

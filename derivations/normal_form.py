@@ -121,7 +121,7 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        base = expand_mul(base / monomial)
+        base = expand_mul(Add(*[term / monomial for term in base.args]))  # by terms, so that the powers cancel
         return Pow(content, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
 
     # One term: equal bases merge, deltas act.

@@ -80,6 +80,7 @@ EQUAL = {
     "terms inside a sum": (over(x[i] / (1 + x[i]), i) + over(1 / (1 + x[i]), i), n),
     "sigmoid": (over(exp(x[i]) / (1 + exp(x[i])), i), over(1 / (1 + exp(-x[i])), i)),
     "exponential of a sum": (exp(over(x[i] + y[i], i)), exp(over(x[i], i)) * exp(over(y[j], j))),
+    "fractions in fractions": (1 / (1 + c**2 / (d**2 + 1) ** 2), (d**2 + 1) ** 2 / ((d**2 + 1) ** 2 + c**2)),
     "half exponents": (exp(c / 2) ** 2 - exp(c), 0),
     "log in an exponent": (exp(over(x[i], i) - log(over(exp(y[i]), i))), exp(over(x[i], i)) / over(exp(y[i]), i)),
     "log of a sum": (over(log(over(exp(A[i, j]), j)), i, m), over(log(over(exp(A[k, l]), l)), k, m)),
@@ -98,6 +99,7 @@ EQUAL = {
     "numbers": (Fraction(1, 2) * c, c / 2), "pi": (over(pi * x[i], i), pi * over(x[i], i)),
 }
 UNEQUAL = {
+    "fractions in fractions": (1 / (1 + A[p, r] ** 2 / (x[p] ** 2 + 1) ** 2), 1 / (1 + A[p, r] ** 2 / (x[p] ** 2 + 1))),
     "square inside": (over(x[i], i) ** 2, over(x[i] ** 2, i)), "other range": (over(x[i], i), over(x[i], i, m)),
     "other array": (over(x[i], i), over(y[i], i)), "mean of products": (
         over(x[i] * y[i], i), over(x[i], i) * over(y[i], i) / n),
