@@ -27,7 +27,7 @@ ROOMS = {
     "cases": "numpy",
     "accuracy": "numpy",
     "checking": "numpy",
-    "verification": "numpy sympy",
+    "verification": "numpy sympy torch",
     "export": "numpy",
     "figures": "matplotlib numpy",
     "explorers": "ipywidgets anywidget traitlets numpy",

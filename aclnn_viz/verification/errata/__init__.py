@@ -1,6 +1,6 @@
 """The errata register: where the published documents are wrong, or contradict each other or the device.
 
-Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls made on the emulator.
+Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated.
 """
 
 from collections.abc import Iterable

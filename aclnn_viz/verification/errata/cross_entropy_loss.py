@@ -1,9 +1,9 @@
 """Errata of aclnnCrossEntropyLossGrad."""
 
-import ml_dtypes
 import numpy as np
 
 from aclnn_viz.codes import ACL_INT32, ACL_INT64
+from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.verification.errata.bench import A2, ASCEND_950, Run, run, status
@@ -88,14 +88,15 @@ ERRATA = (
          Observation("sum of exp(logProb) in a row", lambda: float(np.sum(np.exp(np.full(3, -0.2)))), 1.0,
                      2.4561922592))),
     Erratum(
-        "cross-entropy-sample-types", "cross_entropy_loss", "contract", "The sample declares other types than it stores",
+        "cross-entropy-sample-types", "cross_entropy_loss", "contract",
+        "The sample declares other types than it stores",
         "gradLoss and logProb are vectors of float, created as ACL_BF16; target is {0, 0} in floats, created as "
         "ACL_INT64 (16 bytes from 8); the output buffer holds the expected answers before the call.",
         f"{DOCUMENT}, sample program; ops-nn loss/cross_entropy_loss_grad/examples",
         "gradLoss is then the lower half of the float 0.1; a program that does nothing prints the expected values.",
         "the bytes of the sample",
         (Observation("gradLoss that the kernel reads instead of 0.1",
-                     lambda: float(np.array([0.1], np.float32).view(ml_dtypes.bfloat16)[0]), 0.1, -107479040.0),
+                     lambda: float(np.array([0.1], np.float32).view(BFLOAT16.numpy)[0]), 0.1, -107479040.0),
          Observation("bytes of target given, for 2 elements of INT64", lambda: np.zeros(2, np.float32).nbytes, 16, 8))),
     Erratum(
         "cross-entropy-negative-ignore-index", "cross_entropy_loss", "contract",
@@ -110,10 +111,11 @@ ERRATA = (
                      [0, 0, 0], [0, 0, 507035])),
         inferred="the status 507035 of a kernel that asserts"),
     Erratum(
-        "cross-entropy-float-or-double", "cross_entropy_loss", "contract", "The printed prototype has the wrong C types",
+        "cross-entropy-float-or-double", "cross_entropy_loss", "contract",
+        "The printed prototype has the wrong C types",
         "float labelSmoothing, float lseSquareScaleForZloss, const char *reduction", f"{DOCUMENT}, prototype",
-        "The header has double, double and char *. A foreign function call that passes a float is read as a double: 0.1 "
-        "becomes a subnormal, and 0.0 hides the fault.", "aclnn_cross_entropy_loss_grad.h of CANN 8.1",
+        "The header has double, double and char *. A foreign function call that passes a float is read as a double: "
+        "0.1 becomes a subnormal, and 0.0 hides the fault.", "aclnn_cross_entropy_loss_grad.h of CANN 8.1",
         (Observation("type of labelSmoothing in the prototype that the kit binds",
                      lambda: {p.name: p.c_type for p in contract("cross_entropy_loss").parameters}["labelSmoothing"],
                      "float", "double"),
@@ -149,8 +151,9 @@ ERRATA = (
                      lambda: ce_status(gradZlossOptional=((),), lseForZlossOptional=((4,),),
                                        lseSquareScaleForZloss=1.0), "refused", 0),
          Observation("xGradOut with them (formula with z-loss: 1.5, 2.5)",
-                     lambda: out([0, 0], gradZlossOptional=np.zeros((), np.float32), lseForZlossOptional=np.full(2, 2, np.float32),
-                                 lseSquareScaleForZloss=1.0)[0], [1.5, 2.5], [-0.5, 0.5]))),
+                     lambda: out([0, 0], gradZlossOptional=np.zeros((), np.float32),
+                                 lseForZlossOptional=np.full(2, 2, np.float32), lseSquareScaleForZloss=1.0)[0],
+                     [1.5, 2.5], [-0.5, 0.5]))),
     Erratum(
         "cross-entropy-limits", "cross_entropy_loss", "contract", "Two printed limits are not enforced",
         "N < 200000; ignoreIndex must be smaller than C.", DOCUMENT,
@@ -163,7 +166,8 @@ ERRATA = (
         "161001 for null pointers and 161002 for data types are the only failures of phase 1.", DOCUMENT,
         "Shapes are compared by the tiling, which fails with 561002; the newest document lists it.",
         f"{TILING}; {NEWEST}",
-        (Observation("phase 1 with 5 targets for 4 rows", lambda: ce_status(target=((5,), ACL_INT64)), "not listed", 561002),
+        (Observation("phase 1 with 5 targets for 4 rows", lambda: ce_status(target=((5,), ACL_INT64)), "not listed",
+                     561002),
          Observation("phase 1 with 4 weights for 3 classes", lambda: ce_status(weightOptional=((4,),)), "not listed",
                      561002))),
     Erratum(
@@ -177,7 +181,8 @@ ERRATA = (
          Observation("phase 1 on Ascend 950 with gradLoss () for none",
                      lambda: ce_status(ASCEND_950, reduction="none"), "no status listed", 561002))),
     Erratum(
-        "cross-entropy-int32", "cross_entropy_loss", "contract", "Ascend 950 takes INT32 targets that no document lists",
+        "cross-entropy-int32", "cross_entropy_loss", "contract",
+        "Ascend 950 takes INT32 targets that no document lists",
         "target: INT64.", f"{DOCUMENT}; {NEWEST}", "The definition of the operator allows INT32 on Ascend 950.",
         "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_def.cpp",
         (Observation("phase 1 on Ascend 950 with INT32 targets",

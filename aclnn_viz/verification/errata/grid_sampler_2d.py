@@ -30,7 +30,7 @@ def backward(x, **mode) -> dict:
 
 
 def border_slope(x: float, printed: bool) -> float:
-    """gridGrad of ROW with border padding: (right - left pixel) times the clip factor; there is no pixel behind the last.
+    """gridGrad of ROW with border padding: (right - left pixel) times the clip factor; behind the last pixel is none.
 
     Printed, the factor is 0 outside only; in the kernels at the border, too.
     """
@@ -99,7 +99,8 @@ ERRATA = (
                      lambda: [backward(x, paddingMode=BORDER)["gridGrad"][0, 0, 0, 0] for x in (-1.0, 1.0)],
                      [border_slope(x, True) for x in (-1.0, 1.0)], [0.0, 0.0]))),
     Erratum(
-        "grid-sampler-bicubic-abs", "grid_sampler_2d", "mathematics", "Bicubic derivative coefficients with |.| are wrong",
+        "grid-sampler-bicubic-abs", "grid_sampler_2d", "mathematics",
+        "Bicubic derivative coefficients with |.| are wrong",
         "Coefficients 0 and 1 of the derivative take x = |-1 - t| and x = |0 - t|.", DOCUMENT,
         "The printed polynomials need the signed distances -1 - t and -t; with |.| the four do not even add up to 0.",
         f"{KERNEL}/grid_sampler2_d_grad_bicubic.h; the derivative of Keys' kernel",

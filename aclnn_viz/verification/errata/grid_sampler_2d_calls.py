@@ -58,7 +58,8 @@ ERRATA = (
         (Observation("phase 1 on Ascend910A with DOUBLE", lambda: grid_status(TRAINING, **DOUBLES), 161002, 0),),
         inferred="that the AI CPU kernel then runs: its source is not published"),
     Erratum(
-        "grid-sampler-empty", "grid_sampler_2d", "contract", "Empty tensors are supported in part, and leave outputs alone",
+        "grid-sampler-empty", "grid_sampler_2d", "contract",
+        "Empty tensors are supported in part, and leave outputs alone",
         "Empty tensors are supported.", NEWEST,
         "An H or W of 0 is refused. Without grid points the call succeeds and does not write inputGrad, whose value is "
         "the empty sum 0.", CODE,

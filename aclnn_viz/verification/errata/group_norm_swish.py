@@ -18,7 +18,7 @@ DY = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
 
 
 def printed_dx(x, count: int, whole_batch: bool = False):
-    """rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) for gamma = 1, beta = 0, s = 1, eps = 0."""
+    """rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) with gamma = s = 1, beta = eps = 0."""
     dy = DY[:len(x)]
     rstd = 1 / x.std(axis=(1, 2), keepdims=True)
     hat = (x - x.mean(axis=(1, 2), keepdims=True)) * rstd
@@ -83,10 +83,12 @@ ERRATA = (
         (Lemma("group_norm_swish", "dx_needs_one_over_m", "as printed, without 1/M"),
          Lemma("group_norm_swish", "printed_dx_is_wrong", "wrong by nothing"),
          Lemma("group_norm_swish", "printed_dx_sums_to_a_remainder", "to zero"),
-         Counterexample("x = [0, 2], dy = [1, 0], gamma = 1, beta = 0, eps = 0 (two elements always normalise to -1 and 1, so dx is 0)", lambda: printed_dx(ONE, 1),
-                        lambda: printed_dx(ONE, 2), lambda: slope_by_x(ONE), "difference of the forward pass"))),
+         Counterexample("x = [0, 2], dy = [1, 0], gamma = 1, beta = 0, eps = 0 (two elements always normalise to "
+                        "-1 and 1, so dx is 0)", lambda: printed_dx(ONE, 1), lambda: printed_dx(ONE, 2),
+                        lambda: slope_by_x(ONE), "difference of the forward pass"))),
     Erratum(
-        "group-norm-batch-sums", "group_norm_swish", "mathematics", "The outputs dGamma and dBeta are not the sums in dx",
+        "group-norm-batch-sums", "group_norm_swish", "mathematics",
+        "The outputs dGamma and dBeta are not the sums in dx",
         "The same dGamma and dBeta are outputs and stand in dx.", NEWEST,
         "The outputs are summed over the batch; dx needs the sums of its own sample and group.",
         f"the derivative of the forward pass; {KERNEL}",
@@ -96,7 +98,8 @@ ERRATA = (
                         lambda: printed_dx(TWO, 2, whole_batch=True), lambda: printed_dx(TWO, 2),
                         lambda: slope_by_x(TWO), "difference of the forward pass"))),
     Erratum(
-        "group-norm-swish-scale", "group_norm_swish", "numerics", "Kernels before CANN 9.1.0 forget a factor swishScale",
+        "group-norm-swish-scale", "group_norm_swish", "numerics",
+        "Kernels before CANN 9.1.0 forget a factor swishScale",
         "T = s y - s y / (exp(-s y) + 1) + 1 with s = swishScale.", NEWEST,
         "Kernels of 8.1 to 9.1.0-beta.3 compute T without s, which is right for s = 1 alone. Exact all the same: call "
         "with s = 1, dy / s, s gamma, s beta, and multiply dgamma and dbeta by s.",
@@ -141,7 +144,8 @@ ERRATA = (
                      lambda: np.array_equal(*(gns_run(dataFormatOptional=name).outputs["dxOut"]
                                               for name in ("NHWC", "NCHW"))), False, True))),
     Erratum(
-        "group-norm-flags", "group_norm_swish", "contract", "An output that is not required must be given, and may be written",
+        "group-norm-flags", "group_norm_swish", "contract",
+        "An output that is not required must be given, and may be written",
         "dgammaIsRequire, dbetaIsRequire: whether dgamma and dbeta are to be output.", DOCUMENT,
         "Null is refused all the same; float32 outputs are filled with zeros, 16-bit ones are left as they are.",
         f"{KERNEL}; src/nnopbase/individual_op/api/individual_op_api.cpp of nnopbase",
@@ -153,7 +157,8 @@ ERRATA = (
                      lambda: gns_run(dgammaIsRequire=False, dtype=np.float16).outputs["dgammaOut"],
                      "as in float32: [0]", [7.0]))),
     Erratum(
-        "group-norm-dtypes", "group_norm_swish", "contract", "gamma is allowed a data type of its own, and refused with it",
+        "group-norm-dtypes", "group_norm_swish", "contract",
+        "gamma is allowed a data type of its own, and refused with it",
         "gamma: FLOAT32, FLOAT16, BFLOAT16; mean, rstd and beta have the type of gamma.", DOCUMENT,
         "The tiling asks for one data type of all six inputs.", TILING,
         (Observation("phase 1 with dy, x and dxOut in FLOAT16 and the others in FLOAT",

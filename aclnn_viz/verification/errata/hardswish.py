@@ -8,7 +8,7 @@ from aclnn_viz.verification.errata.bench import ASCEND_950, INFERENCE, INFERENCE
 from aclnn_viz.verification.errata.differences import one_sided
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 
-DOCUMENT = "aclnnHardswishBackward, CANN documentation (ops-nn activation/hard_swish_grad/docs/aclnnHardswishBackward.md)"
+DOCUMENT = "aclnnHardswishBackward, CANN documentation (ops-nn activation/hard_swish_grad/docs)"
 CODE = "ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp"
 KINKS = np.array([-3.0, 3.0])
 
@@ -41,8 +41,8 @@ def of_nan(dtype, soc):
 ERRATA = (
     Erratum(
         "hardswish-kinks", "hardswish", "mathematics", "Two published versions disagree at -3 and 3",
-        "The first version gives x/3 + 0.5 for -3 <= x <= 3, so -0.5 and 1.5 at the ends; the second version gives 0 for "
-        "x <= -3 and 1 for x >= 3.",
+        "The first version gives x/3 + 0.5 for -3 <= x <= 3, so -0.5 and 1.5 at the ends; the second version gives 0 "
+        "for x <= -3 and 1 for x >= 3.",
         f"{DOCUMENT}; ops-nn activation/hard_swish_grad_v2/docs/aclnnHardswishBackwardV2.md",
         "There is no derivative at a kink: the first returns the one from inside, the second the one from outside. "
         "float16 represents -3 and 3, so both occur. PyTorch up to 2.6 closes the interval.",
@@ -54,7 +54,8 @@ ERRATA = (
          Observation("op.backward at [-3, 3], where the second document has", kernel_at_kinks, [0.0, 1.0],
                      [-0.5, 1.5]))),
     Erratum(
-        "hardswish-950-comment", "hardswish", "mathematics", "The comment of the Ascend 950 kernel has the open interval",
+        "hardswish-950-comment", "hardswish", "mathematics",
+        "The comment of the Ascend 950 kernel has the open interval",
         "0 if x <= -3, (2x + 3) / 6, 1 if x >= 3",
         "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h, comment",
         "The code below it selects 0 for x < -3 and 1 for x > 3: the closed interval of the first version.",

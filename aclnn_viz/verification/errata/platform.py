@@ -43,8 +43,8 @@ ERRATA = (
         "Deterministic computation is switched on with aclrtCtxSetSysParamOpt.",
         "aclnnRmsNormGrad, aclnnGroupNormSwishGrad, aclnnGridSampler2DBackward, CANN documentation; "
         "ops-cv docs/zh/op_api_list.md (ops-nn docs/zh/op_api_list.md names aclrtSetSysParamOpt)",
-        "Context and process have a store each. From CANN 9.0 on hand-written operators read that of the process, later "
-        "the generated ones do, too: set both.",
+        "Context and process have a store each. From CANN 9.0 on hand-written operators read that of the process, "
+        "later the generated ones do, too: set both.",
         "src/nnopbase/composite_op/aclnn_engine/op_executor.cpp of nnopbase, tag by tag; "
         "src/runtime/core/src/context/context.cc of the CANN runtime",
         (Observation("context and process store after aclrtCtxSetSysParamOpt(0, 1)", context_and_process, [1, 1],
@@ -65,7 +65,8 @@ ERRATA = (
                      "libopapi_nn.so, libopapi_cv.so"),)),
     Erratum(
         "soc-name", "all", "contract", "Ascend910B is two products",
-        "Short_SoC Ascend910B stands for Atlas A2.", "build option --soc=ascend910b, docs/zh/install/compile.md of ops-nn",
+        "Short_SoC Ascend910B stands for Atlas A2.",
+        "build option --soc=ascend910b, docs/zh/install/compile.md of ops-nn",
         "aclrtGetSocName answers Ascend910B on the old 910; the names of Atlas A2 have a digit there.",
         "platform configuration files <SoC>.ini of CANN 8.1",
         (Observation("product of the SoC name Ascend910B", lambda: product_of("Ascend910B").name,

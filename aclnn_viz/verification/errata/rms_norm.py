@@ -69,7 +69,8 @@ ERRATA = (
         "rms-norm-dgamma", "rms_norm", "mathematics", "dgamma as printed lacks the sum over rows",
         "dg_i = r x_i dy_i", NEWEST,
         "gamma serves every row, so dg_i is the sum of r x_i dy_i over the rows; the kernels add them up.",
-        "the derivative of the forward pass; ops-nn norm/rms_norm_grad/op_kernel/rms_norm_grad_split_n_high_precision.h",
+        "the derivative of the forward pass; "
+        "ops-nn norm/rms_norm_grad/op_kernel/rms_norm_grad_split_n_high_precision.h",
         (Lemma("rms_norm", "dgamma_sums_over_rows", "rstd squared"),
          Lemma("rms_norm", "printed_dgamma_misses_rows", "difference has the other sign"),
          Counterexample("x = [1, 2] in two rows of one column, dy = [3, 5], rstd = [1, 1/2], gamma = 1", printed_dgamma,
@@ -142,5 +143,6 @@ ERRATA = (
         "src/nnopbase/individual_op/api/individual_op_api.cpp of nnopbase",
         (Observation("phase 1 with x in NCDHW", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, ACL_FORMAT_NCDHW)),
                      "ND only", 0),
-         Observation("phase 1 with x in NDHWC", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, 27)), "ND only", 161002))),
+         Observation("phase 1 with x in NDHWC", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, 27)), "ND only",
+                     161002))),
 )

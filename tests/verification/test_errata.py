@@ -1,0 +1,158 @@
+"""The errata register: complete, sourced, reproduced, and unable to reproduce what is not wrong."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operators
+from aclnn_viz.verification import errata
+from aclnn_viz.verification.errata import Counterexample, Evidence, Lemma, Observation
+from aclnn_viz.verification.errata.model import KINDS, distance, shown
+
+REGISTER = errata.errata()
+PARTS = [(e, part) for e in REGISTER for part in e.evidence]
+
+
+def parts(kind):
+    return [pytest.param(e, part, id=f"{e.id}-{number}") for number, (e, part) in enumerate(PARTS)
+            if isinstance(part, kind)]
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return errata.recompute()
+
+
+def test_every_erratum_reproduces(findings):
+    assert len(findings) == len(REGISTER) >= 15
+    assert [f.erratum.id for f in findings if not f.evidence.holds] == []
+
+
+def test_every_operator_has_errata_of_mathematics_and_of_contract():
+    kinds = {(e.operator, e.kind) for e in REGISTER}
+    assert kinds >= {(op.name, kind) for op in operators() for kind in ("mathematics", "contract")}
+    assert {e.kind for e in REGISTER} == set(KINDS) and len({e.id for e in REGISTER}) == len(REGISTER)
+
+
+def test_mathematics_is_refuted_by_a_theorem_and_numbers():
+    for e in REGISTER:
+        if e.kind == "mathematics":
+            assert any(isinstance(part, Lemma) for part in e.evidence), e.id
+            assert any(isinstance(part, Counterexample | Observation) for part in e.evidence), e.id
+
+
+@pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
+def test_sources_are_public_and_inferences_are_marked(erratum):
+    for text in (erratum.title, erratum.document, erratum.document_source, erratum.truth, erratum.truth_source):
+        assert text.strip()
+    assert erratum.evidence
+    # Statuses that a launch or a kernel gives, and what happens on no published path, are nowhere written.
+    told = " ".join(shown(part.found) for part in erratum.evidence if isinstance(part, Observation))
+    if any(code in told for code in ("361001", "507015", "507035", "561103")):
+        assert erratum.inferred
+
+
+# Spoiled evidence: what is not wrong does not reproduce.
+
+@pytest.mark.parametrize("erratum,part", parts(Counterexample))
+def test_the_right_formula_in_place_of_the_documented_one_does_not_reproduce(erratum, part):
+    assert not replace(part, documented=part.right).recompute().holds
+
+
+@pytest.mark.parametrize("erratum,part", parts(Counterexample))
+def test_the_documented_formula_in_place_of_the_right_one_does_not_reproduce(erratum, part):
+    assert not replace(part, right=part.documented).recompute().holds
+
+
+@pytest.mark.parametrize("erratum,part", parts(Observation))
+def test_a_device_that_follows_the_document_does_not_reproduce(erratum, part):
+    assert not replace(part, observe=lambda: part.documented).recompute().holds
+
+
+@pytest.mark.parametrize("erratum,part", parts(Observation))
+def test_a_document_that_tells_what_is_found_does_not_reproduce(erratum, part):
+    assert not replace(part, observe=lambda: part.found, documented=part.found).recompute().holds
+
+
+@pytest.mark.parametrize("spoil", ["nothing proved", "everything proved"])
+def test_a_lemma_needs_its_proof_and_its_refusal(spoil, monkeypatch):
+    from derivations import theorem
+
+    proof = theorem.Proof(spoil == "everything proved", (), 0.0)
+    monkeypatch.setattr(theorem.Claim, "prove", lambda self: proof)
+    lines = [part.recompute() for _, part in PARTS if isinstance(part, Lemma)]
+    assert lines and not any(found.holds for found in lines)
+    assert all(("PROVED, but false" in found.lines[1]) == proof.holds for found in lines)
+
+
+def test_one_spoiled_part_spoils_the_erratum_and_the_register():
+    erratum = next(e for e in REGISTER if e.id == "rms-norm-dgamma")
+    spoiled = replace(erratum, evidence=tuple(
+        replace(part, documented=part.right) if isinstance(part, Counterexample) else part
+        for part in erratum.evidence))
+    found = errata.recompute([spoiled])
+    assert not found[0].evidence.holds and not errata.to_json(found)["passed"]
+    assert "DOES NOT REPRODUCE" in errata.text_table(found) and "1 errata, 1 not reproduced" in errata.text_table(found)
+
+
+def test_an_erratum_without_evidence_does_not_hold():
+    assert not replace(REGISTER[0], evidence=()).recompute().holds
+    assert not errata.to_json([])["passed"]
+
+
+def test_a_kernel_that_is_mended_is_noticed(monkeypatch):
+    """The observations look at the kit's kernels and emulator, not at constants."""
+    hardswish = operators()[0]
+    page = hardswish.page.backward
+    monkeypatch.setattr(hardswish.page, "backward", lambda xp, **i: {
+        "out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, page(xp, **i)["out"])})
+    kinks = next(e for e in REGISTER if e.id == "hardswish-kinks")
+    assert not kinks.evidence[-1].recompute().holds
+
+
+# Rendering
+
+def test_the_table_shows_title_verdict_texts_and_evidence(findings):
+    text = errata.text_table(findings)
+    assert text.endswith(f"{len(REGISTER)} errata, 0 not reproduced")
+    for finding in findings:
+        e = finding.erratum
+        assert f"{e.title} [{e.id}]" in text and e.document in text and e.truth_source in text
+        assert all(line in text for line in finding.evidence.lines)
+        assert f"Inferred: {e.inferred}" in text or not e.inferred
+    assert text.count("Inferred: ") == sum(bool(e.inferred) for e in REGISTER)
+
+
+def test_json_is_plain_data_with_the_equations(findings):
+    data = json.loads(json.dumps(errata.to_json(findings)))
+    assert data["passed"] and len(data["errata"]) == len(REGISTER)
+    by_id = {e["id"]: e for e in data["errata"]}
+    assert "=" in by_id["group-norm-dx"]["theorems"][0]["latex"]
+    assert by_id["group-norm-561002"]["inferred"] and not by_id["rms-norm-dgamma"]["inferred"]
+    assert all(e["reproduced"] and e["evidence"] for e in data["errata"])
+
+
+def test_both_values_of_a_counterexample_are_printed(findings):
+    lines = next(f.evidence.lines for f in findings if f.erratum.id == "rms-norm-dgamma")
+    assert "  documented: [3, 5]" in lines and "  right: [8]" in lines
+
+
+# Known values, worked out by hand from the sources.
+
+@pytest.mark.parametrize("name,line", [
+    ("grid-sampler-bicubic-abs", "documented: [18.8906, -1.35938, -1.26562, 0.234375]"),
+    ("grid-sampler-bicubic-abs", "right: [0.140625, 0.890625, -1.26562, 0.234375]"),
+    ("grid-sampler-clip", "documented: -4"), ("cross-entropy-sample", "-0.00906346"),
+    ("hardswish-kinks", "first version: [-0.5, 1.5]"), ("grid-sampler-null-mask", ": 0 (document: 161001)"),
+    ("group-norm-561002", ": 0 (document: 561002)"), ("cross-entropy-label-smoothing", "[7, 7]"),
+])
+def test_known_values(findings, name, line):
+    assert any(line in found for f in findings if f.erratum.id == name for found in f.evidence.lines)
+
+
+def test_distance_and_shown():
+    assert distance([1, np.nan], [1, np.nan]) == 0 and distance(np.nan, 0) == np.inf and distance([1, 2], [1, 4]) == 2
+    assert shown(np.float32([[1, np.nan]])) == "[[1, nan]]" and shown(3) == "3" and shown(True) == "True"
+    assert Evidence(True, ()).holds
