@@ -1,0 +1,83 @@
+"""Mechanical mutants of the pages: the suite kills each, or the list says why there is nothing to kill."""
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operators
+from aclnn_viz.checking.faulty import with_page
+from aclnn_viz.checking.judging import judge, prepared_suite
+from checking.mutation import mutants
+
+REMOTE = "differs only for coordinates that are no numbers or beyond 2^31, which no document defines and products differ on"
+CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"
+ON_THE_BORDER = "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
+ONES = "multiplying with ones only broadcasts"
+NEVER_READ = "stands where the result is masked out"
+
+# (function, text of the line, change without its place): why the mutant computes the same.
+EQUIVALENT = {
+    ("fold", "round(x / 4.0)", "Sub"): "adds a multiple of the period instead of subtracting it",
+    ("fold", "round(x / 4.0)", "4.0"): "still takes off a multiple of the period",
+    ("reflect", "return xp.zeros_like(u) * u", "left factor"): CLIPPED,
+    ("reflect", "return xp.zeros_like(u) * u", "right factor"): CLIPPED,
+    ("reflect", "return xp.zeros_like(u) * u", "zeros_like"): CLIPPED,
+    ("reflect", "forth = phase < span", "Lt"): ON_THE_BORDER,
+    ("reflect", "(offset >= 0.0)", "GtE"): ON_THE_BORDER,
+    ("source", "slope * xp.ones_like(u)", "Mult"): ONES,
+    ("source", "slope * xp.ones_like(u)", "left factor"): ONES,
+    ("source", "<= HUGE", "LtE"): REMOTE,
+    ("source", "<= HUGE", "abs"): REMOTE,
+    ("bicubic_source", "if paddingMode != REFLECTION", "NotEq"): REMOTE,
+    ("bicubic_source", "<= HUGE", "LtE"): REMOTE,
+    ("bicubic_source", "<= HUGE", "abs"): REMOTE,
+    ("bicubic_source", "slope * xp.ones_like(u)", "Mult"): ONES,
+    ("bicubic_source", "slope * xp.ones_like(u)", "left factor"): ONES,
+    ("taps", "(xp.round(u), xp.ones_like(u), xp.zeros_like(u))", "zeros_like"): "backward skips gridGrad of nearest",
+    ("pixel", "within = ", "zeros_like"): NEVER_READ,
+    ("backward", "grad_x = grad_y", "float64"): "zeros, to which float64 is added",
+    ("backward", "pixels + 1", "1"): "one more element that is cut off",
+    ("divisors", "wide = xp.zeros(0", "0"): "only the dtype of the array is used",
+    ("sigmoids", "return xp.where", "Lt"): "both sides are 1/2 at t = 0",
+    ("swish_slope", "xp.clip(s * z", "20000.0"): "beyond, the slope is 0 or 1 in every format",
+}
+
+
+def survivors(op):
+    """The mutants that no case of the suite tells from the page."""
+    cases, alive = list(prepared_suite(op, 0)), []
+    for mutant in mutants(op.page):
+        if not any(killed(prepared, with_page(op, mutant.page).backward) for prepared in cases):
+            alive.append(mutant)
+    return alive
+
+
+def killed(prepared, kernel):
+    try:
+        with np.errstate(all="ignore"):
+            outputs = kernel(**prepared.case.inputs)
+    except Exception:  # whatever a broken page raises
+        return True
+    return bool(judge(prepared, outputs))
+
+
+def reason(mutant):
+    return next((why for (function, line, change), why in EQUIVALENT.items()
+                 if mutant.function == function and line in mutant.line and mutant.change.startswith(change)), None)
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_every_mutant_is_killed_or_equivalent(op):
+    alive = survivors(op)
+    assert [str(mutant) for mutant in alive if reason(mutant) is None] == []
+
+
+def test_there_are_enough_mutants_of_every_kind():
+    every = [mutant for op in operators() for mutant in mutants(op.page)]
+    assert len(every) >= 200
+    assert {"sign", "factor", "comparison", "index", "axis", "dtype"} <= {mutant.kind for mutant in every}
+    assert len({(mutant.page.__name__, str(mutant)) for mutant in every}) == len(every)
+
+
+def test_a_mutant_that_changes_nothing_survives():
+    op = operators()[0]
+    assert not any(killed(prepared, with_page(op, op.page).backward) for prepared in prepared_suite(op, 0))

@@ -1,0 +1,50 @@
+"""Right kernels pass, whatever their order of summation, storage and expression; wrong ones by a hair do not."""
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operator, operators
+from aclnn_viz.checking.check import examine
+from aclnn_viz.checking.judging import judge, prepared_suite
+from checking.rewritings import rewritings
+from machine import SOAK
+
+SEEDS = range(1000 if SOAK else 20)
+
+
+def complaints(op, label, kernel, seed):
+    evidence = examine(op, kernel, seed, time_limit=600.0)
+    return [(label, seed, str(one.prepared.recipe), one.misses[0].problem) for one in evidence.seen if one.misses] + [
+        (label, seed, where, what) for what, where in evidence.misbehaviour.items()]
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_right_kernels_pass(op):
+    """The kit's own and the NumPy rewriting on every seed, the plans and device orders in turn."""
+    labels = list(rewritings(op.name))
+    always = 2 if op.name != "grid_sampler_2d" else 1
+    found = []
+    for seed in SEEDS:
+        turn = always + seed % (len(labels) - always)
+        for label, kernel in [*labels[:always], labels[turn]]:
+            found += complaints(op, label, kernel, seed)
+    assert found == []
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("relative", [2.0**-14, -2.0**-14])
+def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
+    def kernel(**inputs):
+        return {name: (value * value.dtype.type(1 + relative)) for name, value in op.backward(**inputs).items()}
+    wrong = [judge(one, kernel(**one.case.inputs)) for one in prepared_suite(op, 0) if one.case.dtype == "float32"]
+    assert sum(map(bool, wrong)) > len(wrong) / 2
+
+
+def test_one_step_of_a_16_bit_output_is_seen():
+    op = operator("hardswish")
+    one = next(one for one in prepared_suite(op, 0) if one.case.dtype == "float16")
+    right = op.backward(**one.case.inputs)["out"]
+    for step in (-np.inf, np.inf):
+        wrong = np.nextafter(right, np.float16(step))
+        (miss,) = judge(one, {"out": wrong})
+        assert miss.wrong.mean() > 0.9  # but for ties and the neighbourhood of x = -1.5

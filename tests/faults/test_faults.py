@@ -1,0 +1,57 @@
+"""The named faults: enough of them, each applies to its page, is caught, and hides where it says that it hides."""
+
+import numpy as np
+import pytest
+
+from aclnn_viz import case, operator, operators
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.judging import judge, prepared, prepared_suite
+from aclnn_viz.dtypes import FLOAT16, BFLOAT16, float_format
+from aclnn_viz.faults import Fault, faults
+from aclnn_viz.faults.fault import truncated
+
+ALL = [(op, fault) for op in operators() for fault in faults(op.name)]
+NAMED = [f"{op.name}-{fault.name}" for op, fault in ALL]
+
+
+def caught(prepared_case, kernel):
+    return bool(judge(prepared_case, kernel(**prepared_case.case.inputs)))
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_every_operator_has_fifteen_with_names_and_stories(op):
+    names = [fault.name for fault in faults(op.name)]
+    assert len(names) == len(set(names)) >= 15
+    assert all(fault.story and fault.exposed_by and len(fault.story) < 120 for fault in faults(op.name))
+
+
+@pytest.mark.parametrize(("op", "fault"), ALL, ids=NAMED)
+def test_a_fault_is_caught(op, fault):
+    assert any(caught(one, faulty_kernel(op, fault)) for one in prepared_suite(op, 0)
+               if all(part.truth.size for part in one.expected.values()))
+
+
+@pytest.mark.parametrize(("op", "fault"), [pair for pair in ALL if pair[1].hidden],
+                         ids=[name for name, (_, fault) in zip(NAMED, ALL) if fault.hidden])
+def test_a_fault_hides_where_it_says(op, fault):
+    options = {"dtype": "float32"} | fault.hidden[1]
+    assert not caught(prepared(Recipe(op.name, options), case(op, **options)), faulty_kernel(op, fault))
+
+
+def test_a_change_that_no_longer_applies_is_refused():
+    with pytest.raises(ValueError, match="stands once"):
+        Fault("old", "", "", (("no such text", ""),)).page(operator("rms_norm").page)
+
+
+def test_the_diff_shows_both_sides():
+    assert faults("hardswish")[1].diff == "- x < -3.0\n+ x <= -3.0"
+
+
+@pytest.mark.parametrize("fmt", [FLOAT16, BFLOAT16], ids=lambda f: f.name)
+def test_truncation_goes_towards_zero(fmt):
+    values = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    cut = truncated(values, fmt).astype(np.float64)
+    spacing = 2.0 ** (np.frexp(values)[1] - fmt.significand_bits)
+    assert float_format(truncated(values, fmt)) is fmt
+    assert (np.abs(cut) <= np.abs(values)).all() and (np.abs(values) - np.abs(cut) < spacing).all()
