@@ -9,10 +9,11 @@ from aclnn_viz.figures import style
 from aclnn_viz.figures.error_plot import FLOOR, judged
 from aclnn_viz.figures.errors import NOT_EXPLAINED, UNDECIDED, Errors
 from aclnn_viz.figures.palette import MAPS
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.text import number
 
 LISTED = 10
+LARGEST = 1e300  # a scale of colours that ended at the largest float64 would overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class ErrorMap(style.Picture):
 
     @property
     def warning(self) -> str:
-        return self.errors.provenance.warning
+        return warning({"": self.errors.provenance})
 
     @property
     def text(self) -> str:
@@ -70,16 +71,16 @@ class ErrorMap(style.Picture):
         finite = self.ulps[np.isfinite(self.ulps) & (self.ulps > 0)]
         high = max(float(finite.max(initial=1.0)), 1.0)
         low = max(FLOOR, min(float(finite.min(initial=1.0)), high / 10))
-        drawn.subplots_adjust(left=0.06, right=0.93, wspace=0.28, bottom=(self.foot + 0.1) / self.height)
+        drawn.subplots_adjust(left=0.06, right=0.92, wspace=0.28, bottom=(self.foot + 0.2) / self.height)
         left, right = drawn.subplots(1, 2)
-        shown = np.where(np.isfinite(self.magnitude), self.magnitude, np.nan)
+        shown = np.where(np.isfinite(self.magnitude), np.minimum(self.magnitude, LARGEST), np.nan)
         sizes = left.imshow(shown, cmap=ListedColormap(MAPS["grey"] / 255.0), interpolation="nearest", vmin=0.0)
         clipped = np.clip(self.ulps, low, high)
         clipped[self.ulps == 0] = np.nan
         right.set_facecolor(look.band)
         ulps = right.imshow(clipped, cmap=colours, norm=LogNorm(low, high), interpolation="nearest")
         for axes, image, title in ((left, sizes, "largest |truth|"), (right, ulps, "largest error in ulp")):
-            bar = drawn.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
+            bar = drawn.colorbar(image, cax=axes.inset_axes((1.03, 0, 0.045, 1)))
             bar.outline.set_visible(False)
             axes.set_title(title, fontsize=10, loc="left")
             axes.spines[["top", "right"]].set_visible(True)
@@ -97,15 +98,15 @@ class ErrorMap(style.Picture):
                                markerfacecolor="none", color=ink, label=label if width == 1.2 else None)
         row, column = self.worst
         for width, ink in ((4.0, "#000000"), (2.0, "#ffffff")):
-            right.plot(column, row, "o", markersize=13, markerfacecolor="none", markeredgecolor=ink,
+            right.plot(column, row, "o", markersize=13, markerfacecolor="none", markeredgecolor=ink, clip_on=False,
                        markeredgewidth=width, label="maximum" if width == 2.0 else None)
-        drawn_legend = right.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.06), ncols=4, fontsize=9,
-                                    handletextpad=0.3, borderaxespad=0.2, labelcolor=look.ink)
-        for handle in drawn_legend.legend_handles:
+        below = (self.foot - 0.4) / self.height
+        key = drawn.legend(*right.get_legend_handles_labels(), loc="lower left", bbox_to_anchor=(0.54, below), ncols=4,
+                           fontsize=9, handletextpad=0.3, columnspacing=1.2, borderaxespad=0.0, borderpad=0.0)
+        for handle in key.legend_handles:
             handle.set_markeredgecolor(look.ink)
         if (self.ulps == 0).any():
-            left.text(0.0, -0.115, "pixels without any error are left blank", transform=left.transAxes, fontsize=9,
-                      va="top")
+            drawn.text(0.06, below, "pixels without any error are left blank", fontsize=9)
 
 
 def error_map(errors: Errors) -> ErrorMap:

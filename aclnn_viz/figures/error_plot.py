@@ -11,7 +11,7 @@ import numpy as np
 from aclnn_viz.figures import style
 from aclnn_viz.figures.errors import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS, Errors
 from aclnn_viz.figures.ordinal_axis import OrdinalAxis, ordinal_axis
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text as table
 from aclnn_viz.figures.text import number
 from aclnn_viz.figures.windows import Windows, ordered, thinned, windows
@@ -43,7 +43,7 @@ class ErrorPlot(style.Picture):
     def caption(self) -> str:
         e, statistic = self.errors, "|output − truth| in ulps of the truth"
         if not self.nothing:
-            statistic += f"; medians of windows of {self.windows.size:,} elements"
+            statistic += f"; medians of {self.windows.size:,} elements at a time"
             statistic += ", also of the elements' envelopes" if e.bound is not None else ""
             if e.differing:
                 statistic += f"; {e.differing:,} infinite errors (only one side finite, or another infinity)"
@@ -53,7 +53,7 @@ class ErrorPlot(style.Picture):
 
     @property
     def warning(self) -> str:
-        return self.errors.provenance.warning
+        return warning({"": self.errors.provenance})
 
     @property
     def text(self) -> str:
@@ -72,7 +72,7 @@ class ErrorPlot(style.Picture):
 
     def _draw(self, drawn, look):
         e, w, axes = self.errors, self.windows, drawn.subplots()
-        low, high = limits(e.ulps, w.bound)
+        low, peak, high = limits(e.ulps, w.bound)
         value_against_ulps(axes, look, self.axis, low, high)
 
         def line(values):
@@ -84,7 +84,7 @@ class ErrorPlot(style.Picture):
                                                 (w.expected, look.inner, "--", "expected (6 sigma)")):
                 axes.fill_between(*line(values), low / 1.6, color=colour, linewidth=0)
                 axes.plot(*line(values), dash, color=look.quiet, linewidth=1.2, label=label)
-        x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, high / 1.1)
+        x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
         beyond = np.isinf(e.ulps[self.shown])
         if beyond.any():
             axes.plot(x[beyond], y[beyond], "^", markersize=7, color=look.alarm, label="infinite error")
@@ -100,7 +100,8 @@ class ErrorPlot(style.Picture):
             if here.any():
                 axes.plot(x[here], y[here], linestyle="none", label=label, **mark)
         axes.plot(*line(w.median), "-", color=look.ink, linewidth=2.2, label="running median", zorder=4)
-        style.mark_maximum(axes, look, worst_x(e, self.axis), min(e.ulps[e.worst], high / 1.1), self._maximum())
+        style.mark_maximum(axes, look, worst_x(e, self.axis), float(np.clip(e.ulps[e.worst], low, peak)),
+                           self._maximum())
         style.legend(axes, ncols=7)
 
     def _maximum(self) -> str:
@@ -148,7 +149,10 @@ def worst_x(errors: Errors, axis: OrdinalAxis) -> float | None:
     return axis.x(errors.place[errors.worst]).item() if errors.placed[errors.worst] else None
 
 
-def limits(*ulps) -> tuple[float, float]:
-    """The range of ulps that shows every finite one of the arrays (or None), with room for a name above the maximum."""
-    top = max(float(v[np.isfinite(v)].max(initial=1.0)) for v in ulps if v is not None)
-    return FLOOR, min(top, 1e200) * (top / FLOOR) ** 0.22
+def limits(*ulps) -> tuple[float, float, float]:
+    """The least ulps shown, where infinite ones are drawn, and the end of an axis with room for a name above them.
+
+    `ulps` are arrays or None; every finite number lies below the second limit.
+    """
+    top = min(max(float(v[np.isfinite(v)].max(initial=1.0)) for v in ulps if v is not None), 1e200)
+    return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26

@@ -9,7 +9,7 @@ from aclnn_viz.figures import style
 from aclnn_viz.figures.error_plot import limits, value_against_ulps, worst_x
 from aclnn_viz.figures.errors import Errors
 from aclnn_viz.figures.ordinal_axis import OrdinalAxis, ordinal_axis
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text
 from aclnn_viz.figures.text import number
 from aclnn_viz.figures.windows import Windows, windows
@@ -49,8 +49,7 @@ class ErrorRuns(style.Picture):
 
     @property
     def warning(self) -> str:
-        suspects = [f"{name} ({e.provenance.device})" for name, e in self.runs.items() if not e.provenance.measured]
-        return f"not measured on hardware here: {', '.join(suspects)}" if suspects else ""
+        return warning({name: e.provenance for name, e in self.runs.items()})
 
     @property
     def text(self) -> str:
@@ -72,7 +71,7 @@ class ErrorRuns(style.Picture):
 
     def _draw(self, drawn, look):
         axes = drawn.subplots()
-        low, high = limits(*(e.ulps for e in self.runs.values()))
+        low, peak, high = limits(*(e.ulps for e in self.runs.values()))
         value_against_ulps(axes, look, self.axis, low, high)
         for k, (name, w) in enumerate(self.windows.items()):
             e, line = self.runs[name], look.series(k)
@@ -80,13 +79,13 @@ class ErrorRuns(style.Picture):
             every = (2 * k, 2 * len(self.runs))  # lines that coincide show their markers in turn
             axes.plot(x, np.clip(median, low, high), linewidth=2.2, markersize=6, markevery=every,
                       label=self._label(name), **line)
-            axes.plot(x, np.clip(w.curve(w.maximum, self.axis)[1], low, high / 1.1), linewidth=1.0,
+            axes.plot(x, np.clip(w.curve(w.maximum, self.axis)[1], low, peak), linewidth=1.0,
                       **line | {"marker": "none"})
             if e.placed[e.worst]:
-                axes.plot(self.axis.x(e.place[e.worst]), min(e.ulps[e.worst], high / 1.1), line["marker"],
+                axes.plot(self.axis.x(e.place[e.worst]), float(np.clip(e.ulps[e.worst], low, peak)), line["marker"],
                           markersize=11, markerfacecolor="none", markeredgewidth=2, color=line["color"], zorder=5)
         e = max(self.runs.values(), key=lambda e: e.ulps.max())
-        style.mark_maximum(axes, look, worst_x(e, self.axis), min(e.ulps[e.worst], high / 1.1),
+        style.mark_maximum(axes, look, worst_x(e, self.axis), float(np.clip(e.ulps[e.worst], low, peak)),
                            f"max {number(e.ulps[e.worst])} ulp at {list(e.index(e.worst))}")
         style.legend(axes, ncols=1, handlelength=4)
 

@@ -94,8 +94,8 @@ class Errors:
         if self.size == 0:
             return f"There are no elements: the output has shape {list(self.shape)}."
         if not self.finite.any():
-            return (f"No element is finite in both output and truth: {self.differing:,} of {self.size:,} differ, "
-                    "the others agree (nan with nan, an infinity with the same).")
+            return f"No element is finite in both output and truth: {self.differing:,} of {self.size:,} differ" + (
+                "." if self.differing == self.size else ", the others agree (nan with nan, an infinity with the same).")
         if not self.actual.any() and not self.truth.any():
             return f"Output and truth are zero everywhere ({self.size:,} elements): this data can show no error."
         return ""

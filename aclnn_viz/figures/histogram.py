@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.figures import style
 from aclnn_viz.figures.error_runs import check_runs
 from aclnn_viz.figures.errors import Errors
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text
 
 CLASSES = ("< −3", "−3", "−2", "−1", "exact", "+1", "+2", "+3", "> +3", "nan")
@@ -41,7 +41,7 @@ class UlpHistogram(style.Picture):
             return f"{output}: correctly rounded {', '.join(shares)}"
         counts = next(iter(self.counts.values()))
         return (f"{output}: {_percent(counts[4], self.size)} correctly rounded, {counts[:4].sum():,} too low, "
-                f"{counts[5:9].sum():,} too high")
+                f"{counts[5:9].sum():,} too high" + (f", {counts[9]:,} nan on one side" if counts[9] else ""))
 
     @property
     def caption(self) -> str:
@@ -52,8 +52,7 @@ class UlpHistogram(style.Picture):
 
     @property
     def warning(self) -> str:
-        suspects = dict.fromkeys(e.provenance.device for e in self.runs.values() if not e.provenance.measured)
-        return f"not measured on hardware here: {', '.join(suspects)}" if suspects else ""
+        return warning({name: e.provenance for name, e in self.runs.items()})
 
     @property
     def text(self) -> str:

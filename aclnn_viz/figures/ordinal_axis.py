@@ -27,7 +27,8 @@ class OrdinalAxis:
     gap: float
 
     def x(self, places: np.ndarray) -> np.ndarray:
-        """Return the positions of ordinals, as float64, increasing with them; 0 lies at 0."""
+        """Return the positions of ordinals, as float64: 0 lies at 0, what is beyond the axis at its ends."""
+        places = np.clip(places, self.low, self.high)
         return np.sign(places) * np.maximum(np.abs(places).astype(np.float64) - self.cut + self.gap, 0)
 
     def ticks(self) -> tuple[list[float], list[str]]:
@@ -41,7 +42,7 @@ class OrdinalAxis:
         centre = [k for k, (v, _) in enumerate(chosen) if v == 0]
         for k in range(len(chosen)):
             near_zero = centre and k != centre[0] and abs(at[k]) < 0.5 * apart
-            if k in centre or (at[k] - last >= apart and not near_zero):
+            if k in centre or (at[k] - last >= max(apart, 1e-9) and not near_zero):
                 kept.append(k)
                 last = at[k]
         return [float(at[k]) for k in kept], [chosen[k][1] for k in kept]

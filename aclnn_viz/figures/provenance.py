@@ -35,13 +35,19 @@ class Provenance:
         return HARDWARE.fullmatch(self.device) is not None
 
     @property
-    def warning(self) -> str:
-        """What the picture must show of numbers that no hardware computed just now; empty for an Atlas."""
-        return "" if self.measured else f"not measured on hardware here: {self.device}"
-
-    @property
     def drawn(self) -> str:
         return "inputs not drawn by seed" if self.seed is None else f"seed {self.seed}"
+
+
+def warning(sources: dict[str, Provenance]) -> str:
+    """What a picture must show of runs that no hardware computed just now, by their names; empty for an Atlas.
+
+    >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
+    'not measured on hardware here: plan (prediction)'
+    """
+    named = [f"{name} ({source.device})" if name else source.device
+             for name, source in sources.items() if not source.measured]
+    return f"not measured on hardware here: {', '.join(named)}" if named else ""
 
 
 def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sources) -> str:

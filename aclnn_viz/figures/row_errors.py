@@ -7,8 +7,8 @@ import numpy as np
 from aclnn_viz.errors import problem
 from aclnn_viz.figures import style
 from aclnn_viz.figures.error_plot import FLOOR, judged, limits
-from aclnn_viz.figures.errors import Errors
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.errors import NOT_EXPLAINED, UNDECIDED, Errors
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text
 from aclnn_viz.figures.text import number
 
@@ -19,6 +19,7 @@ LISTED = 12
 class RowErrors(style.Picture):
     """What the picture shows, per row: `median` and `maximum` in ulps, the largest `bound`, and `relative`.
 
+    `missed` and `undecided` count the elements of a row with these verdicts (0 without an envelope).
     `relative` is |output − truth| / |truth| of the row in the 2-norm, in unit roundoffs of the format; infinite where
     only the truth is zero or a number is not finite, 0 where there is no error. `shape` holds the axes that count rows.
     """
@@ -30,6 +31,8 @@ class RowErrors(style.Picture):
     maximum: np.ndarray | None = None
     bound: np.ndarray | None = None
     relative: np.ndarray | None = None
+    missed: np.ndarray | None = None
+    undecided: np.ndarray | None = None
 
     height = 5.8
 
@@ -53,20 +56,23 @@ class RowErrors(style.Picture):
         e = self.errors
         statistic = "Median and maximum of |output − truth| in ulps of the truth"
         if not self.nothing:
-            statistic += f", and 2-norm of the error over that of the truth, of each of {self.maximum.size:,} rows of "
-            statistic += f"{e.size // self.maximum.size:,} elements"
+            statistic += f", and 2-norm of the error over that of the truth in unit roundoffs u, of each of "
+            statistic += f"{self.maximum.size:,} rows of {e.size // self.maximum.size:,} elements"
+            statistic += " (triangles below: infinite)" if np.isinf(self.relative).any() else ""
         return caption(statistic, e.format.name, e.shape, e.size, [e.provenance])
 
     @property
     def warning(self) -> str:
-        return self.errors.provenance.warning
+        return warning({"": self.errors.provenance})
 
     @property
     def text(self) -> str:
         if self.nothing:
             return style.framed(self.title, [self.nothing], self.warning, self.caption)
-        columns = [self.median, self.maximum, self.relative, *([] if self.bound is None else [self.bound])]
-        header = ["row", "median ulp", "maximum ulp", "2-norm in u", "largest bound"][:1 + len(columns)]
+        columns = [self.median, self.maximum, self.relative]
+        columns += [] if self.bound is None else [self.bound, self.missed, self.undecided]
+        header = ["row", "median ulp", "maximum ulp", "2-norm in u", "largest bound", "not explained",
+                  "undecided"][:1 + len(columns)]
         order = np.argsort(-self.maximum, kind="stable")[:LISTED]
         rows = [[self._row(k), *(number(column[k]) for column in columns)] for k in order]
         e = self.errors
@@ -79,29 +85,36 @@ class RowErrors(style.Picture):
         upper, lower = drawn.subplots(2, 1, sharex=True, height_ratios=[2.2, 1], gridspec_kw={"hspace": 0.12})
         at, blue = np.arange(self.maximum.size), style.SERIES[0][look.index]
         size = float(np.clip(400 / at.size, 2, 7))
-        low, high = limits(self.maximum, self.bound)
+        low, peak, high = limits(self.maximum, self.bound)
         style.ulp_axis(upper, look, low / 1.6, high)
-        maximum, median = (np.clip(v, low, high / 1.1) for v in (self.maximum, self.median))
+        maximum, median = (np.clip(v, low, peak) for v in (self.maximum, self.median))
         if self.bound is not None:
             upper.stairs(np.clip(np.nan_to_num(self.bound, nan=np.inf), low, high), np.arange(at.size + 1) - 0.5,
                          baseline=low / 1.6, fill=True, color=look.band)
             upper.stairs(np.clip(np.nan_to_num(self.bound, nan=np.inf), low, high), np.arange(at.size + 1) - 0.5,
-                         baseline=None, color=look.quiet, linewidth=1.0, label="largest hard bound in the row")
+                         baseline=None, color=look.quiet, linewidth=1.0, label="largest hard bound")
         upper.vlines(at, median, maximum, color=blue, linewidth=0.8, alpha=0.6)
-        upper.plot(at, maximum, "^", color=blue, markersize=size, label="maximum of the row")
-        upper.plot(at, median, "o", color=look.ink, markersize=0.8 * size, label="median of the row")
-        upper.set_ylabel(f"error in ulp (at {FLOOR:g}:\nthat or less)", fontsize=9)
+        upper.plot(at, maximum, "^", color=blue, markersize=size, label="maximum")
+        upper.plot(at, median, "o", color=look.ink, markersize=0.8 * size, label="median")
+        upper.set_ylabel(f"row's errors in ulp (at {FLOOR:g}: or less)", fontsize=9)
         upper.tick_params(axis="x", length=0)
+        for count, mark, colour, label in ((self.undecided, "D", look.open, "undecided in it"),
+                                           (self.missed, "x", look.alarm, "not explained in it")):
+            if count.any():
+                upper.plot(at[count > 0], maximum[count > 0], mark, color=colour, markerfacecolor="none",
+                           markersize=size + 4, markeredgewidth=1.6, label=label)
         e = self.errors
         style.mark_maximum(upper, look, self.worst, float(maximum[self.worst]),
                            f"max {number(self.maximum[self.worst])} ulp at {e.where(e.worst)}")
         style.legend(upper)
         finite = self.relative[np.isfinite(self.relative)]
         top = 1.15 * float(finite.max(initial=0.0)) or 1.0
-        lower.plot(at, np.minimum(self.relative, top), "s", color=blue, markersize=0.8 * size)
+        lower.plot(at, self.relative, "s", color=blue, markersize=0.8 * size)
+        infinite = at[np.isinf(self.relative)]
+        lower.plot(infinite, np.full(infinite.shape, 0.92 * top), "^", color=look.alarm, markersize=size)
         lower.set_ylim(0, top)
         lower.grid(axis="y", linewidth=0.7)
-        lower.set_ylabel("2-norm, in unit\nroundoffs u", fontsize=9)
+        lower.set_ylabel("2-norm in u", fontsize=9)
         from matplotlib.ticker import MaxNLocator
         lower.yaxis.set_major_locator(MaxNLocator(4))
         lower.xaxis.set_major_locator(MaxNLocator(10, integer=True))
@@ -127,4 +140,6 @@ def row_errors(errors: Errors, axes: int) -> RowErrors:
         error, size = np.linalg.norm(wrong, axis=1), np.linalg.norm(errors.truth.reshape(rows, -1), axis=1)
         relative = np.where(error == 0, 0.0, np.nan_to_num(error / size, nan=np.inf) / errors.format.unit_roundoff)
     bound = None if errors.bound is None else errors.bound.reshape(rows, -1).max(1)
-    return RowErrors(errors, "", errors.shape[:axes], np.median(ulps, axis=1), ulps.max(1), bound, relative)
+    verdict = np.zeros(errors.size, int) if errors.verdict is None else errors.verdict
+    counts = [(verdict == kind).reshape(rows, -1).sum(1) for kind in (NOT_EXPLAINED, UNDECIDED)]
+    return RowErrors(errors, "", errors.shape[:axes], np.median(ulps, axis=1), ulps.max(1), bound, relative, *counts)

@@ -7,7 +7,7 @@ from aclnn_viz.accuracy.report import Report
 from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.errors import problem
 from aclnn_viz.figures import style
-from aclnn_viz.figures.provenance import Provenance, caption
+from aclnn_viz.figures.provenance import Provenance, caption, warning
 from aclnn_viz.figures.table import as_text, draw_table, rows_height, wrapped
 
 SIGNS = {PASS: "✓ pass", FAIL: "✗ FAIL", NOT_APPLICABLE: "– n/a"}
@@ -96,12 +96,12 @@ class StandardsTable(style.Picture):
     def caption(self) -> str:
         report = next(iter(self.reports.values()))
         return caption("Acceptance standards, each with the number that decided it (and its limit); n/a: it needs a "
-                       "baseline, or gives no limits here", report.dtype, report.shape, report.size, self.sources.values())
+                       "baseline, or gives no limits here", report.dtype, report.shape, report.size,
+                       self.sources.values())
 
     @property
     def warning(self) -> str:
-        suspects = dict.fromkeys(source.device for source in self.sources.values() if not source.measured)
-        return f"not measured on hardware here: {', '.join(suspects)}" if suspects else ""
+        return warning(self.sources)
 
     @property
     def text(self) -> str:

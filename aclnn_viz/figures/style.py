@@ -83,7 +83,8 @@ class Picture:
                        color=look.quiet, linespacing=1.3)
             if self.warning:
                 drawn.text(0.15 / WIDTH, 1 - (self.head - self.room - 0.12) / self.height,
-                           textwrap.shorten(self.warning, 120), va="center", fontsize=8.5, color=look.alarm, fontweight="bold",
+                           textwrap.shorten(self.warning, 120), va="center", fontsize=8.5,
+                           color=look.alarm, fontweight="bold",
                            bbox={"boxstyle": "round,pad=0.3", "facecolor": look.paper, "edgecolor": look.alarm,
                                  "linestyle": "--"})
             if self.nothing:

@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.errors import problem
 from aclnn_viz.figures import style
 from aclnn_viz.figures.errors import VERDICTS, Errors
-from aclnn_viz.figures.provenance import caption
+from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text, draw_table, rows_height, wrapped
 from aclnn_viz.figures.text import number
 
@@ -64,7 +64,7 @@ class WorstElements(style.Picture):
 
     @property
     def warning(self) -> str:
-        return self.errors.provenance.warning
+        return warning({"": self.errors.provenance})
 
     @property
     def text(self) -> str:
