@@ -3,6 +3,7 @@
 Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated.
 """
 
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -44,16 +45,19 @@ def text_table(findings: list[Finding]) -> str:
     text = []
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
-        text += [f"{number}. {erratum.title} [{erratum.id}]",
-                 f"   {erratum.operator}, {erratum.kind}: "
-                 + ("reproduced" if finding.evidence.holds else "DOES NOT REPRODUCE"),
-                 f"   Document: {erratum.document} ({erratum.document_source})",
-                 f"   Holds:    {erratum.truth} ({erratum.truth_source})"]
+        verdict = "reproduced" if finding.evidence.holds else "DOES NOT REPRODUCE"
+        text += [f"{number}. {erratum.title} [{erratum.id}]", f"   {erratum.operator}, {erratum.kind}: {verdict}",
+                 _paragraph("Document: ", erratum.document), _paragraph("          ", f"({erratum.document_source})"),
+                 _paragraph("Holds:    ", erratum.truth), _paragraph("          ", f"({erratum.truth_source})")]
         if erratum.inferred:
-            text.append(f"   Inferred: {erratum.inferred}")
+            text.append(_paragraph("Inferred: ", erratum.inferred))
         text += [f"     {line}" for line in finding.evidence.lines] + [""]
     failed = sum(not finding.evidence.holds for finding in findings)
     return "\n".join([*text, f"{len(findings)} errata, {failed} not reproduced"])
+
+
+def _paragraph(label: str, text: str) -> str:
+    return textwrap.fill(text, 110, initial_indent=f"   {label}", subsequent_indent=" " * 13)
 
 
 def to_json(findings: list[Finding]) -> dict:

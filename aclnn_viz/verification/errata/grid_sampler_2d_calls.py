@@ -34,8 +34,8 @@ def without_points():
 ERRATA = (
     Erratum(
         "grid-sampler-null-mask", "grid_sampler_2d", "contract", "A null outputMask succeeds before every check",
-        "161001 for null gradOutput, input, grid, inputGrad, gridGrad; nothing about a null outputMask. The sample "
-        "begins with outputMask = nullptr.", f"{DOCUMENT}, return values and sample program",
+        "161001 for null gradOutput, input, grid, inputGrad, gridGrad; nothing about a null outputMask.",
+        f"{DOCUMENT}, return values",
         "A null outputMask returns success and computes nothing, whatever the other arguments are.", CODE,
         (Observation("phase 1 with outputMask and all inputs null", lambda: grid_status(**nulls(None)), 161001, 0),)),
     Erratum(
@@ -75,13 +75,4 @@ ERRATA = (
                      lambda: grid_status(cann="9.0", interpolationMode=2), 0, 161002),
          Observation("CANN 9.1, interpolationMode 2 (older document)", lambda: grid_status(interpolationMode=2), 161002,
                      0))),
-    Erratum(
-        "grid-sampler-unwanted-outputs", "grid_sampler_2d", "contract", "An output that is masked out must be given",
-        "outputMask says whether inputGrad or gridGrad is to be computed.", DOCUMENT,
-        "Both outputs must be tensors of the right shape, also the one that is masked out; the kernel computes both.",
-        CODE,
-        (Observation("phase 1 with the mask [true, false] and a null gridGrad",
-                     lambda: grid_status(outputMask=[True, False], gridGrad=None), "not wanted", 161001),
-         Observation("phase 1 with that mask and a gridGrad of a wrong shape",
-                     lambda: grid_status(outputMask=[True, False], gridGrad=((1,),)), "not wanted", 161002))),
 )

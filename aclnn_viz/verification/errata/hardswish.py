@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.codes import ACL_FLOAT
+from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NHWC
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.errata.bench import ASCEND_950, INFERENCE, INFERENCE_A2, run, status
 from aclnn_viz.verification.errata.differences import one_sided
@@ -51,7 +51,7 @@ ERRATA = (
          Lemma("hardswish", "open_interval_returns_outer_derivatives", "closed interval"),
          Counterexample("self = [-3, 3], gradOutput = 1", lambda: first_version(KINKS), lambda: second_version(KINKS),
                         from_outside, "difference from outside", 1e-4, ("first version", "second version")),
-         Observation("op.backward at [-3, 3], where the second document has", kernel_at_kinks, [0.0, 1.0],
+         Observation("op.backward at [-3, 3]", kernel_at_kinks, [0.0, 1.0],
                      [-0.5, 1.5]))),
     Erratum(
         "hardswish-950-comment", "hardswish", "mathematics",
@@ -94,8 +94,8 @@ ERRATA = (
     Erratum(
         "hardswish-format", "hardswish", "contract", "The data format is documented and never checked",
         "Data format: ND.", DOCUMENT, "Any format is taken, NHWC for two axes, too.", CODE,
-        (Observation("phase 1 with self in format NHWC (1)",
-                     lambda: status("hardswish", self=((2, 3), ACL_FLOAT, 1)), "ND only", 0),)),
+        (Observation("phase 1 with self in format NHWC",
+                     lambda: status("hardswish", self=((2, 3), ACL_FLOAT, ACL_FORMAT_NHWC)), "ND only", 0),)),
     Erratum(
         "hardswish-names", "hardswish", "contract", "The document speaks of a gradInput that does not exist",
         "self is the forward input of softplus; the output has the shape of gradInput.", DOCUMENT,

@@ -52,7 +52,7 @@ class Lemma:
         proved, refused = theorem.prove().holds, not mutant.prove().holds
         return Evidence(proved and refused, (
             f"{'proved' if proved else 'NOT PROVED'}: {theorem.text}",
-            f"{'not proved' if refused else 'PROVED, but false'}: {mutant.text}"))
+            f"  {'and not' if refused else 'PROVED, but false'}: {mutant.name}"))
 
     def theorem(self):
         from derivations import theorems
@@ -80,7 +80,9 @@ class Counterexample:
         documented, right, judge = self.documented(), self.right(), self.judge()
         holds = distance(right, judge) <= self.tolerance and distance(documented, judge) >= 1000 * self.tolerance
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
-        return Evidence(holds, (f"at {self.at}:", *(f"  {label}: {shown(value)}" for label, value in values)))
+        # Digits below the tolerance are noise of the differences; adding 0 makes a rounded -0 plain.
+        return Evidence(holds, (f"at {self.at}:", *(
+            f"  {label}: {shown(np.round(value, 9) + 0.0)}" for label, value in values)))
 
 
 @dataclass(frozen=True)

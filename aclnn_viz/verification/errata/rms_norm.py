@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NCDHW
+from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NCDHW, ACL_FORMAT_ND
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.errata.bench import A2, ASCEND_950, INFERENCE, TRAINING, Bench, run, status
 from aclnn_viz.verification.errata.differences import gradient
@@ -52,15 +52,15 @@ def through_strides():
     memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1], "dxOut": [0, 0], "dgammaOut": [0, 0]}
     tensors = {name: bench.tensor(name, np.float32(memory[name])) for name in names}
     for name in ("dy", "x"):
-        tensors[name] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, [4, 2], 0, 2, [4], bench.addresses[name])
-    tensors["dxOut"] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, None, 0, 2, [1, 2], bench.addresses["dxOut"])
+        tensors[name] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, [4, 2], 0, ACL_FORMAT_ND, [4], bench.addresses[name])
+    tensors["dxOut"] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [1, 2], bench.addresses["dxOut"])
     return bench.execute(tensors, {"dgammaOut": np.zeros(2, np.float32)}).outputs["dgammaOut"]
 
 
 def on_the_host():
     """The statuses of both phases and of synchronise when x lies in host memory."""
     bench, x = Bench("rms_norm", A2, "9.1"), np.ones((2, 64), np.float32)
-    there = bench.acl.aclCreateTensor([2, 64], ACL_FLOAT, None, 0, 2, [2, 64], x.ctypes.data)
+    there = bench.acl.aclCreateTensor([2, 64], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [2, 64], x.ctypes.data)
     return list(bench.execute({"x": there}, {}).statuses)
 
 
@@ -123,8 +123,8 @@ ERRATA = (
                      lambda: status("rms_norm", INFERENCE, **shapes((2, 4), (2,), (4,))), 561002, 0),)),
     Erratum(
         "rms-norm-strided", "rms_norm", "contract", "Strided inputs are called unsupported and are made contiguous",
-        "Non-contiguous inputs are not supported.", DOCUMENT, "Inputs of generated operators are copied densely first.",
-        GENERATED,
+        "Non-contiguous inputs are not supported.", DOCUMENT,
+        "Inputs of generated operators are copied densely first; the newest document says so.", f"{GENERATED}; {NEWEST}",
         (Observation("dgammaOut of x = [1, 2], dy = [3, 5] through strides of 2", through_strides, "unsupported",
                      [3.0, 10.0]),)),
     Erratum(
