@@ -49,11 +49,11 @@ def through_strides():
     """dgammaOut for x and dy of shape (1, 2) seen through strides of 2, and rstd and gamma of ones."""
     bench = Bench("rms_norm", A2, "9.1")
     names = ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut")
-    memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1], "dxOut": [0, 0], "dgammaOut": [0, 0]}
+    memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1], "dxOut": [[0, 0]], "dgammaOut": [0, 0]}
     tensors = {name: bench.tensor(name, np.float32(memory[name])) for name in names}
     for name in ("dy", "x"):
-        tensors[name] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, [4, 2], 0, ACL_FORMAT_ND, [4], bench.addresses[name])
-    tensors["dxOut"] = bench.acl.aclCreateTensor([1, 2], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [1, 2], bench.addresses["dxOut"])
+        tensors[name] = bench.acl.aclCreateTensor(
+            [1, 2], ACL_FLOAT, [4, 2], 0, ACL_FORMAT_ND, [4], bench.addresses[name])
     return bench.execute(tensors, {"dgammaOut": np.zeros(2, np.float32)}).outputs["dgammaOut"]
 
 
@@ -124,7 +124,8 @@ ERRATA = (
     Erratum(
         "rms-norm-strided", "rms_norm", "contract", "Strided inputs are called unsupported and are made contiguous",
         "Non-contiguous inputs are not supported.", DOCUMENT,
-        "Inputs of generated operators are copied densely first; the newest document says so.", f"{GENERATED}; {NEWEST}",
+        "Inputs of generated operators are copied densely first; the newest document says so.",
+        f"{GENERATED}; {NEWEST}",
         (Observation("dgammaOut of x = [1, 2], dy = [3, 5] through strides of 2", through_strides, "unsupported",
                      [3.0, 10.0]),)),
     Erratum(
