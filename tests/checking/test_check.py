@@ -1,0 +1,219 @@
+"""What `check` says of right, wrong and misbehaving kernels."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from aclnn_viz import case, operator
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking import check
+from aclnn_viz.checking.diagnosis import Seen, diagnose
+from aclnn_viz.checking.faulty import faulty_kernel, with_page
+from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.checking.running import named, to_numpy
+from aclnn_viz.faults import faults
+from aclnn_viz.faults.fault import changed
+
+RMS, SWISH = operator("rms_norm"), operator("hardswish")
+
+
+def fault(name, title):
+    return faulty_kernel(name, next(one for one in faults(name) if one.name == title))
+
+
+def swish(change):
+    """A hardswish kernel whose right output goes through `change`."""
+    return lambda **inputs: change(SWISH.backward(**inputs)["out"])
+
+
+@pytest.fixture(scope="module")
+def missing():
+    return check("rms_norm", fault("rms_norm", "missing 1/n"))
+
+
+def test_a_right_kernel_passes_and_is_told_what_was_not_tried():
+    result = check("rms_norm", RMS.backward)
+    assert result.passed and result.diagnosis is None and result.counterexample is None
+    assert "cannot fail on" in str(result)
+
+
+def test_the_fault_is_named_with_its_evidence(missing):
+    assert not missing.passed and missing.diagnosis.name == "missing 1/n" and missing.diagnosis.confident
+    assert f"on {missing.cases} of {missing.cases} cases" in str(missing)
+    assert "equals the truth when n = 1" in str(missing) and "xp.sum(dy * gamma" in missing.diagnosis.diff
+
+
+def test_the_counterexample_fits_on_a_slide(missing):
+    shown = missing.counterexample
+    assert shown.inputs["x"].size == 2 and shown.output == "dxOut"
+    assert len(str(shown).splitlines()) <= 10
+    truth = RMS.truth(**shown.inputs)["dxOut"]
+    assert not np.allclose(shown.actual["dxOut"], truth, rtol=0.1, atol=0.1)
+
+
+def test_the_region_and_the_mode_are_named():
+    result = check("grid_sampler_2d", fault("grid_sampler_2d", "reflection sign lost"))
+    assert result.outputs.keys() == {"gridGrad"}
+    assert any(line.startswith("paddingMode=2") and "never otherwise" in line for line in result.conditions)
+    wrong, every = result.regions["gridGrad"]["reflected points"]
+    assert wrong > 0 and result.regions["gridGrad"]["interior points"][0] == 0 and every > wrong
+    assert result.counterexample.inputs["grid"].size <= 4
+
+
+def test_the_format_is_named():
+    result = check("hardswish", fault("hardswish", "computed in 16 bits"))
+    assert {line.split(":")[0] for line in result.conditions} >= {"dtype='float16'", "dtype='bfloat16'"}
+
+
+@pytest.mark.parametrize(("kernel", "words"), [
+    (swish(lambda out: out[:-1] if out.ndim else out), "has shape"),
+    (swish(lambda out: out.astype(np.float32)), "instead of float16"),
+    (lambda **inputs: {}, "out is missing"),
+    (lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)}, "not asked for"),
+], ids=["shape", "dtype", "missing", "surplus"])
+def test_wrong_outputs_are_told(kernel, words):
+    result = check("hardswish", kernel)
+    assert not result.passed and (words in str(result) or any(words in text for text in result.counterexample.problems))
+
+
+def raising(**inputs):
+    raise ZeroDivisionError("no such tile")
+
+
+def forgetful(gradOutput, self):
+    pass
+
+
+def modifying(gradOutput, self):
+    out = SWISH.backward(gradOutput=gradOutput, self=self)
+    gradOutput *= 0
+    return out
+
+
+@pytest.mark.parametrize(("kernel", "words"), [
+    (raising, "raises ZeroDivisionError: no such tile"), (forgetful, "returns None"),
+    (modifying, "modifies its input gradOutput"), (lambda **inputs: (np.ones(1), np.ones(1)), "returns 2 outputs"),
+    (lambda **inputs: "text", "returns str"),
+], ids=["raises", "none", "modifies", "too many", "text"])
+def test_misbehaviour_is_told(kernel, words):
+    result = check("hardswish", kernel)
+    assert not result.passed and any(words in what for what in result.misbehaviour), result.misbehaviour
+
+
+def test_a_kernel_that_is_not_deterministic_is_told():
+    calls = iter(range(10**6))
+
+    def kernel(**inputs):
+        out = SWISH.backward(**inputs)["out"]
+        return np.nextafter(out, np.inf).astype(out.dtype) if next(calls) % 2 and out.dtype == np.float32 else out
+    result = check("hardswish", kernel)
+    assert any("not deterministic" in what for what in result.misbehaviour)
+
+
+def test_a_kernel_that_hangs_is_given_up():
+    start = time.monotonic()
+    result = check("hardswish", lambda **inputs: time.sleep(30), call_limit=0.2)
+    assert "does not return within 0.2 s" in str(result) and time.monotonic() - start < 10
+
+
+def test_the_time_limit_stops_the_suite():
+    result = check("hardswish", lambda **inputs: time.sleep(0.02) or SWISH.backward(**inputs), time_limit=0.05)
+    assert result.stopped and result.cases < 10 and "time limit" in str(result)
+
+
+def test_results_render_as_text_html_and_json(missing):
+    assert str(missing).startswith("rms_norm: WRONG in")
+    assert "✘" in missing._repr_html_() and "<pre>" in missing._repr_html_()
+    content = json.loads(missing.to_json())
+    assert content["diagnosis"]["name"] == "missing 1/n" and content["counterexample"]["inputs"]["x"]
+    assert json.loads(check("group_norm_swish", fault("group_norm_swish", "exp overflows")).to_json())["passed"] is False
+
+
+def test_progress_sees_every_case():
+    seen = []
+    check("hardswish", SWISH.backward, progress=lambda cases, total: (seen.append(one) or one for one in cases))
+    assert len(seen) == check("hardswish", SWISH.backward).cases
+
+
+def test_a_device_is_checked_by_name():
+    result = check("cross_entropy_loss", "host")
+    assert result.passed and result.refused > 0 and "label smoothing" in result.vacuity.blind
+
+
+@pytest.mark.parametrize(("op", "kernel", "error"), [("no such", SWISH.backward, ValueError), ("hardswish", 3, TypeError),
+                                                     ("hardswish", "no such device", ValueError)])
+def test_what_cannot_be_checked_is_refused(op, kernel, error):
+    with pytest.raises(error):
+        check(op, kernel)
+
+
+class OnlyDlpack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("wrap", [lambda a: a, lambda a: [a], lambda a: {"out": a}, OnlyDlpack], ids=[
+    "array", "list", "dict", "dlpack"])
+def test_arrays_of_any_kind_are_taken(wrap):
+    array = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(named(wrap(array), ["out"])["out"], array)
+
+
+@pytest.mark.needs("torch")
+def test_torch_tensors_are_taken():
+    import torch
+
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [1.5, -2.0]
+
+
+# A name is given only where everything agrees with it.
+
+def two_faults(name, first, second):
+    op = operator(name)
+    chosen = [next(one for one in faults(name) if one.name == title) for title in (first, second)]
+    return with_page(op, changed(op.page, chosen[0].changes + chosen[1].changes)).backward
+
+
+@pytest.mark.parametrize(("name", "first", "second"), [
+    ("rms_norm", "missing 1/n", "dgamma averaged"), ("rms_norm", "sigma for rstd", "dgamma with x"),
+    ("group_norm_swish", "missing 1/n", "swish scale ignored"),
+    ("grid_sampler_2d", "reflection sign lost", "channels averaged"),
+    ("cross_entropy_loss", "one-hot off by one", "smoothing not divided by C")])
+def test_two_faults_at_once_are_not_called_by_one_name(name, first, second):
+    result = check(name, two_faults(name, first, second))
+    assert not result.passed and result.diagnosis.name is None and not result.diagnosis.confident
+    assert "none of the known faults" in result.diagnosis.text
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda out: out * out.dtype.type(2), "is 2 times the truth"), (lambda out: out * 0, "is 0 everywhere"),
+    (lambda out: np.flip(out), "right values in another order"), (lambda out: out * np.nan, "is not finite")])
+def test_an_unknown_fault_is_described(change, words):
+    result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
+    assert result.diagnosis.name is None and words in result.diagnosis.text
+
+
+def test_an_intermediate_is_recognised():
+    def kernel(dy, x, rstd, gamma):
+        right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
+        xhat = x.astype(np.float64) * rstd.reshape(rstd.shape + (1,) * (x.ndim - rstd.ndim))
+        return right | {"dxOut": xhat.astype(x.dtype)}
+    assert "equals the intermediate 'xhat' of the page" in check("rms_norm", kernel).diagnosis.text
+
+
+def test_faults_that_no_case_tells_apart_are_both_named():
+    options = {"shape": (1,), "self": 3.0}
+    one = prepared(Recipe("hardswish", options), case("hardswish", **options))
+    outputs = fault("hardswish", "upper kink open")(**one.case.inputs)
+    found = diagnose(SWISH, [Seen(one, outputs, judge(one, outputs))])
+    assert found.name is None and not found.confident
+    assert {"both kinks open", "upper kink open"} <= set(found.candidates)

@@ -1,0 +1,85 @@
+"""Cases as files: what is written is what `check` uses, and outputs that any program left are judged."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operator, operators
+from aclnn_viz.checking import check
+from aclnn_viz.checking.exchange import read_and_check, write_suite
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.faults import faults
+
+
+def tensors(place, described):
+    """The tensors of a folder from their raw bytes and cases.json alone."""
+    def dtype(name):
+        return np.dtype(name) if name.startswith("int") else float_format(name).numpy
+    return {name: np.frombuffer((place / f"{name}.bin").read_bytes(), dtype(one["dtype"])).reshape(one["shape"])
+            for name, one in described.items()}
+
+
+def run_outside(folder, kernel, suffix=".bin", only=None):
+    """A stand-in for a program that reads and writes files."""
+    for entry in json.loads((folder / "cases.json").read_text())["cases"][:only]:
+        attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["attributes"].items()}
+        for name, value in kernel(**attributes, **tensors(folder / entry["folder"] / "in", entry["inputs"])).items():
+            path = folder / entry["folder"] / "out" / f"{name}{suffix}"
+            if suffix == ".bin":
+                path.write_bytes(value.tobytes())
+            else:
+                np.save(path, value.view(np.uint16) if value.dtype.name == "bfloat16" else value)
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_a_right_program_passes(op, suffix, tmp_path):
+    run_outside(write_suite(op, tmp_path), op.backward, suffix)
+    result = read_and_check(op, tmp_path)
+    assert result.passed and not result.stopped and result.cases > 15
+
+
+@pytest.mark.parametrize("title", ["missing 1/n", "16-bit outputs truncated"])
+def test_a_wrong_program_is_diagnosed(title, tmp_path):
+    wrong = faulty_kernel("rms_norm", next(one for one in faults("rms_norm") if one.name == title))
+    run_outside(write_suite("rms_norm", tmp_path), wrong)
+    result = read_and_check("rms_norm", tmp_path)
+    assert not result.passed and result.diagnosis.name == title and result.counterexample
+
+
+def test_both_forms_of_an_input_hold_the_same(tmp_path):
+    write_suite("rms_norm", tmp_path)
+    for entry in json.loads((tmp_path / "cases.json").read_text())["cases"]:
+        for name, value in tensors(tmp_path / entry["folder"] / "in", entry["inputs"]).items():
+            assert np.load(tmp_path / entry["folder"] / "in" / f"{name}.npy").tobytes() == value.tobytes()
+
+
+def test_cases_that_were_not_run_are_told(tmp_path):
+    run_outside(write_suite("hardswish", tmp_path), operator("hardswish").backward, only=3)
+    result = read_and_check("hardswish", tmp_path)
+    assert result.passed and result.stopped and result.cases == 3
+
+
+def test_a_file_of_the_wrong_size_is_told(tmp_path):
+    run_outside(write_suite("hardswish", tmp_path), operator("hardswish").backward)
+    (tmp_path / "000" / "out" / "out.bin").write_bytes(b"123")
+    result = read_and_check("hardswish", tmp_path)
+    assert not result.passed and "3 bytes instead of" in str(result)
+
+
+@pytest.mark.parametrize("prepare", [lambda folder: None, lambda folder: write_suite("rms_norm", folder),
+                                     lambda folder: write_suite("hardswish", folder)],
+                         ids=["no cases", "another operator", "no outputs"])
+def test_a_folder_that_cannot_be_judged_is_refused(prepare, tmp_path):
+    prepare(tmp_path)
+    with pytest.raises(ValueError, match=": got "):
+        read_and_check("hardswish", tmp_path)
+
+
+def test_the_dump_of_a_failing_case_is_judged_again(tmp_path):
+    wrong = faulty_kernel("rms_norm", faults("rms_norm")[0])
+    check("rms_norm", wrong).counterexample.write(tmp_path)
+    result = read_and_check("rms_norm", tmp_path)
+    assert result.cases == result.failed == 1
