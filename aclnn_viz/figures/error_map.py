@@ -113,6 +113,12 @@ def error_map(errors: Errors) -> ErrorMap:
     """Return the map of the errors of an output of shape (..., H, W), such as inputGrad.
 
     Raises ValueError for an output with less than two axes.
+
+    >>> from aclnn_viz.figures.errors import errors
+    >>> from aclnn_viz.figures.provenance import Provenance
+    >>> e = errors(np.float16([[1, 2]]), np.array([[1, 2.001]]), Provenance("out", "host"))
+    >>> error_map(e).worst
+    (0, 1)
     """
     if len(errors.shape) < 2:
         raise ValueError(problem("a map needs an output of shape (..., H, W)", str(errors.shape),

@@ -94,6 +94,12 @@ def error_runs(runs: dict[str, Errors]) -> ErrorRuns:
     """Return the picture of one to five runs of the same case, by the name of the plan or device.
 
     Raises ValueError for another number of runs, and for runs whose formats or truths differ.
+
+    >>> from aclnn_viz.figures.errors import errors
+    >>> from aclnn_viz.figures.provenance import Provenance
+    >>> e = errors(np.float16([1, 2]), np.array([1, 2.001]), Provenance("out", "host"))
+    >>> error_runs({"host": e}).title
+    'out: the largest error is 0.512 ulp, by host'
     """
     check_runs(runs)
     first = next(iter(runs.values()))

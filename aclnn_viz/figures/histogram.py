@@ -93,6 +93,12 @@ def ulp_histogram(runs: dict[str, Errors]) -> UlpHistogram:
     """Return the histogram of one to five runs, by the name of the plan or device.
 
     Raises ValueError for another number of runs, and for runs whose formats or shapes differ.
+
+    >>> from aclnn_viz.figures.errors import errors
+    >>> from aclnn_viz.figures.provenance import Provenance
+    >>> e = errors(np.float16([1, 2]), np.array([1, 2.001]), Provenance("out", "host"))
+    >>> ulp_histogram({"host": e}).title
+    'out: 50 % correctly rounded, 1 too low, 0 too high'
     """
     check_runs(runs)
     nothing = next(filter(None, (e.nothing() for e in runs.values())), "")

@@ -127,6 +127,12 @@ def row_errors(errors: Errors, axes: int) -> RowErrors:
 
     For a group norm, take errors of the output in the shape (N, groups, ...) and two axes. Raises ValueError for a
     number of axes that leaves no row.
+
+    >>> from aclnn_viz.figures.errors import errors
+    >>> from aclnn_viz.figures.provenance import Provenance
+    >>> e = errors(np.float16([[1, 2]]), np.array([[1, 2.001]]), Provenance("out", "host"))
+    >>> row_errors(e, 1).maximum.round(3)
+    array([0.512])
     """
     if not 1 <= axes < len(errors.shape):
         raise ValueError(problem(f"axes must be from 1 to {len(errors.shape) - 1} for the shape {errors.shape}",

@@ -81,6 +81,12 @@ def worst_elements(errors: Errors, count: int = 10) -> WorstElements:
     """Return the table of the `count` largest errors, the first of equals first.
 
     Raises ValueError for a count below 1.
+
+    >>> from aclnn_viz.figures.errors import errors
+    >>> from aclnn_viz.figures.provenance import Provenance
+    >>> e = errors(np.float16([1, 2]), np.array([1, 2.001]), Provenance("out", "host"))
+    >>> worst_elements(e, 1).rows
+    [['1', '[1]', '2', '2.001', '0.512', '-']]
     """
     if count < 1:
         raise ValueError(problem("count must be at least 1", str(count), "ask for some elements"))

@@ -3,6 +3,8 @@
 `python tests/figures/test_error_figures.py` draws the stored images anew, after somebody has looked at the new ones.
 """
 
+import doctest
+import importlib
 import re
 import sys
 from dataclasses import replace
@@ -452,6 +454,13 @@ def test_edges_are_drawn_without_a_warning(dtype):
         picture.figure("dark").draw_without_rendering()
         assert picture.caption in picture.text
     assert "maximum inf ulp" in pictures[0].title
+
+
+@pytest.mark.parametrize("name", ["errors", "error_plot", "error_runs", "error_map", "histogram", "ordinal_axis",
+                                  "provenance", "row_errors", "standards_table", "style", "table", "worst_table"])
+def test_the_examples_of_the_docstrings_hold(name):
+    result = doctest.testmod(importlib.import_module(f"aclnn_viz.figures.{name}"))
+    assert result.attempted and not result.failed
 
 
 if __name__ == "__main__":
