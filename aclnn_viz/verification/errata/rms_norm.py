@@ -49,7 +49,8 @@ def through_strides():
     """dgammaOut for x and dy of shape (1, 2) seen through strides of 2, and rstd and gamma of ones."""
     bench = Bench("rms_norm", A2, "9.1")
     names = ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut")
-    memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1], "dxOut": [[0, 0]], "dgammaOut": [0, 0]}
+    memory = {"dy": [3, 0, 5, 0], "x": [1, 0, 2, 0], "rstd": [1], "gamma": [1, 1],
+              "dxOut": [[0, 0]], "dgammaOut": [0, 0]}
     tensors = {name: bench.tensor(name, np.float32(memory[name])) for name in names}
     for name in ("dy", "x"):
         tensors[name] = bench.acl.aclCreateTensor(
