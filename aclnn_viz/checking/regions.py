@@ -11,7 +11,7 @@ def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, 
 
     >>> import aclnn_viz as av
     >>> sorted(regions(av.operator("hardswish"), {"self": np.float32([-3, 1])}, "out", (2,)))
-    ['-3 < x < 3', 'x = -3', 'x = 3', 'x < -3', 'x > 3']
+    ['-3 < x < 3', 'x < -3', 'x = -3', 'x = 3', 'x > 3']
     """
     values = {p.name: p.default for p in op.parameters} | inputs
     return {name: np.broadcast_to(mask, shape) for name, mask in _REGIONS[op.name](values, output, shape).items()}
