@@ -1,4 +1,4 @@
-"""The command line: `aclnn-viz verify | run | device`; each command has `--help` and `--json`.
+"""The command line: `aclnn-viz verify | errata | run | device`; each command has `--help` and `--json`.
 
 The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out.
 """
@@ -58,6 +58,23 @@ def verify(options) -> int:
     return 0 if passed else 1
 
 
+def errata(options) -> int:
+    """Show where the published documents are wrong or contradict the device, and recompute the evidence of each claim.
+
+    The exit status is 0 only if every claim reproduced.
+    """
+    from aclnn_viz.verification import errata, kinks
+
+    if options.kinks:
+        rows = kinks.rows()
+        print(json.dumps(kinks.to_json(rows), indent=1) if options.json else kinks.text_table(rows))
+        return 0
+    findings = errata.recompute(progress(errata.errata(), "erratum"))
+    content = errata.to_json(findings)
+    print(json.dumps(content, indent=1) if options.json else errata.text_table(findings))
+    return 0 if content["passed"] else 1
+
+
 def run(options) -> int:
     """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere.
 
@@ -93,6 +110,8 @@ COMMANDS = {
         "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),
+    "errata": (errata, {
+        "--kinks": {"action": "store_true", "help": "the one-sided derivatives at every kink instead, and conventions"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},

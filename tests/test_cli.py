@@ -56,3 +56,23 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
     assert status == 1 and printed.startswith("host: the emulator, always there\natlas: ")
     status, printed, _ = called(capsys, "device", "--json")
     assert status == 1 and json.loads(printed)["devices"] == []
+
+
+def test_errata_are_listed_and_reproduce(capsys):
+    status, printed, _ = called(capsys, "errata", "--json")
+    content = json.loads(printed)
+    assert status == 0 and content["passed"] and len(content["errata"]) >= 15
+    status, printed, _ = called(capsys, "errata")
+    assert status == 0 and "1/n" in printed
+
+
+def test_a_claim_that_does_not_reproduce_sets_the_status(capsys, monkeypatch):
+    from aclnn_viz.verification import errata
+    monkeypatch.setattr(errata, "errata", lambda: [])
+    assert called(capsys, "errata")[0] == 1
+
+
+def test_kinks(capsys):
+    status, printed, _ = called(capsys, "errata", "--kinks")
+    assert status == 0 and "hardswish" in printed and "-3" in printed
+    assert called(capsys, "errata", "--kinks", "--json")[0] == 0
