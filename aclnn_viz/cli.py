@@ -87,7 +87,8 @@ def run(options) -> int:
     with open_device(options.device) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(device, cases, options.out, lambda items: progress(items, "case"))
-        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
+        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc,
+                "cann": device.cann}
     print(json.dumps(done) if options.json else
           f"{done['cases']} cases on {done['device']} ({done['soc']}, CANN {done['cann']}) in {done['capsule']}")
     return 0
@@ -111,7 +112,7 @@ COMMANDS = {
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),
     "errata": (errata, {
-        "--kinks": {"action": "store_true", "help": "the one-sided derivatives at every kink instead, and conventions"}}),
+        "--kinks": {"action": "store_true", "help": "instead, the one-sided derivatives and conventions at each kink"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},

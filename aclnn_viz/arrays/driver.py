@@ -73,8 +73,8 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
     order = list(_blocks(sizes, _units(sizes, axes, given)))
     for block, partial in zip(order, _run_all(run, order, sum(array.size for array in given.values()))):
         for name, value in partial.items():
-            place = (name, *((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != "."))
-            sums.setdefault(place, PairwiseSum()).add(value)
+            cut = ((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != ".")
+            sums.setdefault((name, *cut), PairwiseSum()).add(value)
     for (name, *place), running in sums.items():
         part = _part(outputs[name], axes[name], {letter: slice(*at) for letter, *at in place})
         with np.errstate(all="ignore"):
