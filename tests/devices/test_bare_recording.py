@@ -1,0 +1,89 @@
+"""Recording on a bare machine: Python, NumPy and ml_dtypes are enough, and a killed process loses one case at most."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import aclnn_viz as av
+from machine import ROOT
+
+BARE = """
+import sys
+class Bare:
+    def find_spec(self, name, path=None, target=None):
+        root = name.partition(".")[0]
+        if root in {"sympy", "mpmath", "matplotlib", "ipywidgets", "anywidget", "tqdm", "jupyterlab", "pytest"}:
+            raise ImportError(f"{name} is not on this machine")
+sys.meta_path.insert(0, Bare())
+"""
+RECORD = BARE + """
+from aclnn_viz import cli
+sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
+"""
+DYING = BARE + """
+import os
+from aclnn_viz.cases.listing import load
+from aclnn_viz.devices import open_device, record
+device, left = open_device("host"), [8]
+run = device.run
+def dying(op, /, **inputs):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), 9)
+    return run(op, **inputs)
+device.run = dying
+record(device, [(c.operator, c.inputs) for c in load("standard")], sys.argv[1])
+"""
+
+
+def child(code, path):
+    return subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT, timeout=120)
+
+
+def test_the_block_is_tight(tmp_path):
+    assert "sympy is not on this machine" in child(BARE + "import sympy", tmp_path).stderr
+
+
+def test_nothing_but_numpy_and_ml_dtypes_is_needed(tmp_path):
+    done = child(RECORD, tmp_path / "bare.capsule")
+    assert done.returncode == 0, done.stderr
+    with av.open_device(tmp_path / "bare.capsule") as capsule:
+        assert len(capsule) == json.loads(done.stdout)["cases"] > 50
+
+
+def test_a_killed_recording_goes_on(tmp_path):
+    path = tmp_path / "killed.capsule"
+    assert child(DYING, path).returncode == -9
+    finished = list((tmp_path / "killed.capsule.part").glob("*/case.json"))
+    assert len(finished) == 7 and not path.exists()
+    first = {file: file.stat().st_mtime_ns for file in finished}
+    kept = {}
+
+    def watch(items):
+        for item in items:
+            yield item
+        kept.update({file: file.stat().st_mtime_ns for file in finished})
+
+    from aclnn_viz.cases.listing import load
+    from aclnn_viz.devices import record
+    with av.open_device("host") as device:
+        record(device, [(c.operator, c.inputs) for c in load("standard")], path, watch)
+    assert kept == first  # what was finished was not run again
+    with av.open_device(path) as capsule:
+        for case in load("standard")[::7]:
+            assert capsule.run(case.operator, **case.inputs).keys() <= set(case.operator.outputs)
+
+
+@pytest.mark.parametrize("spoiled", ["", "{", '{"operator": "hardswish"}'])
+def test_a_case_file_that_was_cut_off_counts_as_unfinished(tmp_path, spoiled):
+    from aclnn_viz.devices import record
+    path, case = tmp_path / "x.capsule", av.case("hardswish")
+    child(DYING, path)
+    victim = next((tmp_path / "x.capsule.part").glob("*/case.json"))
+    (victim.parent / "case.json.writing").write_text(spoiled)  # what a crash leaves is never the finished name
+    with av.open_device("host") as device:
+        record(device, [(case.operator, case.inputs)], path)
+    with av.open_device(path) as capsule:
+        assert len(capsule) == 1
