@@ -107,6 +107,7 @@ def _grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, al
     u = np.array(places)
     inside, zone = (u >= 0) & (u <= last), ((u > -1) & (u < 0)) | ((u > last) & (u < last + 1))
     touched = np.unique(np.rint(u).reshape(2, -1), axis=1).shape[1] if u.size else 0
+    distance = np.min(np.abs(u - np.rint(u)), initial=np.inf)
     return found | {
         "points inside": _share(inside.all(0)), "points in the border zone": _share(zone.any(0)),
         "points outside": _share((~inside & ~zone).any(0)), "coordinates in (-1, 0)": _share((u > -1) & (u < 0)),
@@ -115,7 +116,8 @@ def _grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, al
         "points halfway": _share(u % 1 == 0.5) * (interpolationMode == 1),
         "samples": 1 - 1 / max(input.shape[0], 1), "channels": 1 - 1 / max(input.shape[1], 1),
         "height that is not the width": float(height != width), "x that is not y": _off(grid[..., 0] - grid[..., 1], 0),
-        "points sharing a pixel": float(u[0].size > touched), "variation of gradOutput": _spread(gradOutput),
+        "points sharing a pixel": float(u[0].size > touched), "closeness to a kink": 1.0 / (1.0 + distance),
+        "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)), "variation of gradOutput": _spread(gradOutput),
         "variation of the image": _spread(input), "masked outputs": float(not all(outputMask)),
         "gridGrad": float(outputMask[1])}
 

@@ -64,6 +64,7 @@ class Evidence:
     seen: list[Seen] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     refused: int = 0
+    silent: int = 0  # cases on which the kernel returned nothing
     stopped: bool = False
     first_failure: float | None = None  # seconds, with the preparation of the cases
 
@@ -81,6 +82,7 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
         names = list(prepared.expected)
         outcome = run(kernel, prepared.case, names, call_limit, refusals)
         evidence.refused += outcome.refused
+        evidence.silent += outcome.outputs is None and not outcome.refused
         fault, misses = outcome.misbehaviour, []
         if outcome.outputs is not None:
             misses = judge(prepared, outcome.outputs)
@@ -112,7 +114,7 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
         stopped=evidence.stopped, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
-        diagnosis=diagnose(op, seen, kernel) if wrong else None,
+        diagnosis=diagnose(op, seen, kernel, evidence.silent) if wrong else None,
         counterexample=Counterexample(small) if small else None,
         vacuity=vacuity(one.prepared.case for one in seen))
 

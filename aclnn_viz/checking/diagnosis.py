@@ -49,8 +49,11 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None) -> Diagnosis:
-    """Compare what a wrong kernel returned with every named fault; `kernel`, if it can be called, is asked more."""
+def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: int = 0) -> Diagnosis:
+    """Compare what a wrong kernel returned with every named fault; `kernel`, if it can be called, is asked more.
+
+    `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
+    """
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
     failing = sorted((one for one in seen if one.misses), key=_size)
     passing = [one for one in seen if not one.misses]
@@ -59,6 +62,9 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None) -> Diagno
     if len(agreeing) == 1:
         fault, = agreeing
         text = f"matches {fault.name!r} on {len(seen)} of {len(seen)} cases, {len(failing)} of them wrong"
+        if silent:
+            text += f", but does not explain why the kernel returned nothing on {silent} others"
+            return Diagnosis(None, False, text, candidates=(fault.name,))
         if kernel and fault.hidden and _right_on_hidden(op, fault, kernel):
             text += f"; equals the truth when {fault.hidden[0]}"
         return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))

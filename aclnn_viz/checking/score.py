@@ -105,7 +105,7 @@ def _score(op, fault: Fault, seed: int) -> FaultScore:
     wrong = faulty_kernel(op, fault)
     evidence = examine(op, wrong, seed, time_limit=60.0)
     failing = [one for one in evidence.seen if one.misses]
-    diagnosis = diagnose(op, evidence.seen) if failing else None
+    diagnosis = diagnose(op, evidence.seen, silent=evidence.silent) if failing else None
     name = diagnosis.name if diagnosis and diagnosis.confident else None
     usual = {label: any(_caught(wrong, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
     return FaultScore(op.name, fault.name, bool(failing), name, evidence.first_failure, usual)

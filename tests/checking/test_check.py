@@ -194,6 +194,18 @@ def test_two_faults_at_once_are_not_called_by_one_name(name, first, second):
     assert "none of the known faults" in result.diagnosis.text
 
 
+def test_a_fault_does_not_explain_an_error():
+    wrong = fault("rms_norm", "missing 1/n")
+
+    def kernel(**inputs):
+        if inputs["x"].shape[-1] == 17:
+            raise IndexError("tile of 17")
+        return wrong(**inputs)
+    result = check("rms_norm", kernel)
+    assert result.diagnosis.name is None and "'missing 1/n'" in result.diagnosis.text
+    assert "returned nothing on 1 others" in result.diagnosis.text
+
+
 @pytest.mark.parametrize(("change", "words"), [
     (lambda out: out * out.dtype.type(2), "is 2 times the truth"), (lambda out: out * 0, "is 0 everywhere"),
     (lambda out: np.flip(out), "right values in another order"), (lambda out: out * np.nan, "is not finite")])
