@@ -55,7 +55,8 @@ def axis_taps(x, size, interpolation, padding, align, rounded):
     # Coordinates and weights of float32 are exact beside the rest; those of float64 are sums of parts of their own.
     parts = rounded * ((np.abs(x) + 1) * size + 1) / 2
     cubic = rounded * (interpolation == 2)
-    return [(np.where((i >= 0) & (i < size), i, -1).astype(int), np.abs(w) + np.abs(d) * parts + 36 * cubic,
+    floor = 36 * 2.0**-52 * (interpolation == 2)  # to which two ways of writing the polynomials agree in float64
+    return [(np.where((i >= 0) & (i < size), i, -1).astype(int), np.abs(w) + np.abs(d) * parts + 36 * cubic + floor,
              (np.abs(d) + (5 * parts + 36) * cubic) * slope) for i, w, d in taps]
 
 
