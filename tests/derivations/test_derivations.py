@@ -212,3 +212,9 @@ def test_grid_sampler_formulas_against_differences(mode):
 def test_operators_are_reachable_from_the_package():
     for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"):
         assert getattr(derivations, name).derive().steps
+
+
+def test_a_notebook_shows_every_step_with_its_reason():
+    derivation = hardswish.derive()
+    shown = derivation._repr_markdown_()
+    assert all(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" in shown for step in derivation.steps)
