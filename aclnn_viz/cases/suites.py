@@ -67,11 +67,13 @@ def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
 def _hardswish():
     yield {"shape": (6, 7)}
     yield {"shape": (3,), "self": np.float32([-3, 3, -1.5])}
+    beside = np.nextafter(np.float32([-3, -3, 3, 3]), np.float32([-4, 0, 0, 4]))
+    yield {"shape": (4,), "self": beside}
     yield {"shape": (5,), "self": np.float32([-INF, INF, 0, -0.0, 1e30]), "gradOutput": 2.0}
     yield {"shape": (5, 4), "strided": True}
     for dtype in ("float16", "bfloat16", "float64"):
         yield {"shape": (16, 17), "dtype": dtype}
-    for shape in ((), (1,), (2, 1, 3, 1, 2, 1, 1, 2), (0, 3), (255,), (257,), (40, 60)):
+    for shape in ((), (1,), (2, 1, 3, 1, 2, 1, 1, 2), (0, 3), (255,), (256,), (257,), (70, 500)):
         yield {"shape": shape}
     for dtype in ("float16", "bfloat16"):
         yield {"shape": (64, 64), "dtype": dtype}
@@ -93,6 +95,7 @@ def _rms_norm():
     yield {"shape": (12, 130), "dtype": "float16"}
     yield {"shape": (3, 3), "x": 0.0}
     yield {"shape": (70, 33)}
+    yield {"shape": (2, 6100)}  # rows longer than Atlas A2 takes whole
     yield {"shape": (5, 40), "dtype": "float16", "gamma": np.linspace(-1.5, 1.5, 40, dtype=np.float32)}
 
 
@@ -170,7 +173,7 @@ def _group_norm_swish():
     for flags in ((False, True), (True, False), (False, False)):
         yield {"shape": (2, 4, 3), "dgammaIsRequire": flags[0], "dbetaIsRequire": flags[1]}
     yield {"shape": (3, 4), "numGroups": 4}  # groups of one element
-    for shape in ((1, 1, 9), (2, 3, 17), (2, 2, 255), (1, 2, 257), (20, 4, 2), (2, 2, 1, 3, 1, 2)):
+    for shape in ((1, 1, 9), (2, 3, 17), (2, 2, 255), (1, 2, 257), (20, 4, 2), (2, 2, 1, 3, 1, 2), (2, 4, 31, 33)):
         yield {"shape": shape}
     yield {"shape": (2, 8, 5, 6), "numGroups": 4, "dtype": "float16"}
     yield {"shape": (0, 4, 3), "numGroups": 2}
