@@ -83,6 +83,68 @@ def group_norm_swish(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOption
     return outputs
 
 
+def reflected(u, size, aligned):
+    """Mirrors counted by a division, and the sign of the direction."""
+    low, span = (0.0, size - 1.0) if aligned else (-0.5, float(size))
+    if span == 0:
+        return np.zeros_like(u), np.zeros_like(u)
+    sign, u = np.where(u < low, -1, 1), np.abs(u - u.dtype.type(low))
+    flips, extra = np.floor(u / u.dtype.type(span)), np.fmod(u, u.dtype.type(span))
+    odd = flips % 2 == 1
+    return (np.where(odd, span - extra, extra) + low).astype(u.dtype), np.where(odd, -sign, sign).astype(u.dtype)
+
+
+def one_axis(x, size, interpolation, padding, aligned):
+    """The taps along one axis in the format of x, as a library for GPUs computes them: index, weight, slope each."""
+    one = x.dtype.type
+    u, scale = ((x + 1) / one(2) * one(size - 1), (size - 1) / 2) if aligned else (((x + 1) * one(size) - 1) / one(2),
+                                                                                  size / 2)
+    scale = np.full_like(u, scale)
+    if interpolation == 2:
+        t = u - np.floor(u)
+        taps, a = [], -0.75
+        for k in range(-1, 3):
+            d = np.abs(t - one(k))
+            inner, outer = ((a + 2) * d - (a + 3)) * d * d + 1, a * (d * (d * (d - 5) + 8) - 4)
+            slope = np.where(d <= 1, (3 * (a + 2) * d - 2 * (a + 3)) * d, a * (d * (3 * d - 10) + 8)) * np.sign(t - k)
+            index = np.floor(u) + one(k)
+            if padding == 2:
+                index, _ = reflected(index, size, aligned)
+            index = index if padding == 0 else np.clip(index, 0, size - 1)
+            taps.append((np.rint(index).astype(int), np.where(d <= 1, inner, outer), slope * scale))
+        return taps
+    if padding == 2:
+        u, sign = reflected(u, size, aligned)
+        scale = scale * sign
+    if padding:
+        scale = np.where((u <= 0) | (u >= size - 1), 0, scale)
+        u = np.clip(u, 0, one(size - 1))
+    if interpolation == 1:
+        return [(np.rint(u).astype(int), np.ones_like(u), np.zeros_like(u))]
+    first = np.floor(u)
+    return [(first.astype(int), first + 1 - u, -scale), (first.astype(int) + 1, u - first, scale)]
+
+
+def grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+    """Sample by sample, corner by corner, every coordinate in float32."""
+    (samples, channels, height, width), points = input.shape, grid.shape[1] * grid.shape[2]
+    images, places, grads = wide(input), wide(grid).reshape(samples, points, 2), wide(gradOutput)
+    grads = grads.reshape(samples, channels, points)
+    image_grad, grid_grad = np.zeros_like(images), np.zeros_like(places)
+    modes = interpolationMode, paddingMode, alignCorners
+    for n in range(samples):
+        for column, wx, dx in one_axis(places[n, :, 0], width, *modes):
+            for row, wy, dy in one_axis(places[n, :, 1], height, *modes):
+                at = np.flatnonzero((row >= 0) & (row < height) & (column >= 0) & (column < width))
+                y, x, grad = row[at], column[at], grads[n][:, at]
+                np.add.at(image_grad[n], (slice(None), y, x), grad * (wy * wx)[at].astype(images.dtype))
+                dot = np.sum(grad * images[n][:, y, x], axis=0)
+                grid_grad[n, at, 0] += dot * (wy * dx)[at].astype(images.dtype)
+                grid_grad[n, at, 1] += dot * (wx * dy)[at].astype(images.dtype)
+    outputs = {"inputGrad": image_grad, "gridGrad": grid_grad.reshape(grid.shape)}
+    return {name: outputs[name].astype(input.dtype) for name, asked in zip(outputs, outputMask) if asked}
+
+
 def planned(name, plan):
     def kernel(**inputs):
         if any(isinstance(value, np.ndarray) and value.size == 0 for value in inputs.values()):
@@ -102,8 +164,7 @@ PLANS = {
 def rewritings(name):
     """Right kernels of an operator, by what is different about them."""
     yield "the kit's own", operator(name).backward
-    if name != "grid_sampler_2d":
-        yield "NumPy in another order", globals()[name]
+    yield "NumPy in another order", globals()[name]
     for label, plan in PLANS.items():
         yield label, planned(name, plan)
     yield "as on Atlas A2", planned(name, plans.preset(name, "Ascend910B2", "9.1"))
