@@ -9,6 +9,7 @@ gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; al
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import cos, radians, sin
 
 import numpy as np
@@ -155,7 +156,7 @@ def compute(state: State, backward=on_host) -> Data:
     forward = {name: given[name] for name in ("input", "grid", "interpolationMode", "alignCorners")}
     outs = np.stack([OP.forward(**forward, paddingMode=mode)["out"][0, 0] for mode in range(3)]).astype(np.float64)
     chosen = grid[state.row, state.column]
-    maps = [_maps(state, length) for length in (state.width, state.height)]
+    maps = [_maps(length, state.interpolationMode, state.alignCorners) for length in (state.width, state.height)]
     most = max(breaks.size for breaks, *_ in maps)
     margin, surround = _surround(state, given["input"])
     return Data(
@@ -164,9 +165,10 @@ def compute(state: State, backward=on_host) -> Data:
         outs=outs, inputGrad=np.asarray(grads["inputGrad"][0, 0], np.float64),
         gridGrad=np.asarray(grads["gridGrad"][0], np.float64),
         errors=tuple(_distance(grads[name], truth[name]) for name in ("inputGrad", "gridGrad")),
-        sources=np.array([[_sampled(state, mode, chosen[k:k + 1], n) for k, n in enumerate(size[::-1])]
+        sources=np.array([[_sampled(chosen[k:k + 1], n, state.interpolationMode, mode, state.alignCorners)
+                           for k, n in enumerate(size[::-1])]
                           for mode in range(3)])[..., 0],
-        taps=np.stack([_taps(state, mode, chosen, given["input"]) for mode in range(3)]),
+        taps=np.stack([_taps(state, mode, chosen, given["input"][0, 0]) for mode in range(3)]),
         **{name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
            for at, (name, axis, short) in enumerate((("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1),
                                                      ("kinks", 1, 0)))},
@@ -183,20 +185,21 @@ def _stretched(values, length):
     return np.concatenate([values, filler], axis=-1)
 
 
-def _sampled(state: State, mode: int, x: np.ndarray, size: int):
+def _sampled(x: np.ndarray, size: int, interpolation: int, mode: int, aligned: bool):
     """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
-    if state.interpolationMode == page.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
-        u, slope = page.bicubic_source(XP, x, size, mode, state.alignCorners)
-        return page.pad_index(XP, u, size, mode, state.alignCorners), slope
-    u, slope = page.source(XP, x, size, mode, state.alignCorners)
-    return u, np.zeros_like(slope) if state.interpolationMode == page.NEAREST else slope
+    if interpolation == page.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
+        u, slope = page.bicubic_source(XP, x, size, mode, aligned)
+        return page.pad_index(XP, u, size, mode, aligned), slope
+    u, slope = page.source(XP, x, size, mode, aligned)
+    return u, np.zeros_like(slope) if interpolation == page.NEAREST else slope
 
 
-def _maps(state: State, size: int):
+@lru_cache(64)  # most movements leave the maps as they are
+def _maps(size: int, interpolation: int, aligned: bool):
     """The maps of one axis of `size` pixels: the xs of all possible kinks, values there, slopes between, real kinks."""
-    first, slope = page.unnormalise(0.0, size, state.alignCorners)
-    period = size if not state.alignCorners else size - 1
-    low = 0.0 if state.alignCorners else -0.5
+    first, slope = page.unnormalise(0.0, size, aligned)
+    period = size if not aligned else size - 1
+    low = 0.0 if aligned else -0.5
     ends = [-REACH, REACH]
     inner = []
     if slope:
@@ -205,21 +208,23 @@ def _maps(state: State, size: int):
         inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
     breaks = np.unique(np.round([*ends, *inner], 12))
     between = (breaks[1:] + breaks[:-1]) / 2
-    values = np.stack([_sampled(state, mode, breaks, size)[0] for mode in range(3)])
-    slopes = np.stack([_sampled(state, mode, between, size)[1] for mode in range(3)])
+    values = np.stack([_sampled(breaks, size, interpolation, mode, aligned)[0] for mode in range(3)])
+    slopes = np.stack([_sampled(between, size, interpolation, mode, aligned)[1] for mode in range(3)])
     kinks = np.zeros(values.shape, bool)
     kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
     return breaks, values, slopes, kinks
 
 
 def _taps(state: State, mode: int, chosen: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    size = pixels.shape[2:]
+    height, width = pixels.shape
+    modes = state.interpolationMode, mode, state.alignCorners
     found = []
-    for row, column, *weights in page.taps_2d(XP, chosen[None, None], size, state.interpolationMode, mode,
-                                              state.alignCorners):
-        index, inside = page.pixel(XP, row, column, size)
-        value = float(pixels[0, 0].flat[index[0]]) if inside[0] else 0.0
-        found.append([float(row[0, 0]), float(column[0, 0]), *(float(np.squeeze(w)) for w in weights), inside[0], value])
+    across = [[float(part) for part in tap] for tap in page.taps(XP, chosen[0], width, *modes)]
+    for row, wy, dy in page.taps(XP, chosen[1], height, *modes):
+        for column, wx, dx in across:
+            inside = 0 <= row < height and 0 <= column < width
+            value = pixels[int(row), int(column)] if inside else 0.0
+            found.append([float(row), column, wy * wx, wy * dx, dy * wx, inside, value])
     return np.array(found)
 
 

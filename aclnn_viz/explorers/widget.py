@@ -5,6 +5,7 @@ sends only the last state when the kernel is idle, so no backlog can grow and th
 """
 
 import io
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ class Explorer(anywidget.AnyWidget):
     def __init__(self, subject: Subject, /, **values):
         self._esm = "\n".join((FRONT / name).read_text() for name in ("kit.js", "canvas.js", subject.script))
         self._css = (FRONT / "style.css").read_text()
-        self.subject, self.data = subject, None
+        self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.op)
         state = build(subject.state, values)
         super().__init__(
@@ -59,7 +60,7 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     def _moved(self, change):
-        with self.hold_sync():
+        with self._lock, self.hold_sync():  # code in a cell and the browser are answered in different threads
             self._show(change["new"])
 
     def _show(self, values):
@@ -96,6 +97,7 @@ class Explorer(anywidget.AnyWidget):
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""
         self.unobserve_all()
+        self.on_msg(self._asked, remove=True)
         self._device.close()
         self.data = None
         super().close()

@@ -75,7 +75,7 @@ function buildGridSampler(kit) {
         context.fillRect(at.x(points[k]) - size / 2, at.y(points[k + 1]) - size / 2, size, size);
       }
     }
-    image.say(`image continued by ${theme.kinds[state.paddingMode].name}; drag points`);
+    image.say(`image, continued by ${theme.kinds[state.paddingMode].name}`);
   }
 
   // Where the chosen point is held now, which may be ahead of the kernel.
@@ -147,7 +147,7 @@ function buildGridSampler(kit) {
     const right = map.width - frame.right;
     context.fillStyle = theme.dark ? "#ffffff18" : "#00000012";
     context.fillRect(frame.left, s.y(s.size - 0.5), right - frame.left, s.y(-0.5) - s.y(s.size - 0.5));
-    write(context, "the image", frame.left + 4, s.y(s.size / 2), theme.text, 10, "left");
+    write(context, "the image", s.x(-0.25), s.y(0.85 * s.size), theme.text, 10, "right");
     context.strokeStyle = theme.faint;
     context.lineWidth = 1;
     context.strokeRect(frame.left, frame.top, right - frame.left, s.upper);

@@ -1,0 +1,107 @@
+"""The widget without a browser: state in, picture out, the last good picture stays, everything is released."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.grid_sampler_2d import State, compute
+from aclnn_viz.explorers.packing import unpack
+
+
+@pytest.fixture
+def explorer():
+    made = explore("grid_sampler_2d")
+    yield made
+    made.close()
+
+
+def move(explorer, **values):
+    explorer.values = {**explorer.values, **values}
+
+
+def shown(explorer):
+    return unpack(explorer.picture["index"], explorer.picture["buffer"])
+
+
+def test_the_picture_is_that_of_the_state(explorer):
+    move(explorer, rotate=40.0, paddingMode=1, row=3, column=2)
+    data = compute(State(rotate=40.0, paddingMode=1, row=3, column=2))
+    for name, array in shown(explorer).items():
+        expected = data.inputs["grid"][0] if name == "grid" else getattr(data, name)
+        np.testing.assert_array_equal(array, np.asarray(expected, np.float32), err_msg=name)
+    assert explorer.picture["for"] == explorer.values and explorer.problem == {}
+
+
+def test_an_impossible_value_leaves_the_last_good_picture(explorer):
+    before = explorer.picture
+    move(explorer, height=0)
+    assert explorer.picture is before and explorer.problem["field"] == "height"
+    move(explorer, height=12)
+    assert explorer.problem == {} and shown(explorer)["inputGrad"].shape == (12, 32)
+
+
+def test_what_the_product_refuses_is_said_beside_the_device(explorer):
+    move(explorer, interpolationMode=2, cann="9.0")
+    assert explorer.problem["field"] == "device" and "interpolationMode" in explorer.problem["text"]
+    move(explorer, cann="9.1")
+    assert explorer.problem == {}
+
+
+def test_the_plan_of_a_device_rounds_otherwise(explorer):
+    move(explorer, dtype="float16", gradOutput="random")
+    documented = shown(explorer)["gridGrad"].copy()
+    move(explorer, plan="device")
+    assert explorer.problem == {} and not np.array_equal(shown(explorer)["gridGrad"], documented)
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    import aclnn_viz.explorers as room
+    move(explorer, rotate=12.0, moved=[[1, 2, 0.5, -0.25]], dtype="bfloat16")
+    call = explorer.lifted("cell").split("\n\n")[1]
+    again = eval(call, {"av": room})
+    assert explorer.lifted("cell").startswith("import aclnn_viz as av\n") and again.data.state == explorer.data.state
+    again.close()
+
+
+def test_a_lifted_test_passes_and_rejects_a_wrong_kernel(explorer):
+    move(explorer, dtype="float16")
+    namespace = {}
+    exec(explorer.lifted("test"), namespace)
+    namespace["test_kernel_in_this_state"]()
+    right = namespace["kernel"]
+    namespace["kernel"] = lambda **given: {name: -value for name, value in right(**given).items()}
+    with pytest.raises(AssertionError, match="inputGrad"):
+        namespace["test_kernel_in_this_state"]()
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
+    assert explorer.lifted(kind).startswith(start)
+
+
+def test_a_lifted_program_makes_both_calls(explorer):
+    text = explorer.lifted("cpp")
+    assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text and "aclnnGridSampler2DBackward(" in text
+
+
+def test_a_thousand_changes_leave_memory_flat(explorer):
+    def changes(count):
+        for k in range(count):
+            move(explorer, rotate=float(k % 170), height=20 + k % 3)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+    tracemalloc.start()
+    try:
+        before = changes(100)
+        assert changes(1000) - before < 200_000  # less than ten pictures
+    finally:
+        tracemalloc.stop()
+
+
+def test_closing_releases_the_device_and_the_data_and_can_be_repeated():
+    explorer = explore("grid_sampler_2d")
+    explorer.close()
+    explorer.close()
+    assert explorer.data is None and explorer._device._open is None and explorer._device._thread is None
