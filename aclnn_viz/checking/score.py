@@ -1,7 +1,7 @@
 """The score of the checker itself: every named fault through `check`, and through tests as they are usually written.
 
 The usual tests compare float32 outputs with `numpy.allclose`, on inputs that are random, that are ones, or that are
-drawn as in the vendor's case tables: every tensor on its own, saved tensors included, and only the modes of those tables.
+drawn as in the vendor's case tables: every tensor on its own, saved tensors included, only the modes of those tables.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Right kernels in other words: NumPy in another order of summation, precision plans, the order of the device kernels."""
+"""Right kernels in other words: NumPy in another order of summation, precision plans, the order of device kernels."""
 
 import numpy as np
 

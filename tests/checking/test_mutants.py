@@ -8,7 +8,7 @@ from aclnn_viz.checking.faulty import with_page
 from aclnn_viz.checking.judging import judge, prepared_suite
 from checking.mutation import mutants
 
-REMOTE = "differs only for coordinates that are no numbers or beyond 2^31, which no document defines and products differ on"
+REMOTE = "differs only for coordinates beyond 2^31 or that are no numbers: no document defines them, products differ"
 CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"
 ON_THE_BORDER = "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
 ONES = "multiplying with ones only broadcasts"
