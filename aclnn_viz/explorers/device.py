@@ -1,4 +1,4 @@
-"""The device behind an explorer: one is kept open, and another is opened when the state names another.
+"""The device behind an explorer: an Atlas is kept open until the state names another device.
 
 A device belongs to the thread that opened it, and JupyterLab answers each widget in a thread of its own choice, so the
 device has a thread for itself.
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from aclnn_viz.devices import AclError, open_device
+from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
 from aclnn_viz.devices.errors import ConstraintWarning, DeviceClosedError
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
@@ -47,9 +47,11 @@ class DeviceOfState:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ConstraintWarning)
                 outputs = self._device(state).run(self._op, **inputs)
-        except (AclError, DeviceClosedError, ValueError, OSError) as error:
+        except (AclError, DeviceClosedError, DeviceUnavailable, ValueError, OSError) as error:
             self._release()
             raise StateError.of("device", error) from error
+        if state.device == "host":
+            self._release()  # an emulator remembers every block it ever gave out, to notice its misuse
         return outputs, tuple(str(warning.message) for warning in caught)
 
     def _device(self, state):

@@ -67,7 +67,7 @@ function buildGridSampler(kit) {
     context.setLineDash([]);
     write(context, "x=−1", at.x(-edge), at.y(state.height - 0.5) + 9, theme.text, 10);
     write(context, "x=1", at.x(state.width - 1 + edge), at.y(state.height - 0.5) + 9, theme.text, 10);
-    if (state.paddingMode === 0) write(context, "outside: zeros", at.x((state.width - 1) / 2), at.y(-rows * 0.55), theme.text);
+    if (state.paddingMode === 0) write(context, "outside: zeros", at.left, image.height - 8, theme.text, 11, "left");
     const points = arrays.pixels.data;
     for (const [colour, size] of [["#000", 4], [theme.point, 2.6]]) {
       context.fillStyle = colour;
