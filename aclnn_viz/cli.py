@@ -1,4 +1,4 @@
-"""The command line: `aclnn-viz verify | errata | run | device`; each command has `--help` and `--json`.
+"""The command line: `aclnn-viz verify | errata | check | run | device`; each command has `--help` and `--json`.
 
 The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out.
 """
@@ -10,6 +10,7 @@ import time
 import warnings
 from contextlib import nullcontext
 
+from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
 
 
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         return chosen.run(chosen)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError) as error:
         print(f"aclnn-viz: {error}", file=sys.stderr)
         return 2
 
@@ -75,6 +76,35 @@ def errata(options) -> int:
     return 0 if content["passed"] else 1
 
 
+def check(options) -> int:
+    """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
+
+    KERNEL is FILE.py:FUNCTION, or the name of a device. Without Python: --write the cases into a folder, run any
+    program on them, and --read its outputs back. The exit status is 0 only if the kernel passed.
+    """
+    from aclnn_viz import checking
+
+    if options.self:
+        result = checking.score(None if options.operator is None else [options.operator], options.seed,
+                                lambda items, *_: progress(items, "fault"))
+    elif options.operator is None:
+        raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
+    elif options.write:
+        folder = checking.write_suite(options.operator, options.write, options.seed)
+        print(json.dumps({"folder": str(folder)}) if options.json else f"cases in {folder}")
+        return 0
+    elif options.read:
+        result = checking.read_and_check(options.operator, options.read)
+    elif options.kernel is None:
+        raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
+    else:
+        kernel = checking.load_kernel(options.kernel) if ".py:" in options.kernel else options.kernel
+        result = checking.check(options.operator, kernel, options.seed,
+                                progress=lambda items, *_: progress(items, "case"))
+    print(result.to_json() if options.json else result)
+    return 0 if result.passed else 1
+
+
 def run(options) -> int:
     """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere.
 
@@ -112,7 +142,14 @@ COMMANDS = {
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),
     "errata": (errata, {
-        "--kinks": {"action": "store_true", "help": "instead, the one-sided derivatives and conventions at each kink"}}),
+        "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
+    "check": (check, {
+        "operator": {"nargs": "?", "help": "short or vendor name"},
+        "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, or a device such as "host" or "atlas"'},
+        "--seed": {"type": int, "default": 0},
+        "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON"},
+        "--read": {"metavar": "FOLDER", "help": "judge the outputs that a program left beside those cases"},
+        "--self": {"action": "store_true", "help": "check every named wrong kernel, and show the score"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},

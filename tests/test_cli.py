@@ -76,3 +76,53 @@ def test_kinks(capsys):
     status, printed, _ = called(capsys, "errata", "--kinks")
     assert status == 0 and "hardswish" in printed and "-3" in printed
     assert called(capsys, "errata", "--kinks", "--json")[0] == 0
+
+
+RIGHT = """
+import aclnn_viz as av
+def right(**inputs):
+    return av.operator("hardswish").backward(**inputs)
+def open_interval(gradOutput, self):
+    return (gradOutput * ((self > -3) * (self / 3 + 0.5) * (self < 3) + (self >= 3))).astype(self.dtype)
+"""
+
+
+def test_check_of_a_file_and_of_a_device(tmp_path, capsys):
+    file = tmp_path / "kernels.py"
+    file.write_text(RIGHT)
+    assert called(capsys, "check", "hardswish", f"{file}:right")[0] == 0
+    assert called(capsys, "check", "aclnnHardswishBackward", "host")[0] == 0
+    status, printed, _ = called(capsys, "check", "hardswish", f"{file}:open_interval", "--json")
+    assert status == 1 and not json.loads(printed)["passed"]
+
+
+def test_check_without_python(tmp_path, capsys):
+    import numpy as np
+    folder = tmp_path / "cases"
+    assert called(capsys, "check", "hardswish", "--write", str(folder))[0] == 0
+    assert called(capsys, "check", "hardswish", "--read", str(folder))[0] != 0  # nothing was computed
+    listed = json.loads((folder / "cases.json").read_text())
+    for at, entry in enumerate(listed["cases"]):
+        place = folder / entry["folder"] if "folder" in entry else folder / f"{at:03d}"
+        inputs = {}
+        for name in ("gradOutput", "self"):
+            array = np.load(place / "in" / f"{name}.npy")
+            inputs[name] = array.view("bfloat16") if array.dtype == np.uint16 else array
+        out = av.operator("hardswish").backward(**inputs)["out"]
+        np.save(place / "out" / "out.npy", out.view(np.uint16) if out.dtype.name == "bfloat16" else out)
+    status, printed, _ = called(capsys, "check", "hardswish", "--read", str(folder))
+    assert status == 0, printed
+
+
+@pytest.mark.parametrize("arguments,text", [
+    (["check"], "check needs an operator"), (["check", "rms_norm"], "check needs a kernel"),
+    (["check", "softmax", "host"], "no such operator"), (["check", "rms_norm", "nowhere"], "no such device"),
+    (["check", "rms_norm", "nothing.py:f"], "nothing.py")])
+def test_check_says_what_it_cannot(arguments, text, capsys):
+    status, _, complaint = called(capsys, *arguments)
+    assert status == 2 and text in complaint
+
+
+def test_the_score_of_the_checker_itself(capsys):
+    status, printed, _ = called(capsys, "check", "hardswish", "--self")
+    assert status == 0 and "hardswish" in printed and "allclose" in printed

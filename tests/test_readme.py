@@ -44,3 +44,13 @@ def test_every_room_of_the_table_exists_and_every_room_is_in_it():
 def test_commands_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{target}:" in makefile for target in re.findall(r"^make (\w+)", README, re.MULTILINE))
+
+
+def test_the_score_of_the_checker_is_the_one_quoted():
+    """Times are left out: they are the machine's."""
+    from aclnn_viz.checking import score
+    measured = str(score(["hardswish", "rms_norm"]))
+    for row in re.findall(r"^\| (?:hardswish|rms_norm) \|.*$", measured, re.MULTILINE):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in README
+    assert "| hardswish |" in measured
