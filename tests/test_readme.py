@@ -54,3 +54,13 @@ def test_the_score_of_the_checker_is_the_one_quoted():
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in README
     assert "| hardswish |" in measured
+
+
+def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
+    """On the emulator, which takes the place of the device by one string."""
+    monkeypatch.chdir(tmp_path)
+    block = next(b for b in BLOCKS if "savefig" in b)
+    steps = [line for line in block.splitlines() if line and "import" not in line]
+    assert len(steps) == 5 and 'open_device("atlas")' in block
+    prints(block.replace('open_device("atlas")', 'open_device("host")'))
+    assert (tmp_path / "dx.png").stat().st_size > 10_000
