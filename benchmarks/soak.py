@@ -45,7 +45,8 @@ def main(path: str) -> int:
     table = list(rows(path))
     failed = sum(row[2] for row in table)
     lines = ["# Full-size sweeps", "",
-             f"Written by `make soak` at {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC, commit {commit()}, on {machine()}.",
+             f"From tests run with ACLNN_VIZ_SOAK=1, {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC, commit {commit()}, on",
+             f"{machine()}.",
              f"{sum(row[1] for row in table)} tests, {failed} failed, {sum(row[4] for row in table):.0f} s of test time.", "",
              "Tests that recorded numbers; the number is the worst of all cases.", "",
              "| test | cases | failed | numbers | time |", "| --- | --- | --- | --- | --- |"]
