@@ -44,10 +44,12 @@ def rows(path: str):
 def main(path: str) -> int:
     table = list(rows(path))
     failed = sum(row[2] for row in table)
+    when = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
     lines = ["# Full-size sweeps", "",
-             f"From tests run with ACLNN_VIZ_SOAK=1, {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC, commit {commit()}, on",
+             f"From tests run with ACLNN_VIZ_SOAK=1, {when}, commit {commit()}, on",
              f"{machine()}.",
-             f"{sum(row[1] for row in table)} tests, {failed} failed, {sum(row[4] for row in table):.0f} s of test time.", "",
+             f"{sum(row[1] for row in table)} tests, {failed} failed, {sum(row[4] for row in table):.0f} s of test time.",
+             "",
              "Tests that recorded numbers; the number is the worst of all cases.", "",
              "| test | cases | failed | numbers | time |", "| --- | --- | --- | --- | --- |"]
     for name, cases, failures, properties, seconds in table:

@@ -182,7 +182,7 @@ def test_a_device_describes_itself():
     ("atlas:x", {}, "no such device: got 'atlas:x'"),
     ("host", {"custom": "x"}, "root and custom are no options of host: got custom; the emulator has no installation"),
     ("atlas", {"soc": "Ascend910B2", "cann": "9.1"},
-     "soc and cann are no options of atlas: got soc, cann; the device says"),
+     "soc and cann and plan are no options of atlas: got soc, cann; the device says"),
 ])
 def test_wrong_names_and_options(name, options, text):
     with pytest.raises(ValueError, match=text):
