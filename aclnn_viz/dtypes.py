@@ -65,7 +65,7 @@ def float_format(dtype) -> FloatFormat:
         return dtype
     if isinstance(dtype, str) and dtype in _BY_NAME:
         return _BY_NAME[dtype]
-    got = getattr(dtype, "dtype", dtype)
+    got = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
     try:
         if got is None:  # which NumPy takes for float64
             raise TypeError

@@ -4,6 +4,7 @@ Integers wrap to the width of their C type, as they do in C. `None` and 0 are th
 typed; `aclrtStream` and `aclrtContext` are `void *` in C, so that any pointer compiles there.
 """
 
+import math
 import operator
 from collections.abc import Iterable
 from numbers import Real
@@ -105,7 +106,10 @@ def _integer(value, bits: int, signed: bool) -> int:
 def _double(value) -> float:
     if not isinstance(value, Real):
         raise _Refused("a number", "pass a float")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # as a constant in C that is too large for a double
+        return math.inf if value > 0 else -math.inf
 
 
 def _bool(value) -> bool:

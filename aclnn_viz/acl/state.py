@@ -26,15 +26,15 @@ class HostHandle(Handle):
 
 class HostTensor(HostHandle, Tensor):
     def __init__(self, owner, descriptor: TensorDescriptor, address):
-        super().__init__(owner)
         self.descriptor = descriptor
         self.address = address
+        super().__init__(owner)
 
 
 class HostBoolArray(HostHandle, BoolArray):
     def __init__(self, owner, values: tuple[bool, ...]):
-        super().__init__(owner)
         self.values = values
+        super().__init__(owner)
 
 
 class HostContext(HostHandle, Context):
@@ -50,9 +50,9 @@ class HostContext(HostHandle, Context):
 
 class HostStream(HostHandle, Stream):
     def __init__(self, owner, context: HostContext):
-        super().__init__(owner)
         self.context = context
         self.queue = deque()
+        super().__init__(owner)  # last: an interrupt must not leave a registered handle without these
 
 
 class HostExecutor(HostHandle, Executor):

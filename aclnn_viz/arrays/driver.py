@@ -71,7 +71,7 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
             return {name: values[name].astype(carry) for name in outputs.keys() - mapped}
 
     order = list(_blocks(sizes, _units(sizes, axes, given)))
-    for block, partial in zip(order, _run_all(run, order, sum(array.size for array in given.values()))):
+    for partial, block in zip(_run_all(run, order, sum(array.size for array in given.values())), order, strict=True):
         for name, value in partial.items():
             cut = ((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != ".")
             sums.setdefault((name, *cut), PairwiseSum()).add(value)

@@ -47,7 +47,10 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
         if name not in names:
             raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
                                     "use the vendor's names"))
-    if not isinstance(seed, int) or seed < 0:
+    for parameter in (*op.parameters, *op.forward_parameters):
+        if parameter.name in given and parameter.kind != "tensor":
+            given[parameter.name] = parameter.checked(given[parameter.name])
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed) < 0:
         raise ValueError(problem("seed is a number from 0 on", repr(seed), "pass an int"))
     shape = module.SHAPE if shape is None else _checked_shape(shape)
     fmt = float_format(dtype)

@@ -23,7 +23,7 @@ class Draw:
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value
-        if np.ndim(value) == 0:
+        if np.ndim(value) == 0 and not isinstance(value, str | bytes):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
         raise ValueError(problem(f"{name} must have shape {tuple(shape)}", f"shape {np.shape(value)}",
                                  "give an array of that shape, or one value for all elements"))
@@ -33,6 +33,8 @@ class Draw:
         value = self.given.get(name, tensor)
         if value is None or isinstance(value, np.ndarray):
             return value
+        if np.ndim(value) or isinstance(value, str | bytes):
+            raise ValueError(problem(f"{name} must be an array, or one value", repr(value), "pass a NumPy array"))
         return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
 
     def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
 
+from operator import index
+
 import numpy as np
 
 from aclnn_viz.cases.draw import Draw, sprinkle
@@ -13,10 +15,14 @@ def draw(source: Draw, shape) -> dict:
     if len(shape) != 4:
         raise ValueError(problem("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths"))
     n, c, height, width = shape
-    points = tuple(source.attribute("grid_shape", (6, 5)))
+    asked = source.attribute("grid_shape", (6, 5))
+    try:
+        points = tuple(map(index, asked))
+    except TypeError:
+        points = ()
     points = points[1:3] if len(points) == 4 else points
-    if len(points) != 2:
-        raise ValueError(problem("grid_shape must be (Hout, Wout)", repr(points), "give two lengths"))
+    if len(points) != 2 or min(points) < 0:
+        raise ValueError(problem("grid_shape must be (Hout, Wout)", repr(asked), "give two lengths of at least 0"))
 
     def coordinates(rng):
         values = rng.uniform(-1.4, 1.4, (n, *points, 2))

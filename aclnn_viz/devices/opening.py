@@ -1,6 +1,7 @@
 """Open a device by name."""
 
 import re
+from os import PathLike
 from pathlib import Path
 
 from aclnn_viz.acl import CannAcl, HostAcl
@@ -28,9 +29,13 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
     when there is no Atlas, AclError when its runtime reports another failure.
     """
+    if not isinstance(name, str | PathLike):
+        raise TypeError(problem("a device is named by a text or a path", repr(name),
+                                'open "host", or the path of a capsule'))
     if name == "host":
         _only("host", root=root, custom=custom)
-        soc, cann = soc or "Ascend910B2", cann or "9.1"
+        soc = "Ascend910B2" if soc is None else soc
+        cann = "9.1" if cann is None else cann
         if plan is None:
             return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
         if plan != "device":

@@ -15,6 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.devices.capsule import array_bytes, describe, digest, write
+from aclnn_viz.operators import operator
+
+
+ORIGIN = "provenance.json"
 
 
 def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
@@ -28,7 +32,8 @@ def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
     provenance = provenance_of(device)
     _start(folder, provenance)
     entries = []
-    for op, inputs in progress(list(cases)):
+    for name, inputs in progress(list(cases)):
+        op = operator(name)
         inputs = op.bind(inputs)
         identity = digest(op, inputs)
         place = folder / identity
@@ -43,7 +48,7 @@ def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
         entries.append(json.loads((place / "case.json").read_text(encoding="utf-8")))
     unique = {entry["digest"]: entry for entry in entries}
     write(path, provenance, list(unique.values()), lambda member: (folder / member).read_bytes())
-    shutil.rmtree(folder)
+    _discard(folder)
     return path
 
 
@@ -63,14 +68,23 @@ def provenance_of(device) -> dict:
 def _start(folder: Path, provenance: dict) -> None:
     """Begin, or go on when the folder was left by the same device; else what is there is discarded."""
     same = ("device", "soc", "cann", "custom", "workarounds", "kit")
-    origin = folder / "provenance.json"
+    origin = folder / ORIGIN
     if origin.exists():
         earlier = json.loads(origin.read_text(encoding="utf-8"))
         if all(earlier.get(key) == provenance[key] for key in same):
             return
+    _discard(folder)
+    folder.mkdir(parents=True)
+    beginning = folder / f"{ORIGIN}.writing"
+    beginning.write_text(json.dumps(provenance), encoding="utf-8")
+    beginning.replace(origin)
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder of cases; its origin goes first, for without one nothing in it is taken over."""
+    (folder / ORIGIN).unlink(missing_ok=True)
+    if folder.exists():
         shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    origin.write_text(json.dumps(provenance), encoding="utf-8")
 
 
 def _store(place: Path, part: str, values: dict) -> dict:

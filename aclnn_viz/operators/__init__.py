@@ -20,7 +20,7 @@ def operator(name: str | Operator) -> Operator:
     'rms_norm'
     """
     for found in OPERATORS:
-        if name is found or name in (found.name, found.aclnn_name):
+        if name is found or isinstance(name, str) and name in (found.name, found.aclnn_name):
             return found
     names = ", ".join(f"{o.name} ({o.aclnn_name})" for o in OPERATORS)
     raise ValueError(problem("no such operator", repr(name), f"use one of {names}"))

@@ -74,6 +74,8 @@ def arrange_backward(gradLoss, logProb, target, weightOptional, gradZlossOptiona
 
 def arrange_forward(input, target, weightOptional, **attributes) -> Arranged:
     fmt, rows, classes = _check_rows("input", input, target, weightOptional, attributes)
+    if classes == 0:
+        raise ValueError(problem("input must have at least one class", f"shape {input.shape}", "give it C >= 1"))
     single = attributes["reduction"] != "none"
     loss = Result((1,), fmt, ()) if single else Result((rows,), fmt, (rows,))
     results = {"loss": loss, "logProb": Result((rows, classes), fmt, (rows, classes)), "zloss": loss,

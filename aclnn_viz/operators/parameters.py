@@ -1,5 +1,6 @@
 """The parameters of an operator, and the binding of keywords to them."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,16 +33,21 @@ class Parameter:
             if value is None and self.optional:
                 return None
             if isinstance(value, (np.ndarray, np.generic)):
-                return np.asarray(value)
+                value = np.asarray(value)
+                return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
             raise TypeError(problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array"))
         if self.kind == "mask":
-            if isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2 \
+            if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) == 2 \
                     and all(isinstance(v, _KINDS["bool"]) for v in value):
                 return tuple(bool(v) for v in value)
             raise TypeError(problem(f"{self.name} is a pair of bools", _described(value), "pass such as (True, False)"))
         wrong_bool = self.kind in ("int", "float") and isinstance(value, _KINDS["bool"])
         if wrong_bool or not isinstance(value, _KINDS[self.kind]):
             raise TypeError(problem(f"{self.name} is of type {self.kind}", _described(value), f"pass one {self.kind}"))
+        too_large = self.kind == "int" and not -2**63 <= value < 2**63
+        too_large |= self.kind == "float" and sys.float_info.max < abs(value) != float("inf")
+        if too_large:
+            raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value), "mend it"))
         return {"int": int, "bool": bool, "float": float, "str": str}[self.kind](value)
 
 

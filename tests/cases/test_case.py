@@ -56,6 +56,10 @@ def test_any_parameter_can_be_given():
 @pytest.mark.parametrize("arguments,error,text", [
     (dict(shape=(2, 3), width=3), TypeError, "a case of rms_norm takes shape, .*: got 'width'; use the vendor's names"),
     (dict(shape=(2.5, 3)), TypeError, "shape is a tuple of lengths: got"),
+    (dict(epsilon="x"), TypeError, "epsilon is of type float: got str 'x'; pass one float"),
+    (dict(dy="a"), ValueError, r"dy must have shape \(8, 64\): got"),
+    (dict(rstd=[1, 2]), ValueError, "rstd must be an array, or one value: got"),
+    (dict(seed=True), ValueError, "seed is a number from 0 on: got True"),
     (dict(shape="ab"), TypeError, "shape is a tuple of lengths: got 'ab'"),
     (dict(seed=-1), ValueError, "seed is a number from 0 on: got -1; pass an int"),
     (dict(seed=1.5), ValueError, "seed is a number from 0 on: got 1.5"),
@@ -75,6 +79,16 @@ def test_what_does_not_fit_is_refused(arguments, error, text):
 def test_shapes_of_a_wrong_rank_are_refused(name, shape):
     with pytest.raises(ValueError, match="shape must be that of .*: got .*; give"):
         av.case(name, shape=shape)
+
+
+@pytest.mark.parametrize("wrong", [5, None, (1.5, 2), (2, -1), "ab", (1, 2, 3)])
+def test_grid_shapes_that_are_none_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"grid_shape must be .Hout, Wout.: got .*; give two lengths"):
+        av.case("grid_sampler_2d", grid_shape=wrong)
+
+
+def test_numpy_numbers_are_numbers():
+    assert av.case("hardswish", seed=np.int64(3), dtype=np.float32).inputs["self"].dtype == np.float32
 
 
 def test_a_case_describes_itself():

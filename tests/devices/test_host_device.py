@@ -122,6 +122,17 @@ def test_unknown_device():
         av.open_device("cuda")
 
 
+@pytest.mark.parametrize("name", [None, 0, b"host"])
+def test_a_device_is_named_by_a_text(name):
+    with pytest.raises(TypeError, match="a device is named by a text or a path: got .*; open"):
+        av.open_device(name)
+
+
+def test_an_empty_soc_is_no_soc():
+    with pytest.raises(ValueError, match="soc must be the SoC name"):
+        av.open_device("host", soc="")
+
+
 def test_a_closed_device_says_so():
     device = av.open_device("host")
     device.close()
