@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aclnn_viz.acl.installation import driver_version
 from aclnn_viz.devices.capsule import array_bytes, describe, digest, write
 from aclnn_viz.operators import operator
 
@@ -53,12 +54,12 @@ def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
 
 
 def provenance_of(device) -> dict:
-    """What a replay must tell: the device, its SoC, CANN and runtime, custom operators, determinism, time, kit."""
+    """What a replay must tell: device, SoC, CANN, runtime, driver, custom operators, determinism, time, kit."""
     status, *runtime = (1,) if "aclrtGetVersion" in device.acl.unavailable else device.acl.aclrtGetVersion()
     return {
         "device": device.name, "soc": device.soc, "cann": device.cann,
         "runtime": ".".join(map(str, runtime)) if status == 0 else None,
-        "custom": [str(name) for name in getattr(device.acl, "custom_operators", ())],
+        "driver": driver_version(), "custom": [str(name) for name in getattr(device.acl, "custom_operators", ())],
         "deterministic": True, "workarounds": device.workarounds, "host": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(), "numpy": np.__version__, "kit": metadata.version("aclnn-viz"),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),

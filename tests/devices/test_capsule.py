@@ -68,7 +68,7 @@ def test_a_replay_is_never_mistaken_for_a_live_result(capsule):
     with av.open_device(capsule) as device:
         assert device.name.startswith("capsule small.capsule, recorded on host at 20")
         assert (device.soc, device.cann) == ("Ascend910B1", "9.0.1") and "capsule" in repr(device)
-        assert {"runtime", "custom", "deterministic", "kit", "numpy", "host"} <= device.provenance.keys()
+        assert {"runtime", "driver", "workarounds", "custom", "deterministic", "kit", "numpy", "host"} <= device.provenance.keys()
     with pytest.raises(DeviceClosedError, match="a closed capsule"):
         device.run(*SMALL[0][:1], **SMALL[0][1])
 
@@ -260,3 +260,12 @@ def test_a_file_that_lists_no_cases_is_refused(tmp_path, content):
     (tmp_path / "cases.json").write_text(content)
     with pytest.raises(ValueError, match='cases come from "standard" or a JSON file with a list of objects'):
         load(str(tmp_path / "cases.json"))
+
+
+def test_the_driver_is_recorded(tmp_path, monkeypatch):
+    version = tmp_path / "version.info"
+    version.write_text("Version=25.0.rc1\nascendhal_version=7.35\n")
+    monkeypatch.setattr("aclnn_viz.acl.installation.DRIVER_VERSION", version)
+    with av.open_device("host") as device:
+        path = record(device, SMALL[:1], tmp_path / "driven.capsule")
+    assert av.open_device(path).provenance["driver"] == "25.0.rc1"
