@@ -5,11 +5,11 @@ from importlib import import_module
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
-EXPLORERS = ("grid_sampler_2d",)
+EXPLORERS = ("grid_sampler_2d",)  # the modules of this room that hold a subject
 
 
 def explore(name, /, **state):
-    """Return the explorer of an operator as a Jupyter widget, in its default state but for the values given.
+    """Return the explorer of an operator, of "numeric_error" or of "two_phase" as a Jupyter widget, in its default state but for the values given.
 
     Raises ValueError for an unknown name or a value that does not fit, TypeError for a name that the state has not,
     ModuleNotFoundError without the packages of the extra `lab`.
@@ -19,12 +19,11 @@ def explore(name, /, **state):
     (3, 16, 16)
     >>> explorer.close()
     """
-    op = operator(name)
-    if op.name not in EXPLORERS:
-        raise ValueError(problem("no explorer of this operator", repr(op.name), f"open {', '.join(EXPLORERS)}"))
+    if name not in EXPLORERS:
+        name = operator(name).name  # by the vendor's name, or the error that lists the operators
     try:
         from aclnn_viz.explorers.widget import Explorer
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(problem("explorers need the lab packages", f"no module {error.name!r}",
                                           'pip install "aclnn-viz[lab]"'), name=error.name) from None
-    return Explorer(import_module(f"aclnn_viz.explorers.{op.name}").subject(), **state)
+    return Explorer(import_module(f"aclnn_viz.explorers.{name}").subject(), **state)

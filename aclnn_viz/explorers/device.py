@@ -16,11 +16,16 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
 
 
+def host(op):
+    """Return what stands in for a device's `backward` where none is wanted: the kit's own kernel, without notices."""
+    return lambda state, inputs: (op.backward(**inputs), ())
+
+
 class DeviceOfState:
     """Runs a backward operator as a state's `device`, `soc`, `cann` and `plan` say."""
 
-    def __init__(self, op):
-        self._op = op
+    def __init__(self, operator_of):
+        self._operator_of = operator_of
         self._thread = ThreadPoolExecutor(1, "explorer-device")
         self._name, self._open = None, None
         self._judged, self._notices = None, ()
@@ -31,22 +36,23 @@ class DeviceOfState:
         The host judges a call by its signature and computes what `op.backward` does, so a second call of the same
         signature goes there straight: the contract would take a third of the time of a redraw.
         """
-        signature = (state.device, state.soc, state.cann, *(
+        op = self._operator_of(state)
+        signature = (op.name, state.device, state.soc, state.cann, *(
             (value.dtype, value.shape) if isinstance(value, np.ndarray) else value for value in inputs.values()))
         if state.device == "host" and signature == self._judged:
-            outputs, notices = self._op.backward(**inputs), self._notices
+            outputs, notices = op.backward(**inputs), self._notices
         else:
-            outputs, notices = self._thread.submit(self._backward, state, inputs).result()
+            outputs, notices = self._thread.submit(self._backward, op, state, inputs).result()
             self._judged, self._notices = signature, notices
         if state.plan == "device":
-            outputs = run(self._op, preset(self._op, state.soc, state.cann), **inputs)
+            outputs = run(op, preset(op, state.soc, state.cann), **inputs)
         return outputs, notices
 
-    def _backward(self, state, inputs):
+    def _backward(self, op, state, inputs):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ConstraintWarning)
-                outputs = self._device(state).run(self._op, **inputs)
+                outputs = self._device(state).run(op, **inputs)
         except (AclError, DeviceClosedError, DeviceUnavailable, ValueError, OSError) as error:
             self._release()
             raise StateError.of("device", error) from error

@@ -15,7 +15,9 @@ from math import cos, radians, sin
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.dtypes import FORMATS, round_to
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.images import IMAGES, image
 from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
 from aclnn_viz.figures.grid_sampler_2d import figure
@@ -24,7 +26,6 @@ from aclnn_viz.figures.palette import scale
 from aclnn_viz.figures.text import number
 from aclnn_viz.kernels import grid_sampler_2d as page
 from aclnn_viz.operators import operator
-from aclnn_viz.products import PRODUCTS
 
 OP = operator("grid_sampler_2d")
 XP = NumPyArrays()
@@ -40,7 +41,7 @@ class State:
     interpolationMode: int = choice(0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator")
     paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     alignCorners: bool = flag(False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges")
-    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
+    dtype: str = fields.dtype()
     row: int = whole(5, 0, 47, "row", "Point")
     column: int = whole(15, 0, 47, "column", "Point")
     axis: str = choice("x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn")
@@ -56,14 +57,11 @@ class State:
     width: int = whole(32, 1, 96, "W", "Tensors")
     grid_height: int = whole(16, 1, 48, "Hout", "Tensors")
     grid_width: int = whole(16, 1, 48, "Wout", "Tensors")
-    seed: int = whole(0, 0, 9999, "seed", "Tensors")
-    device: str = choice("host", {"host": "host", "atlas": "atlas"}, "device", "Device", "what runs the backward")
-    soc: str = choice("Ascend910B2", {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
-                      "the product that the host emulates")
-    cann: str = choice("9.1", {v: v for v in ("8.1", "9.0", "9.1")}, "cann", "Device",
-                       "the CANN version that the host emulates")
-    plan: str = choice("documented", {"documented": "documented", "device": "device"}, "precision", "Device",
-                       "as documented, or the rounding predicted for the product")
+    seed: int = fields.seed()
+    device: str = fields.device()
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    plan: str = fields.plan()
     moved: tuple = ()
 
     def __post_init__(self):
@@ -140,11 +138,7 @@ def inputs(state: State) -> dict:
             "paddingMode": state.paddingMode, "alignCorners": state.alignCorners}
 
 
-def on_host(state: State, given: dict) -> tuple[dict, tuple[str, ...]]:
-    return OP.backward(**given), ()
-
-
-def compute(state: State, backward=on_host) -> Data:
+def compute(state: State, backward=host(OP)) -> Data:
     """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
 
     Raises whatever `backward` raises: a device refuses what its product lacks.
@@ -240,7 +234,6 @@ def _surround(state: State, pixels: np.ndarray):
     return (rows, columns), values.reshape(y.size, x.size)
 
 
-
 def picture(data: Data) -> tuple[dict, dict]:
     """Return the arrays and the words that the front end draws."""
     maps = {"inputGrad": scale(data.inputGrad), "outs": ("grey", min(0.0, float(data.outs.min())),
@@ -256,4 +249,4 @@ def picture(data: Data) -> tuple[dict, dict]:
 
 def subject():
     from aclnn_viz.explorers.widget import Subject
-    return Subject(OP, State, inputs, compute, picture, figure, "grid_sampler_2d.js")
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, picture, figure, "grid_sampler_2d.js")

@@ -36,22 +36,23 @@ def arguments(state) -> str:
 def cell(subject, state) -> str:
     """Return the notebook cell that opens the explorer in this state."""
     given = arguments(state)
-    return f'import aclnn_viz as av\n\nav.explore("{subject.op.name}"{", " + given if given else ""})\n'
+    return f'import aclnn_viz as av\n\nav.explore("{subject.name}"{", " + given if given else ""})\n'
 
 
 def case(subject, state) -> Case:
-    return Case(subject.op, subject.inputs(state), state.dtype, state.seed)
+    return Case(subject.operator(state), subject.inputs(state), state.dtype, state.seed)
 
 
 def pytest_case(subject, state) -> str:
     """Return a test module that runs a kernel on the inputs of this state."""
-    return TEST.format(aclnn_name=subject.op.aclnn_name, name=subject.op.name, module=subject.inputs.__module__,
+    op = subject.operator(state)
+    return TEST.format(aclnn_name=op.aclnn_name, name=op.name, module=subject.inputs.__module__,
                        arguments=arguments(state), roundoff=float_format(state.dtype).unit_roundoff)
 
 
 def cpp(subject, state) -> str:
     """Return the two-phase C++ program with the inputs of this state."""
-    return cpp_sample(subject.op, case(subject, state))
+    return cpp_sample(subject.operator(state), case(subject, state))
 
 
 TEXTS = {"cell": cell, "test": pytest_case, "cpp": cpp}

@@ -18,18 +18,20 @@ from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.figures.palette import KINDS, MAPS
-from aclnn_viz.operators import Operator
+from aclnn_viz.figures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
+COMMON = ("kit.js", "canvas.js")
 
 
 @dataclass(frozen=True)
 class Subject:
     """What an explorer is made of; `script` names the front end in front/, behind the common kit.js."""
 
-    op: Operator
+    name: str  # as `explore` takes it
+    operator: Callable  # state -> Operator
     state: type
-    inputs: Callable  # state -> inputs of op.backward
+    inputs: Callable  # state -> inputs of that operator's backward
     compute: Callable  # (state, backward) -> data
     picture: Callable  # data -> (arrays by name, other values for the front end)
     figure: Callable  # data -> Matplotlib Figure
@@ -37,24 +39,26 @@ class Subject:
 
 
 class Explorer(anywidget.AnyWidget):
-    """An explorer of one operator; `values` holds the whole state, `data` what the last good picture shows."""
+    """An explorer of one subject; `values` holds the whole state, `data` what the last good picture shows."""
 
     values = traitlets.Dict().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
+    initial = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm = "\n".join((FRONT / name).read_text() for name in ("kit.js", "canvas.js", subject.script))
+        self._esm = "\n".join((FRONT / name).read_text() for name in (*COMMON, subject.script))
         self._css = (FRONT / "style.css").read_text()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
-        self._device = DeviceOfState(subject.op)
+        self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=controls(subject.state),
+            values=asdict(state), controls=controls(subject.state), initial=asdict(subject.state()),
             colours={"maps": {name: table.tobytes() for name, table in MAPS.items()},
-                     "kinds": [[name, light, dark, list(dash)] for name, light, dark, dash, _ in KINDS]})
+                     "kinds": [[name, light, dark, list(dash)] for name, light, dark, dash, _ in KINDS],
+                     "series": [[light, dark, list(dash)] for light, dark, dash, *_ in SERIES]})
         self._show(self.values)
         self.observe(self._moved, "values")
         self.on_msg(self._asked)
@@ -92,7 +96,7 @@ class Explorer(anywidget.AnyWidget):
             self.send({"lift": content["lift"], "problem": f"{type(error).__name__}: {error}"})
             return
         made = made.encode() if isinstance(made, str) else made
-        self.send({"lift": content["lift"], "file": f"{self.subject.op.name}.{content['lift']}"}, [made])
+        self.send({"lift": content["lift"], "file": f"{self.subject.name}.{content['lift']}"}, [made])
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

@@ -136,11 +136,10 @@ function explorer(build) {
         parts.overlay();
       },
     };
-    const initial = Object.fromEntries(model.get("controls").map((c) => [c.field, c.initial]));
     const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
     const lifts = makeLifts(model, foot);
     const reset = element("button", { type: "button", "data-lift": "reset" }, "Reset");
-    reset.addEventListener("click", () => kit.set({ ...initial, moved: [] }));
+    reset.addEventListener("click", () => kit.set(model.get("initial")));
     lifts.bar.insertBefore(reset, lifts.bar.lastChild);
     foot.append(twin);
     const parts = build(kit);

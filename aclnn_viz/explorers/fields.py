@@ -1,0 +1,32 @@
+"""The controls that most explorers have: the dtype, the seed, and what runs the backward operator."""
+
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.explorers.state import choice, whole
+from aclnn_viz.products import PRODUCTS
+
+
+def dtype(group: str = "Operator"):
+    return choice("float32", {f.name: f.name for f in FORMATS}, "dtype", group)
+
+
+def seed(group: str = "Tensors"):
+    return whole(0, 0, 9999, "seed", group)
+
+
+def device():
+    return choice("host", {"host": "host", "atlas": "atlas"}, "device", "Device", "what runs the backward")
+
+
+def soc():
+    return choice("Ascend910B2", {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
+                  "the product that the host emulates")
+
+
+def cann():
+    return choice("9.1", {v: v for v in ("8.1", "9.0", "9.1")}, "cann", "Device",
+                  "the CANN version that the host emulates")
+
+
+def plan():
+    return choice("documented", {"documented": "documented", "device": "device"}, "precision", "Device",
+                  "as documented, or the rounding predicted for the product")
