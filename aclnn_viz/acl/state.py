@@ -14,7 +14,10 @@ from aclnn_viz.products import Product, Version
 
 
 class HostHandle(Handle):
-    """What all handles of the emulator know: who made them, and whether they were destroyed."""
+    """What all handles of the emulator know: who made them, and whether they were destroyed.
+
+    A subclass sets its own attributes first: an interrupt must not leave a registered handle without them.
+    """
 
     end = "was destroyed before"
 
@@ -41,30 +44,30 @@ class HostContext(HostHandle, Context):
     """A context of the device; the primary one is made by `aclrtSetDevice` and shared by all threads."""
 
     def __init__(self, owner, primary: bool):
-        super().__init__(owner)
         self.primary = primary
         self.options: dict[int, int] = {}
         self.sets = Counter()  # of aclrtSetDevice, by thread
         self.default_stream = HostStream(owner, self)
+        super().__init__(owner)
 
 
 class HostStream(HostHandle, Stream):
     def __init__(self, owner, context: HostContext):
         self.context = context
         self.queue = deque()
-        super().__init__(owner)  # last: an interrupt must not leave a registered handle without these
+        super().__init__(owner)
 
 
 class HostExecutor(HostHandle, Executor):
     """What phase 1 prepared: the operator, its arguments, its answer, and where each tensor lies."""
 
     def __init__(self, owner, contract, arguments: dict, outcome):
-        super().__init__(owner)
         self.contract = contract
         self.arguments = arguments
         self.outcome = outcome
         self.addresses = {name: value.address for name, value in arguments.items() if isinstance(value, HostTensor)}
         self.repeatable = False
+        super().__init__(owner)
 
     def serve(self) -> None:
         """Phase 2 takes the executor, and frees it unless it is repeatable."""

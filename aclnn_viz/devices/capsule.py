@@ -67,12 +67,19 @@ def write(path: Path, provenance: dict, cases: list[dict], content) -> None:
                if "member" in entry]
     manifest = json.dumps({"format": FORMAT, "provenance": provenance, "cases": cases}, indent=1).encode()
     temporary = path.with_name(path.name + ".writing")
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as file:
-        file.writestr(MANIFEST, manifest)
-        file.writestr(MANIFEST + ".sha256", hashlib.sha256(manifest).hexdigest())
-        for member in members:
-            file.writestr(member, content(member))
-    temporary.replace(path)
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as file:
+            file.writestr(MANIFEST, manifest)
+            file.writestr(MANIFEST + ".sha256", hashlib.sha256(manifest).hexdigest())
+            for member in members:
+                file.writestr(member, content(member))
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        interrupt = error.__context__
+        if isinstance(interrupt, KeyboardInterrupt):  # closing an interrupted archive raises its own ValueError
+            raise interrupt from None
+        raise
 
 
 class Capsule:

@@ -1,12 +1,14 @@
 """A recording that ends at the worst moment is never continued with what another device computed, nor stuck."""
 
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz.devices import record, recording
+from aclnn_viz.devices.capsule import write
 
 CASES = [("hardswish", av.case("hardswish", shape=(n,)).inputs) for n in (3, 4)]
 
@@ -57,3 +59,13 @@ def test_byte_order_is_no_part_of_a_case(tmp_path):
         assert capsule.run("hardswish", gradOutput=grad.astype("<f4"), self=x.astype("<f4"))["out"].dtype.isnative
         with pytest.raises(ValueError, match="answers only the cases"):
             capsule.run("hardswish", gradOutput=grad.view("<f4"), self=x.view("<f4"))
+
+
+def test_an_interrupt_inside_the_archive_stays_an_interrupt(tmp_path, monkeypatch):
+    def interrupted(archive, name, content):
+        archive.open(name, "w")  # an archive with an open writing handle refuses to close with a ValueError
+        raise KeyboardInterrupt
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "cut.capsule", {}, [], None)
+    assert list(tmp_path.iterdir()) == []
