@@ -1,6 +1,7 @@
 """RMS norm: rows of different size, one so small that epsilon matters; rstd as the forward pass saves it."""
 
 from math import prod
+from numbers import Integral
 
 import numpy as np
 
@@ -14,7 +15,7 @@ OPTIONS = ("gamma_ndim",)
 
 def draw(source: Draw, shape) -> dict:
     gamma_ndim = source.attribute("gamma_ndim", 1)
-    if not isinstance(gamma_ndim, int) or not 1 <= gamma_ndim <= len(shape):
+    if not isinstance(gamma_ndim, Integral) or not 1 <= gamma_ndim <= len(shape):
         raise ValueError(problem(f"gamma_ndim must lie in 1 to {len(shape)}, the rank of x", repr(gamma_ndim),
                                  "gamma spans that many trailing axes"))
     split = len(shape) - gamma_ndim

@@ -118,8 +118,8 @@ def _grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, al
         "height that is not the width": float(height != width), "x that is not y": _off(grid[..., 0] - grid[..., 1], 0),
         "points sharing a pixel": float(u[0].size > touched),
         "closeness to a kink": 1.0 / (1.0 + distance),
-        "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)), "variation of gradOutput": _spread(gradOutput),
-        "variation of the image": _spread(input), "masked outputs": float(not all(outputMask)),
+        "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)),
+        "variation of gradOutput": _spread(gradOutput), "variation of the image": _spread(input), "masked outputs": float(not all(outputMask)),
         "gridGrad": float(outputMask[1])}
 
 

@@ -43,6 +43,7 @@ def test_kinks_borders_and_ignored_rows_occur():
 def test_any_parameter_can_be_given():
     assert av.case("rms_norm", dy=1.0, shape=(2, 3)).inputs["dy"].tolist() == [[1.0] * 3] * 2
     assert av.case("rms_norm", shape=(2, 3, 4), gamma_ndim=2).inputs["gamma"].shape == (3, 4)
+    assert av.case("rms_norm", shape=(2, 3, 4), gamma_ndim=np.int64(2)).inputs["gamma"].shape == (3, 4)
     assert av.case("grid_sampler_2d", grid_shape=(7, 9)).inputs["gradOutput"].shape == (2, 3, 7, 9)
     assert av.case("grid_sampler_2d", grid_shape=(2, 7, 9, 2)).inputs["gradOutput"].shape == (2, 3, 7, 9)
     assert av.case("cross_entropy_loss", reduction="none", shape=(4, 3)).inputs["gradLoss"].shape == (4,)
