@@ -1,0 +1,39 @@
+"""Work with `open_device("atlas")` on the stand-in for CANN's libraries, always in a child."""
+
+import numpy as np
+import pytest
+from in_child import StandIn, in_child, stand_in
+
+import aclnn_viz as av
+
+LAYOUTS = pytest.mark.parametrize("layout", ["8.x", "9.x"])
+SMALL = {"grid_sampler_2d": (1, 2, 4, 4), "group_norm_swish": (2, 4, 3)}
+#: CE on CANN 8 reads the weight of every target, so that ignored ones below 0 are refused.
+GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
+
+
+def case_of(op, **given):
+    return av.case(op, **{"shape": SMALL.get(op.name, (3, 4))} | GIVEN.get(op.name, {}) | given)
+
+
+def on_stand_in(work, layout="9.x", environment=None):
+    """Run `work(root)` in a child; what it returns, after a look at what the stand-in noted."""
+    root = stand_in(layout)
+
+    def watched():
+        answer = work(root)
+        assert StandIn(root).misuse == []
+        return answer
+
+    return in_child(watched, environment)
+
+
+def close_to(actual, expected, units):
+    """Within a few units in the last place of the output's format, at the scale of the output."""
+    assert actual.keys() == expected.keys()
+    for name, value in expected.items():
+        found = actual[name]
+        assert found.dtype == value.dtype and found.shape == value.shape, name
+        scale = np.abs(value.astype(np.float64)).max(initial=1)
+        np.testing.assert_allclose(found.astype(np.float64), value.astype(np.float64), rtol=0,
+                                   atol=units * scale * {2: 2**-8, 4: 2**-24}[found.dtype.itemsize], err_msg=name)

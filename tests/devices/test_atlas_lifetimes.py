@@ -1,0 +1,184 @@
+"""How long a device on the stand-in lives: opened again, shared, forked, interrupted, at the end of Python."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+import pytest
+from atlas_stand_in import LAYOUTS, case_of, on_stand_in
+from in_child import StandIn, in_child, stand_in
+from machine import ROOT
+
+import aclnn_viz as av
+from aclnn_viz.devices import AclError, DeviceClosedError, open_device
+
+pytestmark = pytest.mark.needs("g++")
+
+
+@LAYOUTS
+def test_devices_open_again_and_side_by_side(layout):
+    op = av.operator("hardswish")
+
+    def work(root):
+        inputs = case_of(op).inputs
+        for _ in range(3):
+            with open_device("atlas", root=root) as first:
+                second = open_device("atlas", root=root)
+                second.run(op, **inputs)
+                second.close()
+                first.run(op, **inputs)
+        return StandIn(root).live
+
+    assert on_stand_in(work, layout) == ""
+
+
+@LAYOUTS
+def test_acl_that_another_library_initialised_stays_up(layout):
+    def work(root):
+        other = StandIn(root)
+        assert (other.aclInit(None), other.aclrtSetDevice(0)) == (0, 0)
+        for _ in range(2):
+            with open_device("atlas", root=root) as device:
+                device.run("hardswish", **case_of(av.operator("hardswish")).inputs)
+        undone = {"aclFinalize", "aclFinalizeReference", "aclrtResetDevice"} & set(other.calls)
+        return undone, other.live, other.aclrtSynchronizeStream(None), other.aclFinalize()
+
+    assert on_stand_in(work, layout) == (set(), "", 0, 0)
+
+
+@LAYOUTS
+def test_what_we_initialised_we_finalise_where_it_is_counted(layout):
+    def work(root):
+        with open_device("atlas", root=root):
+            pass
+        return [name for name in StandIn(root).calls if name in ("aclInit", "aclrtResetDevice", "aclFinalize",
+                                                                 "aclFinalizeReference")]
+
+    counted = ["aclFinalizeReference"] if layout == "9.x" else []  # CANN 8 allows one aclInit in a process
+    assert on_stand_in(work, layout) == ["aclInit", "aclrtResetDevice", *counted]
+
+
+def test_a_forked_child_may_not_use_the_device_and_does_no_harm():
+    op = av.operator("hardswish")
+
+    def child(device, root):
+        for use in (lambda: device.run(op, **case_of(op).inputs), lambda: open_device("atlas", root=root)):
+            with pytest.raises(DeviceClosedError, match="spawn"):
+                use()
+        device.close()
+        return True
+
+    def work(root):
+        with open_device("atlas", root=root) as device:
+            assert in_child(lambda: child(device, root))
+            device.run(op, **case_of(op).inputs)
+        return StandIn(root).live
+
+    assert on_stand_in(work) == ""
+
+
+def test_a_thread_opens_its_own_device():
+    op = av.operator("hardswish")
+
+    def use(root, device, told):
+        for forbidden in (lambda: device.run(op, **case_of(op).inputs), device.close):
+            with pytest.raises(DeviceClosedError, match="a device belongs to the thread that opened it"):
+                forbidden()
+        with open_device("atlas", root=root) as own:
+            told.append(own.run(op, **case_of(op).inputs)["out"].shape)
+
+    def work(root):
+        told = []
+        with open_device("atlas", root=root) as device:
+            threads = [threading.Thread(target=use, args=(root, device, told)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            device.run(op, **case_of(op).inputs)
+        return told, StandIn(root).live
+
+    assert on_stand_in(work) == ([(3, 4)] * 3, "")
+
+
+def test_after_work_that_failed_the_device_is_dead_and_nothing_is_left():
+    op = av.operator("hardswish")
+
+    def work(root):
+        device = open_device("atlas", root=root)
+        with pytest.raises(AclError, match="aclrtSynchronizeStream must succeed: got 507015"):
+            device.run(op, **case_of(op).inputs)
+        closed = device.closed
+        with pytest.raises(DeviceClosedError, match="got work on the device failed: aclrtSynchronizeStream"):
+            device.run(op, **case_of(op).inputs)
+        device.close()
+        device.close()
+        return closed, StandIn(root).live
+
+    assert on_stand_in(work, environment={"STANDIN_FAIL": "task@aclnnHardswishBackward:1:507015"}) == (True, "")
+
+
+def test_an_interrupt_waits_for_queued_work_before_its_memory_goes():
+    op = av.operator("hardswish")
+
+    def work(root):
+        with open_device("atlas", root=root) as device:
+            synchronise = device.acl.aclrtSynchronizeStream
+
+            def interrupted(stream):
+                device.acl.aclrtSynchronizeStream = synchronise
+                raise KeyboardInterrupt
+
+            device.acl.aclrtSynchronizeStream = interrupted
+            with pytest.raises(KeyboardInterrupt):
+                device.run(op, **case_of(op).inputs)
+            device.run(op, **case_of(op).inputs)
+        return StandIn(root).live
+
+    assert on_stand_in(work) == ""
+
+
+PROGRAM = """
+import atexit, sys
+import aclnn_viz as av
+device = av.open_device("atlas", root=sys.argv[1])
+device.run("hardswish", **av.case("hardswish").inputs)
+"""
+
+
+@LAYOUTS
+@pytest.mark.parametrize("ending", ["", "device.close(); device.close()", "atexit.register(device.close)",
+                                    "device.itself = device; sys.exit(0)", "del device"])
+def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
+    notes = tmp_path / "notes"
+    done = subprocess.run([sys.executable, "-c", PROGRAM + ending, stand_in(layout)], cwd=ROOT, text=True, timeout=60,
+                          capture_output=True, env=os.environ | {"STANDIN_REPORT": str(notes)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    if "close" in ending:
+        assert not notes.exists()
+    else:  # the stand-in does tell of what was not closed
+        assert notes.read_text() == "left: 1 stream\n"
+
+
+def test_a_thousand_runs_leave_nothing():
+    def work(root):
+        inputs = {op.name: case_of(op).inputs for op in av.operators()}
+        notes = StandIn(root)
+        with open_device("atlas", root=root) as device:
+            def runs(count):
+                for _ in range(count):
+                    for op in av.operators():
+                        device.run(op, **inputs[op.name])
+                gc.collect()
+                return tracemalloc.get_traced_memory()[0], notes.live
+
+            tracemalloc.start()
+            before, after = runs(100), runs(100)  # caches fill during the first runs
+        return after[0] - before[0], before[1], after[1], notes.live
+
+    grown, before, after, left = on_stand_in(work)
+    assert (before, after, left) == ("1 stream", "1 stream", "")
+    assert grown < 20_000  # 40 bytes a run: less than an object
