@@ -1,0 +1,28 @@
+"""Make the capsule of the lesson 08_on_atlas again: `python notebooks/capsules/record.py [FILE]`.
+
+Its numbers are predicted by the emulator from published kernels, not measured on Atlas hardware; the name of its
+device, "host (prediction)", says so wherever it is replayed. On an Atlas the same cases are recorded with
+
+    aclnn-viz run --cases notebooks/capsules/cases.json --device atlas --out FILE
+"""
+
+import sys
+from pathlib import Path
+
+import aclnn_viz as av
+from aclnn_viz.cases.listing import load
+from aclnn_viz.devices import record
+
+HERE = Path(__file__).parent
+CAPSULE = HERE / "predicted_a2.capsule"
+
+
+def main(path=CAPSULE) -> Path:
+    """Predict every case for an Atlas A2 with CANN 9.1 and write the capsule; return its path."""
+    cases = [(case.operator, case.inputs) for case in load(str(HERE / "cases.json"))]
+    with av.open_device("host", soc="Ascend910B2", cann="9.1", plan="device") as device:
+        return record(device, cases, path)
+
+
+if __name__ == "__main__":
+    print(main(*sys.argv[1:]))
