@@ -95,6 +95,19 @@ def broken_rules(room, source, package):
             yield f"{room} uses {top}"
 
 
+def circles(sources):
+    """The modules of {dotted name: source} that import each other in a circle, or need what does."""
+    needs = {}
+    for name, source in sources.items():
+        found = [one for one in imports(source, name.rpartition(".")[0]) if one[-1] != "."]  # not f"package.{name}"
+        parts = {next((known for known in (one, one.rpartition(".")[0]) if known in sources), name) for one in found}
+        needs[name] = parts - {name}
+    while free := [name for name, parts in needs.items() if not parts & needs.keys()]:
+        for name in free:
+            del needs[name]
+    return sorted(needs)
+
+
 def long_modules(paths):
     return [path.name for path in paths if len(path.read_text().splitlines()) > LONGEST_MODULE]
 
@@ -129,6 +142,12 @@ def test_rooms_import_only_what_stands_above_them(path):
     room = room_of(name)
     assert room != "__init__" or name == "aclnn_viz.__init__", f"{name} belongs to no room of the table"
     assert list(broken_rules(room, path.read_text(), name.rpartition(".")[0])) == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+             for path in modules("aclnn_viz", "derivations")}
+    assert circles({name: path.read_text() for path, name in names.items()}) == []
 
 
 def test_the_judges_import_nothing_of_the_kit():
@@ -179,6 +198,12 @@ def test_an_import_from_above_is_allowed():
     for source in ("import math", "from .. import errors", "from .driver import a", "from aclnn_viz.dtypes import b",
                    "import derivations", "import numpy.linalg"):
         assert list(broken_rules("arrays", source, "aclnn_viz.arrays")) == []
+
+
+def test_a_circle_is_noticed():
+    straight = {"a": "", "a.b": "from a import c", "a.c": "import numpy", "a.d": "from a.b import x\nimport a.c"}
+    assert circles(straight) == []
+    assert circles(straight | {"a.c": "def f():\n    from a.d import y"}) == ["a.b", "a.c", "a.d"]
 
 
 def test_a_package_or_library_that_loads_too_early_is_noticed():

@@ -4,12 +4,15 @@ import html
 import json
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured
 from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.accuracy.stretches import pair
+from aclnn_viz.cases import files
+from aclnn_viz.errors import problem
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
@@ -69,7 +72,17 @@ class Disagreement:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
+class Reports(dict):
+    """The report of every output of one case, by name; prints one after another."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{name}: {report}" for name, report in self.items())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Reports:
     """Compare an output (any of the four formats) with a truth of the same shape by every measure and standard.
 
     `truth` is float64 or longdouble, or any array whose format holds every number of the output's. `baseline`, with the
@@ -78,10 +91,15 @@ def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
     maxima are. Raises TypeError for a dtype that does not fit, ValueError for a shape that does not. The source of each
     standard is in `aclnn_viz.accuracy.standards.STANDARDS`.
 
+    `compare(path)` takes the dump of one case, as `counterexample.write(path)` makes it, and returns a report of each
+    output that lies there, against the truth of the inputs beside it. Raises ValueError for a dump that is not whole.
+
     >>> report = compare(np.float16([1.0, 2.0]), np.array([1.0, 2.001]))
     >>> report.max_ulp, report.worst.index, report.verdicts["mixed tolerance"] == "pass"
     (1.0, (1,), True)
     """
+    if truth is None:
+        return _of_dump(actual, baseline, inputs)
     pairing, tally, judging = pair(actual, truth, baseline), Tally(), Judging(STANDARDS)
     check_inputs(inputs)
     with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
@@ -90,6 +108,26 @@ def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
             judging.add(pairing, stretch, base)
         measures = measured(pairing, tally, inputs)
         return Report(**vars(measures), verdicts=judging.verdicts(pairing))
+
+
+def _of_dump(path, baseline, inputs) -> Reports:
+    if not isinstance(path, (str, Path)) or baseline is not None or inputs is not None:
+        raise TypeError(problem("compare takes an output and its truth, or the path of a dump alone",
+                                f"{type(path).__name__} without a truth", "pass op.truth(**inputs)[name] as the second"))
+    op, _, cases = files.read_cases(path)
+    cases = list(cases)
+    if len(cases) != 1:
+        raise ValueError(problem("compare takes the dump of one case", f"{len(cases)} cases in {path}",
+                                 "use check for many"))
+    entry, = cases
+    truths = op.truth(**entry.case.inputs)
+    lacking = [entry.unreadable.get(name, f"no {name}.npy and no {name}.bin") for name in truths
+               if name not in entry.outputs]
+    if lacking:
+        raise ValueError(problem(f"a dump holds {', '.join(truths)} in {entry.folder}/out", "; ".join(lacking),
+                                 "write the outputs there as .npy or .bin"))
+    tensors = {name: value for name, value in entry.case.inputs.items() if isinstance(value, np.ndarray)}
+    return Reports({name: compare(entry.outputs[name], truth, inputs=tensors) for name, truth in truths.items()})
 
 
 def disagreements(report: Report) -> Disagreement:

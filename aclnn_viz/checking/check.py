@@ -2,156 +2,68 @@
 
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from pathlib import Path
 
-from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.checking.diagnosis import Seen, diagnose
-from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
-from aclnn_viz.checking.regions import regions
-from aclnn_viz.checking.result import CheckResult, Counterexample
-from aclnn_viz.checking.running import repeats, run
+from aclnn_viz.checking.examining import conclude, examine
+from aclnn_viz.checking.exchange import read_and_check, read_prepared
+from aclnn_viz.checking.result import CheckResult
 from aclnn_viz.checking.shrinking import shrink
 from aclnn_viz.devices import AclError, ConstraintWarning, FunctionUnavailable, RefusedError, open_device
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import Operator, operator, operators
 
-REPEATED = 3  # cases that are run twice
 SHRINKING = 1.5  # seconds
-TELLING = 3  # right cases with other values of an attribute, before it is said that a fault depends on it
 REFUSALS = (AclError, FunctionUnavailable, RefusedError)
 
 
-def check(op, kernel, seed: int = 0, *, time_limit: float = 60.0, call_limit: float = 10.0,
+def check(op, kernel=None, seed: int = 0, *, time_limit: float = 60.0, call_limit: float = 10.0,
           progress: Callable | None = None) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
     tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. The name of a device, such as
-    "host" or "atlas:1", checks the operator of that device; what it refuses is not judged. No new case starts after
-    `time_limit` seconds, and a call that takes longer than `call_limit` is given up. `progress(iterable, total)` may
-    show a bar. Raises ValueError for an unknown operator or device, TypeError for a kernel that cannot be called.
+    "host" or "atlas:1", checks the operator of that device; what it refuses is not judged. In place of an operator, the
+    path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`) checks a kernel on its cases
+    alone; without a kernel, the outputs that lie there.
+
+    No new case starts after `time_limit` seconds, and a call that takes longer than `call_limit` is given up.
+    `progress(iterable, total)` may show a bar. Raises ValueError for an unknown operator or device and for a dump that
+    is not whole, TypeError for a kernel that cannot be called.
 
     >>> import aclnn_viz as av
     >>> result = check("rms_norm", lambda **inputs: av.operator("rms_norm").backward(**inputs))
     >>> result.passed
     True
     """
+    dumped = None
+    if _names_a_dump(op):
+        if kernel is None:
+            return read_and_check(None, op)
+        op, dumped = read_prepared(op)
     op = operator(op)
     if isinstance(kernel, str):
         with open_device(kernel) as device, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstraintWarning)
-            return _check(op, lambda **inputs: device.run(op, **inputs), seed, time_limit, None, progress, REFUSALS)
+            return _check(op, lambda **inputs: device.run(op, **inputs), seed, time_limit, None, progress, REFUSALS,
+                          dumped)
     if not callable(kernel):
         raise TypeError(problem("a kernel is a function or the name of a device", type(kernel).__name__,
                                 "pass such as my_kernel, which takes the vendor's parameters as keywords"))
-    return _check(op, kernel, seed, time_limit, call_limit, progress)
+    return _check(op, kernel, seed, time_limit, call_limit, progress, (), dumped)
 
 
-def _check(op, kernel, seed, time_limit, call_limit, progress, refusals=()) -> CheckResult:
+def _names_a_dump(op) -> bool:
+    """A path object, or a text that is a folder and no operator's name."""
+    if isinstance(op, Operator) or not isinstance(op, (str, Path)):
+        return False
+    known = {name for one in operators() for name in (one.name, one.aclnn_name)}
+    return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())
+
+
+def _check(op, kernel, seed, time_limit, call_limit, progress, refusals, dumped) -> CheckResult:
     start = time.monotonic()
-    evidence = examine(op, kernel, seed, time_limit, call_limit, progress, refusals)
-    wrong = min((one for one in evidence.seen if one.misses), key=_elements, default=None)
-    small = shrink(wrong, kernel, call_limit, SHRINKING) if wrong else None
+    evidence = examine(op, kernel, seed, time_limit, call_limit, progress, refusals, dumped)
+    wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
+    small = shrink(wrong, kernel, call_limit, SHRINKING) if wrong and dumped is None else None
     return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start)
-
-
-@dataclass(eq=False)
-class Evidence:
-    """What a kernel did on the suite: the cases that were judged, and what else it did wrong, with the case where."""
-
-    seen: list[Seen] = field(default_factory=list)
-    misbehaviour: dict[str, str] = field(default_factory=dict)
-    refused: int = 0
-    silent: int = 0  # cases on which the kernel returned nothing
-    stopped: bool = False
-    first_failure: float | None = None  # seconds, with the preparation of the cases
-
-
-def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
-            progress: Callable | None = None, refusals: tuple[type, ...] = ()) -> Evidence:
-    """Run a kernel on the cases of the suite, one after another, and judge what it returns."""
-    evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
-    cases: Iterable[Prepared] = prepared_suite(op, seed)
-    for number, prepared in enumerate(progress(cases, suite_size(op)) if progress else cases):
-        if time.monotonic() - start > time_limit:
-            evidence.stopped = True
-            break
-        prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
-        names = list(prepared.expected)
-        outcome = run(kernel, prepared.case, names, call_limit, refusals)
-        evidence.refused += outcome.refused
-        evidence.silent += outcome.outputs is None and not outcome.refused
-        fault, misses = outcome.misbehaviour, []
-        if outcome.outputs is not None:
-            misses = judge(prepared, outcome.outputs)
-            evidence.seen.append(Seen(prepared, outcome.outputs, misses))
-            if not fault and number < REPEATED:
-                fault = repeats(kernel, prepared.case, names, outcome.outputs, call_limit)
-        if fault:
-            evidence.misbehaviour.setdefault(fault, str(prepared.recipe))
-        if evidence.first_failure is None and (fault or misses):
-            evidence.first_failure = time.monotonic() - start + prepared_earlier
-        if outcome.fatal:
-            break
-    return evidence
-
-
-def _elements(one: Seen) -> int:
-    return sum(value.size for value in one.outputs.values())
-
-
-def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
-             seconds: float = 0.0) -> CheckResult:
-    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called."""
-    seen = evidence.seen
-    wrong = [one for one in seen if one.misses]
-    small = small or min(wrong, key=_elements, default=None)
-    return CheckResult(
-        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=seed, cases=len(seen),
-        failed=len(wrong), refused=evidence.refused, undecided=sum(one.prepared.undecided for one in seen),
-        stopped=evidence.stopped, seconds=seconds, first_failure=evidence.first_failure,
-        outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
-        misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
-        diagnosis=diagnose(op, seen, kernel, evidence.silent) if wrong else None,
-        counterexample=Counterexample(small) if small else None,
-        vacuity=vacuity(one.prepared.case for one in seen))
-
-
-def _conditions(seen: list[Seen]) -> list[str]:
-    """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
-    counts: dict[str, dict] = {}
-    for one in seen:
-        facts = {"dtype": one.prepared.case.dtype, "strided tensors": one.prepared.recipe.strided}
-        facts |= {name: value for name, value in one.prepared.case.inputs.items()
-                  if isinstance(value, (bool, int, float, str, tuple))}
-        facts |= {name: "given" if value is not None else "none" for name, value in one.prepared.case.inputs.items()
-                  if name.endswith("Optional") and not isinstance(value, str)}
-        for name, value in facts.items():
-            tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
-            tally[0] += bool(one.misses)
-            tally[1] += 1
-    lines = []
-    for name, values in counts.items():
-        failing = {value: tally for value, tally in values.items() if tally[0]}
-        right = sum(total for value, (bad, total) in values.items() if not bad)
-        if failing and right >= TELLING:
-            lines += [f"{name}={value!r}: wrong in {bad} of {all_} cases, never otherwise" if len(failing) == 1 else
-                      f"{name}={value!r}: wrong in {bad} of {all_} cases" for value, (bad, all_) in failing.items()]
-    return lines
-
-
-def _regions(op, wrong: list[Seen]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for one in wrong:
-        for miss in one.misses:
-            if miss.wrong is None:
-                continue
-            for name, mask in regions(op, one.prepared.case.inputs, miss.output, miss.wrong.shape).items():
-                tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
-                tally[0] += int((mask & miss.wrong).sum())
-                tally[1] += int(mask.sum())
-    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
-            for output, named in found.items()}

@@ -29,6 +29,10 @@ class Seen:
     outputs: dict[str, np.ndarray]
     misses: Sequence[Miss]
 
+    @property
+    def elements(self) -> int:
+        return sum(value.size for value in self.outputs.values())
+
 
 @dataclass(frozen=True)
 class Diagnosis:

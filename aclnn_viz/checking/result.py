@@ -8,10 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
+from aclnn_viz.cases import files
 from aclnn_viz.cases.vacuity import Vacuity
 from aclnn_viz.checking.diagnosis import Diagnosis, Seen
+from aclnn_viz.checking.judging import Prepared
 
 PRINTED = 24  # elements of a tensor
+
+
+def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
+    """A case as it is written to files, with the outputs that are known of it."""
+    return files.Dumped(one.case, str(one.recipe), outputs,
+                        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()})
 
 
 class Counterexample:
@@ -45,9 +53,7 @@ class Counterexample:
 
     def write(self, folder) -> Path:
         """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder."""
-        from aclnn_viz.checking.exchange import write_cases
-
-        return write_cases(folder, self.case.operator, [(self._seen.prepared, self.actual)])
+        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)])
 
     def to_json(self) -> dict:
         return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from aclnn_viz.cases import Case, case
-from aclnn_viz.checking.check import examine
 from aclnn_viz.checking.diagnosis import diagnose
+from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import operator, operators

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import operator, operators
-from aclnn_viz.checking.check import examine
+from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.judging import judge, prepared_suite
 from checking.rewritings import rewritings
 from machine import SOAK

@@ -1,0 +1,114 @@
+"""Run a kernel on cases, judge each, and put what was seen together into a result."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.checking.diagnosis import Seen, diagnose
+from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
+from aclnn_viz.checking.regions import regions
+from aclnn_viz.checking.result import CheckResult, Counterexample
+from aclnn_viz.checking.running import repeats, run
+
+REPEATED = 3  # cases that are run twice
+TELLING = 3  # right cases with other values of an attribute, before it is said that a fault depends on it
+
+
+@dataclass(eq=False)
+class Evidence:
+    """What a kernel did on the suite: the cases that were judged, and what else it did wrong, with the case where."""
+
+    seen: list[Seen] = field(default_factory=list)
+    misbehaviour: dict[str, str] = field(default_factory=dict)
+    refused: int = 0
+    silent: int = 0  # cases on which the kernel returned nothing
+    stopped: bool = False
+    first_failure: float | None = None  # seconds, with the preparation of the cases
+
+
+def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
+            progress: Callable | None = None, refusals: tuple[type, ...] = (),
+            chosen: Sequence[Prepared] | None = None) -> Evidence:
+    """Run a kernel on the cases of the suite, or on those chosen, one after another, and judge what it returns."""
+    evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
+    cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else chosen
+    total = suite_size(op) if chosen is None else len(chosen)
+    for number, prepared in enumerate(progress(cases, total) if progress else cases):
+        if time.monotonic() - start > time_limit:
+            evidence.stopped = True
+            break
+        prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
+        names = list(prepared.expected)
+        outcome = run(kernel, prepared.case, names, call_limit, refusals)
+        evidence.refused += outcome.refused
+        evidence.silent += outcome.outputs is None and not outcome.refused
+        fault, misses = outcome.misbehaviour, []
+        if outcome.outputs is not None:
+            misses = judge(prepared, outcome.outputs)
+            evidence.seen.append(Seen(prepared, outcome.outputs, misses))
+            if not fault and number < REPEATED:
+                fault = repeats(kernel, prepared.case, names, outcome.outputs, call_limit)
+        if fault:
+            evidence.misbehaviour.setdefault(fault, str(prepared.recipe))
+        if evidence.first_failure is None and (fault or misses):
+            evidence.first_failure = time.monotonic() - start + prepared_earlier
+        if outcome.fatal:
+            break
+    return evidence
+
+
+def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
+             seconds: float = 0.0) -> CheckResult:
+    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called."""
+    seen = evidence.seen
+    wrong = [one for one in seen if one.misses]
+    small = small or min(wrong, key=lambda one: one.elements, default=None)
+    return CheckResult(
+        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=seed, cases=len(seen),
+        failed=len(wrong), refused=evidence.refused, undecided=sum(one.prepared.undecided for one in seen),
+        stopped=evidence.stopped, seconds=seconds, first_failure=evidence.first_failure,
+        outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
+        misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
+        diagnosis=diagnose(op, seen, kernel, evidence.silent) if wrong else None,
+        counterexample=Counterexample(small) if small else None,
+        vacuity=vacuity(one.prepared.case for one in seen))
+
+
+def _conditions(seen: list[Seen]) -> list[str]:
+    """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
+    counts: dict[str, dict] = {}
+    for one in seen:
+        facts = {"dtype": one.prepared.case.dtype, "strided tensors": one.prepared.recipe.strided}
+        facts |= {name: value for name, value in one.prepared.case.inputs.items()
+                  if isinstance(value, (bool, int, float, str, tuple))}
+        facts |= {name: "given" if value is not None else "none" for name, value in one.prepared.case.inputs.items()
+                  if name.endswith("Optional") and not isinstance(value, str)}
+        for name, value in facts.items():
+            tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
+            tally[0] += bool(one.misses)
+            tally[1] += 1
+    lines = []
+    for name, values in counts.items():
+        failing = {value: tally for value, tally in values.items() if tally[0]}
+        right = sum(total for value, (bad, total) in values.items() if not bad)
+        if failing and right >= TELLING:
+            lines += [f"{name}={value!r}: wrong in {bad} of {all_} cases, never otherwise" if len(failing) == 1 else
+                      f"{name}={value!r}: wrong in {bad} of {all_} cases" for value, (bad, all_) in failing.items()]
+    return lines
+
+
+def _regions(op, wrong: list[Seen]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for one in wrong:
+        for miss in one.misses:
+            if miss.wrong is None:
+                continue
+            for name, mask in regions(op, one.prepared.case.inputs, miss.output, miss.wrong.shape).items():
+                tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
+                tally[0] += int((mask & miss.wrong).sum())
+                tally[1] += int(mask.sum())
+    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
+            for output, named in found.items()}
