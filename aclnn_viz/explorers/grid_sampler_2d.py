@@ -249,4 +249,4 @@ def picture(data: Data) -> tuple[dict, dict]:
 
 def subject():
     from aclnn_viz.explorers.widget import Subject
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, picture, figure, "grid_sampler_2d.js")
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, picture, figure, ("grid_sampler_2d.js",))

@@ -26,7 +26,7 @@ COMMON = ("kit.js", "canvas.js")
 
 @dataclass(frozen=True)
 class Subject:
-    """What an explorer is made of; `script` names the front end in front/, behind the common kit.js."""
+    """What an explorer is made of; `scripts` names the front end in front/, behind the common kit.js."""
 
     name: str  # as `explore` takes it
     operator: Callable  # state -> Operator
@@ -35,7 +35,7 @@ class Subject:
     compute: Callable  # (state, backward) -> data
     picture: Callable  # data -> (arrays by name, other values for the front end)
     figure: Callable  # data -> Matplotlib Figure
-    script: str
+    scripts: tuple[str, ...]
 
 
 class Explorer(anywidget.AnyWidget):
@@ -49,7 +49,7 @@ class Explorer(anywidget.AnyWidget):
     colours = traitlets.Dict().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm = "\n".join((FRONT / name).read_text() for name in (*COMMON, subject.script))
+        self._esm = "\n".join((FRONT / name).read_text() for name in (*COMMON, *subject.scripts))
         self._css = (FRONT / "style.css").read_text()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)

@@ -5,6 +5,7 @@ differs in colour, dash and marker, so that nothing is told by colour alone.
 """
 
 from dataclasses import dataclass, field, fields
+from math import isfinite
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Dots:
-    """Points (x, y), each (n,), as markers of `size` pixels."""
+    """Points (x, y), each (n,), as markers that reach `size` pixels to each side."""
 
     x: np.ndarray
     y: np.ndarray
@@ -147,74 +148,92 @@ class Panel:
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes: the given ones, or those of the finite marks and a twentieth of room."""
-    return _ends(panel.x, _reach(panel, "x")), _ends(panel.y, _reach(panel, "y"))
+    """Return the ends of both axes: the given ones, or those of the finite marks and a twentieth of room.
+
+    A heat map leaves no room, and its rows run downwards.
+    """
+    heat = any(isinstance(mark, Heat) for mark in panel.marks)
+    x, y = (_ends(axis, _reach(panel, name), 0.0 if heat else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
+    return x, y[::-1] if heat and panel.y.low is None and panel.y.high is None else y
 
 
 def _reach(panel: Panel, axis: str):
     found = [NOTHING]
     for mark in panel.marks:
         if isinstance(mark, Heat):
-            found.append(np.array([-0.5, mark.values.shape["yx".index(axis)] - 0.5]))
+            found.append([-0.5, np.shape(mark.values)["yx".index(axis)] - 0.5])
         elif isinstance(mark, Rule):
-            found.append(np.array([mark.at] if mark.axis == axis else []))
+            found.append([mark.at] if mark.axis == axis else NOTHING)
         else:
             own = {"x": ("x", "x0", "x1"), "y": ("y", "y0", "y1", "low", "high")}[axis]
-            found += [np.ravel(getattr(mark, name)) for name in own if hasattr(mark, name)]
+            found += [getattr(mark, name) for name in own if hasattr(mark, name)]
             if isinstance(mark, Arrows):
-                found.append(getattr(mark, axis) + getattr(mark, f"d{axis}"))
+                found.append(np.add(getattr(mark, axis), getattr(mark, f"d{axis}")))
             if isinstance(mark, Bars) and axis == "y":
-                found.append(np.zeros(1))
-    values = np.concatenate([np.asarray(part, np.float64) for part in found])
+                found.append(0.0)
+    values = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in found])
     return values[np.isfinite(values)]
 
 
-def _ends(axis: Axis, values) -> tuple[float, float]:
+def _ends(axis: Axis, values, share: float) -> tuple[float, float]:
     if axis.scale == "log":
         values = np.log10(values[values > 0])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
-    room = (high - low) / 20 or 0.5
+    room = share * (high - low) if high > low else 0.5
     low, high = low - room, high + room
     if axis.scale == "log":
         low, high = 10.0**low, 10.0**high
-    return (float(low if axis.low is None else axis.low), float(high if axis.high is None else axis.high))
+    return float(low if axis.low is None else axis.low), float(high if axis.high is None else axis.high)
 
 
 def ticks(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
-    """Return (value, text) of the ticks of an axis between its ends."""
+    """Return (value, text) of the ticks of an axis between its ends, in ascending order where they are round numbers."""
     if axis.ticks is not None:
-        return list(axis.ticks)
+        return [(float(value), text) for value, text in axis.ticks]
     low, high = sorted((low, high))
     if axis.scale == "log":
-        first, last = np.ceil(np.log10(low)), np.floor(np.log10(high))
-        powers = np.arange(first, last + 1, max(1, (last - first) // 5 + 1))
-        return [(float(10.0**p), f"1e{int(p)}" if abs(p) > 3 else f"{10.0**p:g}") for p in powers]
-    from matplotlib.ticker import MaxNLocator
-    values = MaxNLocator(5).tick_values(low, high)
-    step = float(np.diff(values).min())
-    return [(float(v), f"{0.0 if abs(v) < step / 1e6 else v:.6g}") for v in values if low <= v <= high]
+        first, last = int(np.ceil(np.log10(low) - 1e-9)), int(np.floor(np.log10(high) + 1e-9))
+        if first < last:
+            return [_power(p) for p in range(first, last + 1, max(1, -(-(last - first) // 5)))]
+        values = [m * 10.0**p for p in (first - 1, first, last + 1) for m in (1, 2, 5)]
+        return [(v, f"{v:g}") for v in sorted(set(values)) if low <= v <= high]
+    if not high > low:
+        return [(low, f"{low:.6g}")]
+    rough = (high - low) / 6
+    power = 10.0**np.floor(np.log10(rough))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
+    steps = np.arange(np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6) + 1)
+    digits = max(6, 2 + int(np.ceil(np.log10(max(abs(low), abs(high)) / step))))
+    return [(float(k * step), f"{k * step + 0.0:.{digits}g}") for k in steps]
+
+
+def _power(exponent: int) -> tuple[float, str]:
+    return 10.0**exponent, f"1e{exponent}" if abs(exponent) > 3 else f"{10.0**exponent:g}"
 
 
 def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     """Return (arrays by name, descriptions that name them): what the browser gets of the panels."""
     arrays, told = {}, []
     for panel in panels:
-        (left, right), (bottom, top) = limits(panel)
+        ends = limits(panel)
+        axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": ticks(axis, low, high)}
+                for name, axis, (low, high) in zip("xy", (panel.x, panel.y), ends)}
         marks = []
         for at, mark in enumerate(panel.marks):
             one = {"mark": type(mark).__name__}
             for entry in fields(mark):
                 value = getattr(mark, entry.name)
-                if isinstance(value, np.ndarray):
+                if entry.type is np.ndarray:
                     one[entry.name] = name = f"{panel.name}.{at}.{entry.name}"
-                    arrays[name] = value
+                    arrays[name] = np.asarray(value)
                 else:
-                    one[entry.name] = value
+                    one[entry.name] = _plain(entry.type(value))
             marks.append(one)
         told.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
-                     "pick": list(panel.pick), "marks": marks,
-                     "x": {"label": panel.x.label, "low": left, "high": right, "scale": panel.x.scale,
-                           "ticks": ticks(panel.x, left, right)},
-                     "y": {"label": panel.y.label, "low": bottom, "high": top, "scale": panel.y.scale,
-                           "ticks": ticks(panel.y, bottom, top)}})
+                     "pick": list(panel.pick), "marks": marks, **axes})
     return arrays, told
+
+
+def _plain(value):
+    """A value that JSON can carry: a number that is not finite has no place and becomes None."""
+    return None if isinstance(value, float) and not isfinite(value) else value

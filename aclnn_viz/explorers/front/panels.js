@@ -1,0 +1,268 @@
+// The picture of an explorer that describes it as panels (figures/panels.py): they are drawn here, nothing is computed.
+
+// One described panel on its canvas. It stays while the picture has a panel of this name.
+class Drawing extends Marks {
+  constructor(kit, name) {
+    super();
+    this.kit = kit;
+    this.panel = new Panel(kit, "drawn", name);
+    this.panel.figure.dataset.panel = name;
+    this.panel.probe = (x, y) => this.words(x, y);
+    const choose = (event) => { if (event.buttons === 1) this.choose(event.offsetX, event.offsetY); };
+    this.panel.top.addEventListener("pointerdown", choose);
+    this.panel.top.addEventListener("pointermove", choose);
+    this.style = "";
+  }
+
+  // Give the figure its place; returns whether its size has to be read again.
+  fit(told) {
+    this.told = told;
+    this.panel.say(told.title);
+    if (this.title !== told.title) this.panel.top.setAttribute("aria-label", this.title = told.title);
+    const style = `grid-column: span ${told.span}`;
+    if (this.style === style && this.height === told.height) return false;
+    [this.style, this.height] = [style, told.height];
+    this.panel.figure.setAttribute("style", style);
+    this.panel.stage.style.minHeight = `${told.height}px`;
+    this.panel.top.style.cursor = told.pick.length ? "pointer" : "";
+    return true;
+  }
+
+  series(kind) {
+    const all = this.kit.model.get("colours").series, [light, dark, dash] = all[kind % all.length];
+    return { colour: this.kit.theme.dark ? dark : light, dash, shape: kind % INSIDE.length };
+  }
+
+  draw(told, arrays) {
+    this.told = told;
+    this.marks = told.marks.map((mark) => {  // names of arrays give way to the numbers themselves
+      const made = { ...mark, ...this.series(mark.kind ?? 0) };
+      for (const [field, value] of Object.entries(mark)) if (arrays[value]) made[field] = arrays[value].data;
+      if (mark.mark === "Heat") [made.rows, made.columns] = arrays[mark.values].shape;
+      return made;
+    });
+    const context = this.context = this.panel.begin();
+    const heat = this.marks.some(({ mark }) => mark === "Heat");
+    const legend = this.legend(context), { x, y } = told, { width, height } = this.panel;
+    const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
+    const left = Math.ceil((wide + 7) / 6) * 6 + (y.label ? 15 : 0);
+    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0);
+    const box = this.area = { left: wide || y.label ? left : 2, top: legend + 4, right: width - 9, bottom };
+    this.sx = scaling(x, box.left, box.right);
+    this.sy = scaling(y, box.bottom, box.top);
+    const bare = !heat && !x.ticks.length && !y.ticks.length;
+    this.axes(context, told, box, bare, heat);
+    this.taken = [];
+    for (const mark of this.marks) {
+      context.save();
+      if (mark.mark !== "Dots" && mark.mark !== "Note") {
+        context.beginPath();
+        context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
+        context.clip();
+      }
+      this[mark.mark.toLowerCase()](context, mark);
+      context.restore();
+    }
+    const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
+    if (this.said !== axes) this.panel.top.dataset.axes = this.said = axes;
+  }
+
+  axes(context, { x, y }, box, bare, heat) {
+    const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
+    if (!bare) {
+      context.strokeStyle = theme.faint;
+      context.lineWidth = 1;
+      context.strokeRect(box.left, box.top, wide, tall);
+    }
+    context.strokeStyle = theme.dark ? "#ffffff1e" : "#0000001a";
+    context.beginPath();
+    let free = -Infinity;
+    for (const [value, text] of [...x.ticks].sort((a, b) => this.sx(a[0]) - this.sx(b[0]))) {
+      const at = this.sx(value), half = widthOf(context, text) / 2;
+      if (!(at >= box.left - 1 && at <= box.right + 1)) continue;
+      if (!heat) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
+      if (at - half < free) continue;
+      free = at + half + 4;
+      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, TEXT);
+    }
+    free = Infinity;
+    for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
+      const at = this.sy(value);
+      if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
+      if (!heat) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
+      if (at > free) continue;
+      free = at - 11;
+      write(context, text, box.left - 4, at, theme.text, TEXT, "right");
+    }
+    context.stroke();
+    if (x.label) write(context, x.label, (box.left + box.right) / 2, this.panel.height - LINE / 2, theme.text, TEXT);
+    if (y.label) {
+      context.save();
+      context.translate(7, (box.top + box.bottom) / 2);
+      context.rotate(-Math.PI / 2);
+      write(context, y.label, 0, 0, theme.text, TEXT);
+      context.restore();
+    }
+  }
+
+  // Labels beside samples of their marks, in rows above the axes; returns where the rows end.
+  legend(context) {
+    let x = 2, y = LINE / 2, rows = 0;
+    const step = (wide) => {
+      if (x > 2 && x + wide > this.panel.width) [x, y] = [2, y + LINE];
+      rows = y + LINE / 2;
+      const at = x;
+      x += wide + 12;
+      return at;
+    };
+    const entries = new Map();
+    for (const mark of this.marks) {
+      if (mark.mark === "Heat") this.bar(context, mark, step, () => y);
+      if (mark.label && ["Line", "Dots", "Bars", "Band", "Arrows"].includes(mark.mark)) {
+        const key = `${mark.kind} ${mark.label}`;
+        if (!entries.has(key)) entries.set(key, []);
+        entries.get(key).push(mark);
+      }
+    }
+    for (const marks of entries.values()) {
+      const at = step(26 + widthOf(context, marks[0].label));
+      for (const mark of marks) this.sample(context, mark, at, y);
+      write(context, marks[0].label, at + 26, y, this.kit.theme.text, TEXT, "left");
+    }
+    return rows;
+  }
+
+  sample(context, mark, x, y) {
+    context.save();
+    if (mark.mark === "Dots") {
+      context.beginPath();
+      addShape(context, mark.shape, x + 11, y, 3.5);
+      context.fillStyle = mark.colour;
+      context.fill();
+    } else if (mark.mark === "Bars" || mark.mark === "Band") {
+      if (mark.mark === "Band") context.globalAlpha = 0.3;
+      context.fillStyle = mark.mark === "Band" ? mark.colour : this.pattern(context, mark);
+      context.fillRect(x, y - 5, 22, 10);
+    } else {
+      context.strokeStyle = mark.colour;
+      context.lineWidth = mark.width ?? 1.6;
+      if (mark.mark === "Line") context.setLineDash(mark.dash);
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(x + 22, y);
+      if (mark.mark === "Arrows") for (const side of [-4, 4]) { context.moveTo(x + 22, y); context.lineTo(x + 16, y + side); }
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  bar(context, { map, low, high }, step, height) {
+    const [from, to] = [number(low), number(high)], { theme } = this.kit;
+    const [a, b] = [widthOf(context, from), widthOf(context, to)];
+    const at = step(a + b + 78), y = height(), table = colourTable(theme, map);
+    const colours = context.createLinearGradient(at + a + 4, 0, at + a + 74, 0);
+    for (let k = 0; k <= 8; k += 1) colours.addColorStop(k / 8, this.shade(table, k / 8));
+    context.fillStyle = colours;
+    context.fillRect(at + a + 4, y - 4, 70, 8);
+    write(context, from, at, y, theme.text, TEXT, "left");
+    write(context, to, at + a + 78, y, theme.text, TEXT, "left");
+  }
+
+  shade(table, share) {
+    return `rgb(${table.slice(3 * Math.round(share * 255), 3 * Math.round(share * 255) + 3).join()})`;
+  }
+
+  // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.
+  words(x, y) {
+    const { area: box, told } = this;
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
+    const [at, up] = [this.sx.back(x), this.sy.back(y)];
+    const name = (axis, value) => {
+      const tick = axis.ticks.find(([place]) => place === value);
+      return `${axis.label || (axis === told.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
+    };
+    const lines = [];
+    for (const { mark, values, rows, columns } of this.marks) {
+      const [row, column] = [Math.round(up), Math.round(at)];
+      if (mark !== "Heat" || !(row >= 0 && row < rows && column >= 0 && column < columns)) continue;
+      lines.push(`${name(told.y, row)}, ${name(told.x, column)}: ${number(values[row * columns + column])}`);
+    }
+    const near = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark)).map((mark) => this.nearest(mark, x, y));
+    const least = Math.min(...near.map(({ away }) => away));
+    const found = near.filter(({ away }) => away < least + 3);
+    if (Number.isFinite(least)) {
+      const first = found.find(({ away }) => away === least);
+      lines.push(name(told.x, first.x), ...new Set(found.map((each) => `${each.label || told.y.label || "y"}: ${number(each.y)}`)));
+    }
+    return lines.join("\n");
+  }
+
+  // The point of a series nearest in x and, among those above each other, in y.
+  nearest({ x, y, label }, px, py) {
+    let best = -1, least = Infinity;
+    for (let k = 0; k < x.length; k += 1) {
+      const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
+      if (away < least) [best, least] = [k, away];
+    }
+    return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: x[best], y: y[best], label };
+  }
+
+  // A click sets the fields that the panel names, within the limits of their controls.
+  choose(x, y) {
+    const { kit, told: { pick } } = this;
+    if (!pick.length || !this.sx) return;
+    const changes = {}, values = [this.sx.back(x), this.sy.back(y)];
+    pick.forEach((field, k) => {
+      const { kind, low, high, step } = kit.model.get("controls").find((control) => control.field === field);
+      const value = Math.min(Math.max(Math.round(values[k] / step) * step, low), high);
+      changes[field] = kind === "whole" ? Math.round(value) : value;
+    });
+    if (Object.entries(changes).some(([field, value]) => kit.values[field] !== value)) kit.set(changes);
+  }
+}
+
+function buildPanels(kit) {
+  const head = element("ul", { class: "ae-headline ae-head" }), drawings = new Map();
+  kit.panels.append(head);
+
+  function say({ headline, notices }) {
+    const texts = [...headline, ...notices];
+    if (head.childElementCount !== texts.length) head.replaceChildren(...texts.map(() => element("li")));
+    texts.forEach((text, k) => {
+      const line = head.children[k];
+      if (line.textContent !== text) line.textContent = text;
+      line.classList.toggle("ae-notice", k >= headline.length);
+    });
+  }
+
+  // Make, keep or remove drawings by name. Sizes are read only when a place has changed.
+  function arrange(panels) {
+    const names = panels.map(({ name }) => name);
+    if (names.join("\n") !== [...drawings.keys()].join("\n")) {
+      const kept = new Map(drawings);
+      drawings.clear();
+      for (const name of names) {
+        drawings.set(name, kept.get(name) ?? new Drawing(kit, name));
+        kept.delete(name);
+        kit.panels.append(drawings.get(name).panel.figure);
+      }
+      for (const { panel } of kept.values()) {
+        panel.figure.remove();
+        kit.all.splice(kit.all.indexOf(panel), 1);
+      }
+    }
+    const changed = panels.filter((told) => drawings.get(told.name).fit(told));
+    if (changed.length) for (const { panel } of drawings.values()) panel.measure();
+  }
+
+  return {
+    draw(picture, arrays) {
+      say(picture);
+      arrange(picture.panels);
+      for (const told of picture.panels) if (drawings.get(told.name).panel.width) drawings.get(told.name).draw(told, arrays);
+    },
+    overlay() {},
+  };
+}
+
+export default explorer(buildPanels);

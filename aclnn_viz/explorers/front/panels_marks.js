@@ -1,0 +1,276 @@
+// The marks of panels (figures/panels.py). Positions are in CSS pixels; `sx` and `sy` take values of the axes to them.
+
+const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
+
+const widths = new Map();
+function widthOf(context, text, size = TEXT) {
+  const key = `${size} ${text}`;
+  if (!widths.has(key)) {
+    if (widths.size > 4000) widths.clear();
+    context.font = `${size}px system-ui, sans-serif`;
+    widths.set(key, context.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+function scaling({ low, high, scale }, from, to) {
+  const lift = scale === "log" ? Math.log10 : (value) => value;
+  const start = lift(low), factor = (to - from) / (lift(high) - start || 1);
+  const at = (value) => from + (lift(value) - start) * factor;
+  at.back = (place) => {
+    const value = start + (place - from) / factor;
+    return scale === "log" ? 10 ** value : value;
+  };
+  return at;
+}
+
+// Square, triangle, circle, diamond, triangle on its tip: kinds can be told apart without colour.
+function addShape(path, kind, x, y, r) {
+  if (kind === 0) return path.rect(x - r, y - r, 2 * r, 2 * r);
+  if (kind === 2) {
+    path.moveTo(x + r, y);
+    return path.arc(x, y, r, 0, 2 * Math.PI);
+  }
+  const corners = {
+    1: [[0, -1.2], [1.15, 0.9], [-1.15, 0.9]], 3: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
+    4: [[0, 1.2], [1.15, -0.9], [-1.15, -0.9]],
+  }[kind];
+  corners.forEach(([dx, dy], k) => (k ? path.lineTo(x + dx * r, y + dy * r) : path.moveTo(x + dx * r, y + dy * r)));
+  path.closePath();
+}
+
+const INSIDE = [
+  () => true, (i, j, r) => Math.abs(i) <= (j + r + 1) / 2, (i, j, r) => i * i + j * j <= r * r + 0.5,
+  (i, j, r) => Math.abs(i) + Math.abs(j) <= r, (i, j, r) => Math.abs(i) <= (r - j + 1) / 2,
+];
+
+// A line with at most three points in a column of pixels; what is not finite interrupts it.
+function trace(path, xs, ys, sx, sy, dense) {
+  let pen = false, column = NaN, low = 0, high = 0, last = 0;
+  const flush = () => {
+    if (low < high) for (const y of [low, high, last]) path.lineTo(column, y);
+  };
+  for (let k = 0; k < xs.length; k += 1) {
+    const x = sx(xs[k]), y = Math.min(Math.max(sy(ys[k]), -4000), 4000);
+    if (!Number.isFinite(x) || Number.isNaN(y) || !Number.isFinite(ys[k])) {
+      if (dense) flush();
+      [pen, column, low, high] = [false, NaN, 0, 0];
+      continue;
+    }
+    if (dense && Math.round(x) === column) {
+      if (y < low) low = y;
+      if (y > high) high = y;
+      last = y;
+      continue;
+    }
+    if (dense) {
+      flush();
+      column = Math.round(x);
+      low = high = last = y;
+    }
+    if (pen) path.lineTo(x, y); else path.moveTo(x, y);
+    pen = true;
+  }
+  if (dense) flush();
+}
+
+// What draws each mark into the axes `box` of a panel; the methods bear the names of the marks.
+class Marks {
+  line(context, { x, y, colour, dash, width }) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.lineJoin = "round";
+    context.setLineDash(dash);
+    context.beginPath();
+    trace(context, x, y, this.sx, this.sy, x.length > 2 * (this.area.right - this.area.left));
+    context.stroke();
+  }
+
+  dots(context, mark) {
+    const { x, y, size, shape, colour } = mark, { area: box } = this;
+    if (x.length > CLOUD) { this.cloud(context, mark); return; }
+    context.beginPath();
+    for (let k = 0; k < x.length; k += 1) {
+      const [px, py] = [this.sx(x[k]), this.sy(y[k])];
+      if (px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1) addShape(context, shape, px, py, size);
+    }
+    context.fillStyle = colour;
+    context.fill();
+  }
+
+  cloud(context, { x, y, size, shape, colour }) {
+    const { area: box, panel: { ratio } } = this, r = Math.max(1, Math.floor(size * ratio));
+    const wide = Math.round((box.right - box.left) * ratio), tall = Math.round((box.bottom - box.top) * ratio);
+    const across = wide + 2 * r + 1, down = tall + 2 * r + 1, key = `${across}x${down}`;
+    if (this.scratch?.key !== key) {
+      const canvas = new OffscreenCanvas(across, down), paint = canvas.getContext("2d", { willReadFrequently: true });
+      const image = paint.createImageData(across, down);
+      this.scratch = { key, canvas, paint, image, pixels: new Uint32Array(image.data.buffer) };
+    }
+    const { canvas, paint, image, pixels } = this.scratch, stamp = [];
+    for (let j = -r; j <= r; j += 1) for (let i = -r; i <= r; i += 1) if (INSIDE[shape](i, j, r)) stamp.push(j * across + i);
+    const ink = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+    const word = (0xff000000 | ink[2] << 16 | ink[1] << 8 | ink[0]) >>> 0;
+    pixels.fill(0);
+    for (let k = 0; k < x.length; k += 1) {
+      const i = Math.round((this.sx(x[k]) - box.left) * ratio), j = Math.round((this.sy(y[k]) - box.top) * ratio);
+      if (!(i >= 0 && i <= wide && j >= 0 && j <= tall)) continue;
+      const at = (j + r) * across + i + r;
+      for (let s = 0; s < stamp.length; s += 1) pixels[at + stamp[s]] = word;
+    }
+    paint.putImageData(image, 0, 0);
+    context.drawImage(canvas, box.left - r / ratio, box.top - r / ratio, across / ratio, down / ratio);
+  }
+
+  // The fill of bars: plain, or hatched by kind.
+  pattern(context, { kind, shape, colour }) {
+    const tile = new OffscreenCanvas(8, 8), paint = tile.getContext("2d");
+    paint.fillStyle = colour;
+    paint.fillRect(0, 0, 8, 8);
+    paint.strokeStyle = paint.fillStyle = this.kit.theme.back;
+    paint.lineWidth = 1.4;
+    paint.beginPath();
+    if (shape === 2) paint.fillRect(3, 3, 2, 2);
+    if (shape === 1 || shape === 3) for (const k of [-8, 0, 8]) { paint.moveTo(k, 8); paint.lineTo(k + 8, 0); }
+    if (shape > 2) for (const k of [-8, 0, 8]) { paint.moveTo(k, 0); paint.lineTo(k + 8, 8); }
+    paint.stroke();
+    return context.createPattern(tile, "repeat");
+  }
+
+  bars(context, mark) {
+    const { x, y, width } = mark, base = Math.min(Math.max(this.sy(0), this.area.top), this.area.bottom) || this.area.bottom;
+    context.fillStyle = this.pattern(context, mark);
+    for (let k = 0; k < x.length; k += 1) {
+      const [a, b] = [this.sx(x[k] - width / 2), this.sx(x[k] + width / 2)], top = this.sy(y[k]);
+      if (Number.isFinite(top)) context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
+    }
+  }
+
+  band(context, { x, low, high, colour }) {
+    context.fillStyle = colour;
+    context.globalAlpha = 0.3;
+    let from = 0;
+    const ok = (k) => Number.isFinite(this.sx(x[k])) && Number.isFinite(this.sy(low[k])) && Number.isFinite(this.sy(high[k]));
+    for (let to = 0; to <= x.length; to += 1) {
+      if (to < x.length && ok(to)) continue;
+      context.beginPath();
+      for (let k = from; k < to; k += 1) context.lineTo(this.sx(x[k]), this.sy(high[k]));
+      for (let k = to - 1; k >= from; k -= 1) context.lineTo(this.sx(x[k]), this.sy(low[k]));
+      context.fill();
+      from = to + 1;
+    }
+  }
+
+  arrows(context, { x, y, dx, dy, colour }) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1.3;
+    context.beginPath();
+    for (let k = 0; k < x.length; k += 1) {
+      const [ax, ay, bx, by] = [this.sx(x[k]), this.sy(y[k]), this.sx(x[k] + dx[k]), this.sy(y[k] + dy[k])];
+      const length = Math.hypot(bx - ax, by - ay), head = Math.min(6, length * 0.6);
+      if (!(length >= 1)) { context.rect(ax - 0.5, ay - 0.5, 1, 1); continue; }
+      const [ux, uy] = [(bx - ax) / length * head, (by - ay) / length * head];
+      context.moveTo(ax, ay);
+      context.lineTo(bx, by);
+      context.moveTo(bx - ux - 0.55 * uy, by - uy + 0.55 * ux);
+      context.lineTo(bx, by);
+      context.lineTo(bx - ux + 0.55 * uy, by - uy - 0.55 * ux);
+    }
+    context.stroke();
+  }
+
+  heat(context, mark) {
+    const { values, rows, columns, map, low, high } = mark, table = colourTable(this.kit.theme, map);
+    const [x0, y0] = [this.sx(-0.5), this.sy(-0.5)];
+    const [w, h] = [(this.sx(columns - 0.5) - x0) / columns, (this.sy(rows - 0.5) - y0) / rows];
+    context.save();
+    context.imageSmoothingEnabled = false;
+    context.translate(x0, y0);
+    context.scale(w, h);
+    context.drawImage(sheet(values, rows, columns, table, low, high), 0, 0);
+    context.restore();
+    const room = Math.min(Math.abs(w), Math.abs(h)), texts = mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
+    if (!texts && !(map === "diverging" && room >= 8)) return;
+    for (let k = 0; k < values.length; k += 1) {
+      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
+      const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
+      const light = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128 || Number.isNaN(values[k]) && !this.kit.theme.dark;
+      if (texts) write(context, texts[k], x, y, light ? "#000" : "#fff", 10);
+      else if (values[k] < low / 128) {
+        context.fillStyle = light ? "#000" : "#fff";
+        context.fillRect(x - room / 4, y - 0.5, room / 2, 1);
+      }
+    }
+  }
+
+  // The numbers of all cells with as many digits as fit, or null.
+  digits(values, wide, tall) {
+    if (tall < 11 || values.length > 1500) return null;
+    for (const many of [4, 3, 2]) {
+      const texts = Array.from(values, (value) => (Number.isFinite(value) ? number(Number(value.toPrecision(many))) : String(value)));
+      if (Math.max(...texts.map((text) => text.length)) * 5.7 + 3 <= wide) return texts;
+    }
+    return null;
+  }
+
+  rule(context, { axis, at, label, colour, dash }) {
+    const place = axis === "x" ? this.sx(at) : this.sy(at), { area: box } = this;
+    if (!Number.isFinite(at) || !Number.isFinite(place)) return;
+    context.strokeStyle = colour;
+    context.lineWidth = 1.4;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(...(axis === "x" ? [place, box.top] : [box.left, place]));
+    context.lineTo(...(axis === "x" ? [place, box.bottom] : [box.right, place]));
+    context.stroke();
+    if (!label) return;
+    const wide = widthOf(context, label), first = axis === "y" ? box.right - wide - 4 : place + wide + 6 < box.right ? place + 4 : place - wide - 4;
+    const y = axis === "x" ? box.top + 8 : place - 8 > box.top ? place - 7 : place + 8;
+    this.label(context, label, first, y, wide);
+  }
+
+  // Words on a quiet ground, moved down until they cover no others.
+  label(context, text, x, y, wide) {
+    while (this.taken.some(([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w) && y < this.area.bottom - 16) y += 12;
+    this.taken.push([x, y, wide]);
+    context.globalAlpha = 0.75;
+    context.fillStyle = this.kit.theme.back;
+    context.fillRect(x - 2, y - 6, wide + 4, 12);
+    context.globalAlpha = 1;
+    write(context, text, x, y, this.kit.theme.text, TEXT, "left");
+  }
+
+  box(context, { x0, y0, x1, y1, label, filled, colour, dash }) {
+    const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
+    const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
+    if (filled) {
+      context.globalAlpha = 0.25;
+      context.fillStyle = colour;
+      context.fillRect(left, top, wide, tall);
+      context.globalAlpha = 1;
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = 1.8;
+    context.setLineDash(dash);
+    context.strokeRect(left, top, wide, tall);
+    wrapped(context, label, wide - 8).forEach((text, k) => write(context, text, left + 5, top + 9 + k * 13, this.kit.theme.text, TEXT, "left"));
+  }
+
+  note(context, { x, y, text, align }) {
+    const all = text.split("\n"), at = this.sx(x), middle = this.sy(y) - (all.length - 1) * 6.5;
+    all.forEach((one, k) => write(context, one, at, middle + k * 13, this.kit.theme.text, TEXT, align));
+  }
+}
+
+function wrapped(context, text, wide) {
+  const rows = [];
+  for (const paragraph of text ? text.split("\n") : []) {
+    let row = "";
+    for (const word of paragraph.split(" ")) {
+      const longer = row ? `${row} ${word}` : word;
+      if (row && widthOf(context, longer) > wide) { rows.push(row); row = word; } else row = longer;
+    }
+    rows.push(row);
+  }
+  return rows;
+}
