@@ -152,9 +152,13 @@ def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
 
     A heat map leaves no room, and its rows run downwards.
     """
-    heat = any(isinstance(mark, Heat) for mark in panel.marks)
+    heat = has_heat(panel)
     x, y = (_ends(axis, _reach(panel, name), 0.0 if heat else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
     return x, y[::-1] if heat and panel.y.low is None and panel.y.high is None else y
+
+
+def has_heat(panel: Panel) -> bool:
+    return any(isinstance(mark, Heat) for mark in panel.marks)
 
 
 def _reach(panel: Panel, axis: str):
@@ -186,8 +190,8 @@ def _ends(axis: Axis, values, share: float) -> tuple[float, float]:
     return float(low if axis.low is None else axis.low), float(high if axis.high is None else axis.high)
 
 
-def ticks(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
-    """Return (value, text) of the ticks of an axis between its ends, in ascending order where they are round numbers."""
+def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tuple[float, str]]:
+    """Return (value, text) of the ticks of an axis between its ends: those given, or round (`whole`) numbers."""
     if axis.ticks is not None:
         return [(float(value), text) for value, text in axis.ticks]
     low, high = sorted((low, high))
@@ -202,9 +206,15 @@ def ticks(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
     rough = (high - low) / 6
     power = 10.0**np.floor(np.log10(rough))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
+    step = max(1.0, np.ceil(step)) if whole else step
     steps = np.arange(np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6) + 1)
     digits = max(6, 2 + int(np.ceil(np.log10(max(abs(low), abs(high)) / step))))
     return [(float(k * step), f"{k * step + 0.0:.{digits}g}") for k in steps]
+
+
+def all_ticks(panel: Panel) -> tuple[list, list]:
+    """Return the ticks of both axes: whole numbers for the cells of a heat map."""
+    return tuple(ticks(axis, *ends, has_heat(panel)) for axis, ends in zip((panel.x, panel.y), limits(panel)))
 
 
 def _power(exponent: int) -> tuple[float, str]:
@@ -215,9 +225,8 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     """Return (arrays by name, descriptions that name them): what the browser gets of the panels."""
     arrays, told = {}, []
     for panel in panels:
-        ends = limits(panel)
-        axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": ticks(axis, low, high)}
-                for name, axis, (low, high) in zip("xy", (panel.x, panel.y), ends)}
+        axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": places}
+                for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), limits(panel), all_ticks(panel))}
         marks = []
         for at, mark in enumerate(panel.marks):
             one = {"mark": type(mark).__name__}

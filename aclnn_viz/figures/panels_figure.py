@@ -6,7 +6,8 @@ import numpy as np
 
 from aclnn_viz.errors import problem
 from aclnn_viz.figures.palette import MAPS, coloured
-from aclnn_viz.figures.panels import Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule, limits, ticks
+from aclnn_viz.figures.panels import (Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule, all_ticks, has_heat,
+                                      limits)
 from aclnn_viz.figures.style import SERIES, THEMES, Theme
 from aclnn_viz.figures.text import number
 
@@ -61,15 +62,15 @@ def laid_out(panels) -> list[list[tuple[Panel, int]]]:
 
 def _panel(axes, panel: Panel, look: Theme) -> None:
     ends = limits(panel)
-    heat = any(isinstance(mark, Heat) for mark in panel.marks)
-    for name, axis, (low, high) in zip("xy", (panel.x, panel.y), ends):
+    heat = has_heat(panel)
+    for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), ends, all_ticks(panel)):
         own = axes.xaxis if name == "x" else axes.yaxis
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label})
-        places = [(value, text) for value, text in ticks(axis, low, high) if min(low, high) <= value <= max(low, high)]
+        places = [place for place in places if min(low, high) <= place[0] <= max(low, high)]
         own.set_ticks([value for value, _ in places], [text for _, text in places])
         own.set_ticks([], minor=True)
     axes.tick_params(length=0, labelsize=SMALL)
-    axes.spines[:].set(visible=heat or any(axes.get_xticks()) or any(axes.get_yticks()), color=look.quiet, linewidth=0.6)
+    axes.spines[:].set(visible=heat or len(axes.get_xticks()) + len(axes.get_yticks()) > 0, color=look.quiet, linewidth=0.6)
     if not heat:
         axes.grid(color=look.grid, linewidth=0.5)
     axes.set(xlim=ends[0], ylim=ends[1])  # boxes ask which way is up
@@ -78,10 +79,23 @@ def _panel(axes, panel: Panel, look: Theme) -> None:
     axes.set(xlim=ends[0], ylim=ends[1])
     shown = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
     across = max(1, int(panel.span * 58 / (45 + 6 * max(map(len, shown), default=1))))
+    rows = -(-len(shown) // across) + heat
     if shown:
         axes.legend(shown.values(), shown.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=across,
                     fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1, labelspacing=0.15)
-    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold", pad=4 + 10.5 * -(-len(shown) // across))
+    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold", pad=4 + 10.5 * rows)
+    for image in axes.images[:1]:
+        _key(axes, image, LINE * (rows - 1))
+
+
+def _key(axes, image, above) -> None:
+    """The colours of a heat map from its low to its high end, above the axes."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
+    low, high = (TextArea(number(end), textprops={"fontsize": SMALL}) for end in image.get_clim())
+    colours = OffsetImage(np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap())
+    row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
+    axes.add_artist(AnnotationBbox(row, (0, 1), (0, 3 + above), xycoords="axes fraction", boxcoords="offset points",
+                                   box_alignment=(0, 0), frameon=False, pad=0))
 
 
 def _colour(mark, look: Theme) -> dict:
@@ -124,9 +138,8 @@ def _heat(axes, mark, look):
                 aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0)
     across = axes.get_subplotspec()
     wide, tall = 58 * (across.colspan.stop - across.colspan.start) / columns, 160 / rows  # pixels, about
-    texts = [[number(value) for value in row] for row in values] if mark.digits and tall > 11 else []
-    fits = max((len(text) for row in texts for text in row), default=0) * 6 + 3 <= wide
-    if not (texts and fits):
+    texts = _digits(values, wide) if mark.digits and tall > 11 else None
+    if texts is None:
         texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
     inks = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
     for row, column in np.ndindex(np.shape(texts)):
@@ -134,13 +147,27 @@ def _heat(axes, mark, look):
                   color="black" if inks[row, column] else "white")
 
 
+def _digits(values, wide):
+    """The numbers of all cells with as many digits as fit into a width in pixels, or None."""
+    for digits in ("4", "3", "2"):
+        texts = [[f"{value:.{digits}g}" for value in row] for row in values]
+        if max(len(text) for row in texts for text in row) * 6 + 3 <= wide:
+            return texts
+    return None
+
+
 def _rule(axes, mark, look):
+    from matplotlib.text import Annotation
     if not np.isfinite(mark.at):
         return
     style = {"linestyle": _dash(mark), "linewidth": 1.0, **_colour(mark, look)}
     if mark.axis == "x":
         axes.axvline(mark.at, **style)
-        place, moved, transform, align = (mark.at, 1.0), (4, -10), axes.get_xaxis_transform(), "left"
+        share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
+        late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
+        line = 10 * sum(isinstance(text, Annotation) for text in axes.texts)  # below the labels of earlier rules
+        place, moved, transform = (mark.at, 1.0), (-4 if late else 4, -10 - line), axes.get_xaxis_transform()
+        align = "right" if late else "left"
     else:
         axes.axhline(mark.at, **style)
         place, moved, transform, align = (1.0, mark.at), (-4, 3), axes.get_yaxis_transform(), "right"
@@ -157,7 +184,8 @@ def _box(axes, mark, look):
         axes.add_patch(Rectangle(corner, wide, tall, facecolor=colour, alpha=0.25, linewidth=0))
     down = axes.yaxis_inverted()
     axes.annotate(mark.label, (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)), (4, -4),
-                  textcoords="offset points", va="top", fontsize=SMALL)
+                  textcoords="offset points", va="top", fontsize=SMALL,
+                  bbox=None if mark.filled else {"facecolor": look.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1})
 
 
 def _note(axes, mark, look):

@@ -178,7 +178,7 @@ class Drawing extends Marks {
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
     const [at, up] = [this.sx.back(x), this.sy.back(y)];
     const name = (axis, value) => {
-      const tick = axis.ticks.find(([place]) => place === value);
+      const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
       return `${axis.label || (axis === told.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
     };
     const lines = [];

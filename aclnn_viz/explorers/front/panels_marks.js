@@ -2,7 +2,7 @@
 
 const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
 
-const widths = new Map();
+const tiles = new Map(), widths = new Map();
 function widthOf(context, text, size = TEXT) {
   const key = `${size} ${text}`;
   if (!widths.has(key)) {
@@ -123,18 +123,24 @@ class Marks {
   }
 
   // The fill of bars: plain, or hatched by kind.
-  pattern(context, { kind, shape, colour }) {
+  pattern(context, { shape, colour }) {
+    const { back } = this.kit.theme, key = `${shape} ${colour} ${back}`;
+    if (!tiles.has(key)) tiles.set(key, this.tile(shape, colour, back));
+    return context.createPattern(tiles.get(key), "repeat");
+  }
+
+  tile(shape, colour, back) {
     const tile = new OffscreenCanvas(8, 8), paint = tile.getContext("2d");
     paint.fillStyle = colour;
     paint.fillRect(0, 0, 8, 8);
-    paint.strokeStyle = paint.fillStyle = this.kit.theme.back;
+    paint.strokeStyle = paint.fillStyle = back;
     paint.lineWidth = 1.4;
     paint.beginPath();
     if (shape === 2) paint.fillRect(3, 3, 2, 2);
     if (shape === 1 || shape === 3) for (const k of [-8, 0, 8]) { paint.moveTo(k, 8); paint.lineTo(k + 8, 0); }
     if (shape > 2) for (const k of [-8, 0, 8]) { paint.moveTo(k, 0); paint.lineTo(k + 8, 8); }
     paint.stroke();
-    return context.createPattern(tile, "repeat");
+    return tile;
   }
 
   bars(context, mark) {
@@ -233,7 +239,11 @@ class Marks {
   label(context, text, x, y, wide) {
     while (this.taken.some(([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w) && y < this.area.bottom - 16) y += 12;
     this.taken.push([x, y, wide]);
-    context.globalAlpha = 0.75;
+    this.written(context, text, x, y, wide, 0.75);
+  }
+
+  written(context, text, x, y, wide, ground) {
+    context.globalAlpha = ground;
     context.fillStyle = this.kit.theme.back;
     context.fillRect(x - 2, y - 6, wide + 4, 12);
     context.globalAlpha = 1;
@@ -253,7 +263,11 @@ class Marks {
     context.lineWidth = 1.8;
     context.setLineDash(dash);
     context.strokeRect(left, top, wide, tall);
-    wrapped(context, label, wide - 8).forEach((text, k) => write(context, text, left + 5, top + 9 + k * 13, this.kit.theme.text, TEXT, "left"));
+    context.setLineDash([]);
+    wrapped(context, label, wide - 8).forEach((text, k) => {
+      const ground = filled ? 0 : 0.75;
+      this.written(context, text, left + 5, top + 9 + k * 13, widthOf(context, text), ground);
+    });
   }
 
   note(context, { x, y, text, align }) {
