@@ -21,8 +21,8 @@ from aclnn_viz.operators import device_pages, operator
 
 FREEDOM = 4.0
 _FLOAT32 = Plan("any float32 kernel", coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
-# The expressions that a kernel may use (None: the textbook's); that of the grid sampler on Atlas A2 is the coarser one.
-_PAGES = {"hardswish": (None, device_pages.hardswish), "grid_sampler_2d": (device_pages.grid_sampler_2d_vector,),
+# The expressions that a kernel may use; None is the textbook's.
+_PAGES = {"hardswish": (None, device_pages.hardswish), "grid_sampler_2d": (None, device_pages.grid_sampler_2d_vector),
           "group_norm_swish": (None, device_pages.group_norm_swish)}
 
 

@@ -32,6 +32,12 @@ def test_right_kernels_pass(op, record_property):
     assert found == []
 
 
+def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
+    """Seed 230: a bicubic point far behind the border, whose sixteen taps read one pixel."""
+    op, label = operator("grid_sampler_2d"), "one after another"
+    assert complaints(op, label, dict(rewritings(op.name))[label], 230) == []
+
+
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 @pytest.mark.parametrize("relative", [2.0**-14, -2.0**-14])
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
