@@ -1,5 +1,6 @@
 # make test    the whole test suite            make lab     JupyterLab on the start page
 # make verify  the five operators, headless    make soak    the full-size sweeps, into benchmarks/soak.md
+# make gallery the pictures of README, and the lessons as static pages in build/gallery
 #
 # make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.
 
@@ -27,7 +28,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test lab verify soak
+.PHONY: test lab verify soak gallery
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -41,6 +42,9 @@ verify: .venv/.has-lab
 soak: .venv/.has-test
 	-ACLNN_VIZ_SOAK=1 $(PYTEST) --junitxml=build/soak.xml
 	$(PY) benchmarks/soak.py build/soak.xml
+
+gallery: .venv/.has-test
+	$(PY) -m notebooks.gallery
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab

@@ -69,10 +69,11 @@ def test_the_lab_opens_the_start_page(clone):
     assert (ROOT / done.called.split()[-1]).name == "00_start_here.ipynb"
 
 
-def test_verify_and_soak_call_what_they_name(clone):
+def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert clone.make("verify").called.splitlines()[-1] == "verify"
     assert clone.make("soak").called.splitlines()[-1].startswith("benchmarks/soak.py")
     assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
+    assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
 
 
 def test_a_second_call_installs_nothing(clone):

@@ -1,0 +1,85 @@
+"""The pictures that README shows: explorers as they stand in JupyterLab, and a plot of numeric error."""
+
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import aclnn_viz as av
+from aclnn_viz.figures import Provenance, error_plot, errors
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "notebooks" / "pictures"
+EXPLORERS = ("grid_sampler_2d",)
+SAME = 0.06  # distance of pictures that show the same: fonts and antialiasing give 0.01, another state 0.1 and more
+COLOURS = 256  # of a palette: a third of the size
+
+
+@contextmanager
+def opened() -> Iterator[tuple]:
+    """A JupyterLab in its light theme and a headless Chromium."""
+    sys.path.insert(0, str(ROOT / "tests" / "browser"))
+    from laboratory import chromium, laboratory
+    with tempfile.TemporaryDirectory() as folder, laboratory(Path(folder)) as server, chromium() as browser:
+        yield browser, server
+
+
+def screenshot(browser, server, name: str, arguments: str = "") -> bytes:
+    """Return the PNG of a notebook cell that opens the explorer `name`, with the explorer below it."""
+    from laboratory import Notebook
+    notebook = Notebook(browser, server, f"{name}.ipynb", f'import aclnn_viz as av\n\nav.explore("{name}"{arguments})')
+    try:
+        notebook.page.set_viewport_size({"width": 1280, "height": 1100})
+        notebook.page.wait_for_selector(".aclnn-explorer canvas", timeout=60_000)
+        notebook.page.wait_for_function("() => document.querySelector('.aclnn-explorer').dataset.revision > 0")
+        notebook.page.wait_for_timeout(500)  # fonts and layout
+        return small(notebook.page.locator(".jp-Notebook .jp-Cell").first.screenshot())
+    finally:
+        notebook.close()
+
+
+def error_picture() -> bytes:
+    """Return the PNG that README's example writes, with the emulator in the place of the device."""
+    op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="bfloat16", shape=(64, 512))
+    with av.open_device("host") as device:
+        out, truth = device.run(op, **case.inputs)["dxOut"], op.truth(**case.inputs)["dxOut"]
+        return small(error_plot(errors(out, truth, Provenance.of(case, "dxOut", device))).png())
+
+
+def small(png: bytes) -> bytes:
+    """Return a PNG with a palette of COLOURS."""
+    held = io.BytesIO()
+    plain = Image.open(io.BytesIO(png)).convert("RGB")
+    plain.quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE).save(held, "png", optimize=True)
+    return held.getvalue()
+
+
+def distance(one: bytes, other: bytes) -> float:
+    """Return how far two pictures are apart, as a share of the whole range of grey.
+
+    Both are brought to 64 x 64 cells, so that another font or a page of another height hardly counts; the largest mean
+    difference of a 4 x 4 block of cells does.
+    """
+    first, second = (np.asarray(Image.open(io.BytesIO(png)).convert("L").resize((64, 64), Image.Resampling.BOX), float)
+                     for png in (one, other))
+    return float(abs(first - second).reshape(16, 4, 16, 4).mean(axis=(1, 3)).max() / 255)
+
+
+def write() -> list[Path]:
+    """Write every picture, and return the paths; without Chromium those of explorers stay as they are."""
+    PICTURES.mkdir(exist_ok=True)
+    made = {"error_plot": error_picture()}
+    if shutil.which("chromium"):
+        with opened() as (browser, server):
+            made |= {name: screenshot(browser, server, name) for name in EXPLORERS}
+    else:
+        print("no chromium: the pictures of explorers stay as they are (Debian: apt-get install chromium)")
+    for name, png in made.items():
+        (PICTURES / f"{name}.png").write_bytes(png)
+    return [PICTURES / f"{name}.png" for name in made]

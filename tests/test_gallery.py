@@ -1,0 +1,94 @@
+"""The kit can be read before it is installed: the pictures of README are the present ones, the lessons become pages."""
+
+import re
+
+import nbformat
+import pytest
+
+from machine import ROOT
+from notebooks.gallery import formulas, pages, pictures
+
+SHOWN = re.findall(r"!\[(.*?)\]\((\S+?\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
+
+
+def committed(name):
+    return (pictures.PICTURES / f"{name}.png").read_bytes()
+
+
+def book(*cells):
+    """A notebook of executed cells: texts are Markdown, lists are outputs of code."""
+    made = [nbformat.v4.new_markdown_cell(cell) if isinstance(cell, str) else
+            nbformat.v4.new_code_cell("code", outputs=cell) for cell in ("# A title", *cells)]
+    return pages.page(nbformat.v4.new_notebook(cells=made), pages.lessons()[0].stem)
+
+
+def output(**data):
+    return [nbformat.v4.new_output("display_data", {kind.replace("_", "/"): value for kind, value in data.items()})]
+
+
+def test_readme_shows_every_picture_with_words_and_no_other():
+    assert {path for _, path in SHOWN} == {f"notebooks/pictures/{p.name}" for p in pictures.PICTURES.iterdir()}
+    assert all(20 < len(words) < 140 for words, _ in SHOWN)
+
+
+def test_pictures_are_small():
+    sizes = [path.stat().st_size for path in pictures.PICTURES.iterdir()]
+    assert max(sizes) < 150_000 and sum(sizes) < 600_000
+
+
+def test_the_picture_of_numeric_error_is_the_present_one():
+    assert pictures.distance(pictures.error_picture(), committed("error_plot")) < pictures.SAME
+
+
+@pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks
+def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path):
+    lesson = ROOT / "notebooks" / "04_grid_sampler_2d.ipynb"
+    index, written = pages.write(tmp_path, [lesson])
+    text = written.read_text(encoding="utf-8")
+    assert pages.title(nbformat.read(lesson, as_version=4)) in text and not FETCHED.search(text)
+    assert "<math" in text and text.count("data:image/png") >= 4 and pages.MOVES in text
+    assert "Chosen point" in text.split(pages.MOVES)[1].split("</details>")[0]  # the explorer's picture in words
+    assert not FETCHED.search(index.read_text(encoding="utf-8"))
+
+
+def test_the_index_lists_every_lesson_by_its_title():
+    listed = re.findall(r'<a href="(\w+)\.html">(.*?)</a>', pages.index())
+    assert [name for name, _ in listed] == [path.stem for path in pages.lessons()] and len(listed) >= 9
+    assert ("02_hardswish", "Hardswish: a slope with two corners") in listed
+
+
+def test_every_formula_of_the_lessons_becomes_mathml():
+    """What the converter does not know it leaves as a command, with its backslash."""
+    texts = [cell.source for path in pages.lessons() for cell in nbformat.read(path, as_version=4).cells
+             if cell.cell_type == "markdown"]
+    made = [re.findall(r"<math.*?</math>", formulas.html(text), re.DOTALL) for text in texts]
+    assert sum(map(len, made)) > 50 and not any("\\" in formula for some in made for formula in some)
+    assert "\\" in re.search(r"<math.*?</math>", formulas.html(r"$\nocommand x$"))[0]
+
+
+def test_every_formula_of_the_derivations_becomes_mathml():
+    import derivations
+    steps = [step for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish")
+             for step in getattr(derivations, name).derive().steps]
+    assert len(steps) > 50 and not any("\\" in formulas.html(f"$${step.latex}$$") for step in steps)
+
+
+def test_each_kind_of_output_is_on_the_page():
+    assert "<b>bold</b>" in book(output(text_html="<b>bold</b>", text_plain="plain"))
+    assert "<strong>bold</strong>" in book(output(text_markdown="**bold**", text_plain="plain"))
+    assert "a &lt; b" in book(output(text_plain="a < b"))
+    assert "printed" in book([nbformat.v4.new_output("stream", text="printed")])
+    assert 'alt="Title, then"' in book(output(image_png="AAAA", text_plain="Title, then\nnumbers"))
+    assert "<summary>" not in book(output(image_png="AAAA", text_plain="<Figure size 8x4>"))
+
+
+def test_links_between_lessons_lead_to_pages():
+    assert 'href="02_hardswish.html"' in book("[next](02_hardswish.ipynb)")
+
+
+@pytest.mark.parametrize("tag", ['<img src="https://x.org/a.png">', "<script>", "<style>@import 'a'</style>",
+                                 '<link href="//x.org/style.css">', "<style>a { background: url(//x.org) }</style>"])
+def test_a_page_that_fetches_is_noticed(tag):
+    assert FETCHED.search(tag) and FETCHED.search(book(output(text_html=tag)))
+    assert not FETCHED.search(book('<a href="02_hardswish.html">next</a>'))
