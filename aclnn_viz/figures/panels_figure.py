@@ -12,7 +12,8 @@ from aclnn_viz.figures.style import SERIES, THEMES, Theme
 from aclnn_viz.figures.text import number
 
 COLUMNS, WIDTH, DPI = 20, 1240, 100  # pixels, as in the browser
-TITLE, LINE = 22, 15  # pixels above the axes: the title, and a row of the legend
+LINE, GAP = 15, 10  # pixels: a line of words, and what stays free between panels
+DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 
 
@@ -32,19 +33,17 @@ def figure(panels, headline=(), theme: str = "light"):
         raise ValueError(problem("theme must be light or dark", repr(theme), "choose one"))
     look = THEMES[theme]
     rows = laid_out(panels)
-    heights = [max(panel.height + TITLE for panel, _ in row) for row in rows] or [TITLE]
+    heights = [max(panel.height + LINE * len(_title(panel)) + GAP for panel, _ in row) for row in rows]
     words = "\n".join(textwrap.fill(text, 190) for text in headline)
-    head = LINE * (words.count("\n") + 1) + 8 if words else 4
-    tall = sum(heights) + head
+    below = sum(heights) + GAP
+    tall = below + (LINE * (words.count("\n") + 1) + 4 if words else 0)
     with rc_context(look.rc() | {"font.size": 9}):
-        drawn = Figure(figsize=(WIDTH / DPI, tall / DPI), dpi=DPI, layout="constrained")
-        drawn.get_layout_engine().set(rect=(0.005, 0.005, 0.99, 1 - head / tall), w_pad=0.05, h_pad=0.04)
-        drawn.text(0.008, 1 - 5 / tall, words, va="top", fontsize=9)
-        grid = drawn.add_gridspec(max(len(rows), 1), COLUMNS, height_ratios=heights)
-        for at, row in enumerate(rows):
-            for panel, left in row:
-                axes = drawn.add_subplot(grid[at, left:left + panel.span], label=panel.name)
-                _panel(axes, panel, look)
+        drawn = Figure(figsize=(WIDTH / DPI, tall / DPI), dpi=DPI)
+        drawn.text(GAP / WIDTH, 1 - 5 / tall, words, va="top", fontsize=9)
+        for row, height in zip(rows, heights):
+            for panel, column in row:
+                _panel(drawn, panel, look, column * WIDTH / COLUMNS, below, height)
+            below -= height
     return drawn
 
 
@@ -60,41 +59,55 @@ def laid_out(panels) -> list[list[tuple[Panel, int]]]:
     return rows
 
 
-def _panel(axes, panel: Panel, look: Theme) -> None:
-    ends = limits(panel)
-    heat = has_heat(panel)
-    for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), ends, all_ticks(panel)):
-        own = axes.xaxis if name == "x" else axes.yaxis
-        axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label})
-        places = [place for place in places if min(low, high) <= place[0] <= max(low, high)]
-        own.set_ticks([value for value, _ in places], [text for _, text in places])
-        own.set_ticks([], minor=True)
+def _title(panel: Panel) -> list[str]:
+    return textwrap.wrap(panel.title, int((panel.span * WIDTH / COLUMNS - 2 * GAP) / BOLD))
+
+
+def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: float) -> None:
+    """Draw a panel whose upper left corner is given in pixels from the lower left one of the figure."""
+    wide, heat = panel.span * WIDTH / COLUMNS, has_heat(panel)
+    places = [[place for place in given if min(ends) <= place[0] <= max(ends)]
+              for given, ends in zip(all_ticks(panel), limits(panel))]
+    labels = [mark.label for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band, Arrows)) and mark.label]
+    across = max(1, int(wide / (45 + LETTER * max(map(len, labels), default=1))))
+    rows = -(-len(set(labels)) // across) + heat
+    inner = GAP + LETTER + DIGIT * max((len(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
+    under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
+    above = LINE * (len(_title(panel)) + rows) + GAP
+    room = wide - inner - GAP - DIGIT, height - above - under  # of the axes
+    size = WIDTH, drawn.get_figheight() * DPI
+    axes = drawn.add_axes([(left + inner) / size[0], (top - above - room[1]) / size[1], room[0] / size[0],
+                           room[1] / size[1]], label=panel.name)
+    for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
+        axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
+        ticked = axes.xaxis if name == "x" else axes.yaxis
+        ticked.set_ticks([value for value, _ in own], [text for _, text in own])
+        ticked.set_ticks([], minor=True)
     axes.tick_params(length=0, labelsize=SMALL)
-    axes.spines[:].set(visible=heat or len(axes.get_xticks()) + len(axes.get_yticks()) > 0, color=look.quiet, linewidth=0.6)
+    axes.spines[:].set(visible=heat or any(places), color=look.quiet, linewidth=0.6)
     if not heat:
         axes.grid(color=look.grid, linewidth=0.5)
-    axes.set(xlim=ends[0], ylim=ends[1])  # boxes ask which way is up
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
-    axes.set(xlim=ends[0], ylim=ends[1])
-    shown = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
-    across = max(1, int(panel.span * 58 / (45 + 6 * max(map(len, shown), default=1))))
-    rows = -(-len(shown) // across) + heat
-    if shown:
-        axes.legend(shown.values(), shown.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=across,
+    axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
+    edge = (GAP - inner) / room[0]  # the left end of the panel, in shares of the axes
+    if labels:
+        named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
+        axes.legend(named.values(), named.keys(), loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
                     fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1, labelspacing=0.15)
-    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold", pad=4 + 10.5 * rows)
+    axes.annotate("\n".join(_title(panel)), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
+                  textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
     for image in axes.images[:1]:
-        _key(axes, image, LINE * (rows - 1))
+        _key(axes, image, edge, 0.72 * LINE * (rows - 1))
 
 
-def _key(axes, image, above) -> None:
+def _key(axes, image, left, above) -> None:
     """The colours of a heat map from its low to its high end, above the axes."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
     low, high = (TextArea(number(end), textprops={"fontsize": SMALL}) for end in image.get_clim())
     colours = OffsetImage(np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap())
     row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
-    axes.add_artist(AnnotationBbox(row, (0, 1), (0, 3 + above), xycoords="axes fraction", boxcoords="offset points",
+    axes.add_artist(AnnotationBbox(row, (left, 1), (0, 3 + above), xycoords="axes fraction", boxcoords="offset points",
                                    box_alignment=(0, 0), frameon=False, pad=0))
 
 
@@ -136,15 +149,15 @@ def _heat(axes, mark, look):
     rows, columns = values.shape
     axes.imshow(np.ma.masked_invalid(values), ListedColormap(MAPS[mark.map] / 255), Normalize(mark.low, mark.high),
                 aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0)
-    across = axes.get_subplotspec()
-    wide, tall = 58 * (across.colspan.stop - across.colspan.start) / columns, 160 / rows  # pixels, about
+    wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
     texts = _digits(values, wide) if mark.digits and tall > 11 else None
     if texts is None:
         texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
-    inks = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
+    light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
+    inks = np.where(np.isnan(values), look.ink, np.where(light, "black", "white"))
     for row, column in np.ndindex(np.shape(texts)):
         axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=7, clip_on=True,
-                  color="black" if inks[row, column] else "white")
+                  color=str(inks[row, column]))
 
 
 def _digits(values, wide):
@@ -157,7 +170,6 @@ def _digits(values, wide):
 
 
 def _rule(axes, mark, look):
-    from matplotlib.text import Annotation
     if not np.isfinite(mark.at):
         return
     style = {"linestyle": _dash(mark), "linewidth": 1.0, **_colour(mark, look)}
@@ -165,7 +177,7 @@ def _rule(axes, mark, look):
         axes.axvline(mark.at, **style)
         share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
         late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
-        line = 10 * sum(isinstance(text, Annotation) for text in axes.texts)  # below the labels of earlier rules
+        line = 10 * len(axes.texts)  # below the labels of earlier rules
         place, moved, transform = (mark.at, 1.0), (-4 if late else 4, -10 - line), axes.get_xaxis_transform()
         align = "right" if late else "left"
     else:

@@ -99,7 +99,7 @@ class Marks {
   }
 
   cloud(context, { x, y, size, shape, colour }) {
-    const { area: box, panel: { ratio } } = this, r = Math.max(1, Math.floor(size * ratio));
+    const { area: box, panel: { ratio } } = this, r = Math.floor(size * ratio);
     const wide = Math.round((box.right - box.left) * ratio), tall = Math.round((box.bottom - box.top) * ratio);
     const across = wide + 2 * r + 1, down = tall + 2 * r + 1, key = `${across}x${down}`;
     if (this.scratch?.key !== key) {
