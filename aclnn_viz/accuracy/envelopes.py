@@ -6,12 +6,15 @@ jump, and neither envelope says anything about it.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from aclnn_viz.arrays.anchors import ExactArrays, FromAnchors
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.bounded_array import plus, rounding
 from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.arrays.worlds import either
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.plans import trace
@@ -65,23 +68,39 @@ def envelope(op, plan: Plan | None = None, /, **inputs) -> dict[str, Envelope]:
     True
     """
     plan = HOST if plan is None else plan
-    values, results, xp = trace(op, plan, BoundedArrays, plan.intended or plan.page, inputs)
+    page = plan.intended or plan.page
+    values, results, xp = trace(op, plan, BoundedArrays, page, inputs)
+    if not xp.anchors_moved:
+        moved = dict.fromkeys(values, (0.0, False))
+    else:
+        there = trace(op, plan, partial(FromAnchors, run=xp), page, inputs).values
+        right = trace(op, plan, ExactArrays, page, inputs).values
+        moved = {name: _apart(there[name], right[name]) for name in values}
     with np.errstate(all="ignore"):
-        return {name: _envelope(xp.plan, name, values[name], fmt, shape) for name, (fmt, shape) in results.items()}
+        return {name: _envelope(xp.plan, name, values[name], *moved[name], fmt, shape)
+                for name, (fmt, shape) in results.items()}
 
 
-def _envelope(plan, name, result, fmt, shape):
+def _apart(a, b):
+    """The distance of two bounded results at most, and where a decision leaves it open."""
+    with np.errstate(all="ignore"):
+        distance = plus(np.abs(a.wide - b.wide), a.error, b.error)
+    decisions = either(a.decisions, b.decisions)
+    return distance, False if decisions is None else decisions != 0
+
+
+def _envelope(plan, name, result, moved, open_, fmt, shape):
     value = plan.output(name, result.data, fmt)
     error, variance = rounding(value, value.astype(np.float64) == result.wide)
     bound, variance = (np.zeros(value.shape) + (0.0 if total is None else total)
-                       for total in (plus(error, result.error), plus(variance, result.variance)))
+                       for total in (plus(moved, error, result.error), plus(variance, result.variance)))
+    expected = moved + SIGMAS * np.sqrt(variance)
     bound = np.where(np.isnan(bound), np.inf, bound * SLACK)
     if plan.saturate:
         bound = np.where(np.abs(value.astype(np.float64)) == fmt.largest, np.inf, bound)
     undecided = np.isinf(bound) & np.isfinite(result.wide) & np.isfinite(value.astype(np.float64))
-    if result.decisions is not None:
-        undecided |= result.decisions != 0
-    return Envelope(*(part.reshape(shape) for part in (value, bound, SIGMAS * np.sqrt(variance), undecided)))
+    undecided |= open_ | (False if result.decisions is None else result.decisions != 0)
+    return Envelope(*(part.reshape(shape) for part in (value, bound, expected, undecided)))
 
 
 def explain(actual, truth, envelope: Envelope) -> Explanation:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, plus, rounding, saturated, trimmed
+from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, between, plus, rounding, saturated, trimmed
 from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
@@ -13,6 +13,10 @@ from aclnn_viz.dtypes import float_format, round_to
 class BoundedArrays(PlannedArrays):
     """As `PlannedArrays`, with the same values; its arrays are `BoundedArray`.
 
+    Bounds start from the inputs as rounded to the plan's formats, and anew from anchored numbers, both of which a
+    device has to the bit. `anchors` holds the latter (None: as it was), `anchors_moved` says whether either of them
+    differs from the exact number; `aclnn_viz.arrays.anchors` tells what that makes of the result.
+
     >>> from aclnn_viz.arrays.plan import Plan
     >>> xp = BoundedArrays(Plan(), "float32")
     >>> float((xp.ones(1, xp.compute) / 3.0).error[0]) == 2.0**-26  # half a spacing
@@ -22,6 +26,7 @@ class BoundedArrays(PlannedArrays):
     def __init__(self, plan, storage):
         super().__init__(plan, storage)
         self._decided = 0
+        self.anchors, self.anchors_moved = [], False
 
     def decision(self) -> np.int64:
         """A bit for the elements that one call cannot decide, even and odd in turn."""
@@ -57,16 +62,28 @@ class BoundedArrays(PlannedArrays):
         return trimmed(self, value, part("error", zero), part("variance", zero), decisions, others)
 
     def given(self, array):
-        if not is_float(array):
-            return array
+        """An input as the kernel reads it; bounds start there."""
         value = super().given(array)
-        if value.dtype == array.dtype and self.plan.storage is None:
-            return value
-        wide = array.astype(np.float64)
-        error = np.where(value.wide == wide, 0.0, np.abs(value.wide - wide))
-        if error.any():
-            value.error, value.variance = error, half_ulp(round_to(array, self.storage)) ** 2 / 3.0
+        if is_float(array):
+            self.anchors_moved |= not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
         return value
+
+    def anchored(self, x):
+        """x rounded to storage is where bounds start anew; undecided where x is too uncertain to say how it rounds.
+
+        A device's x lies as far from the exact one as ours does, so within twice the error of ours.
+        """
+        if x.dtype == self.storage.numpy:
+            self.anchors.append(None)
+            return x
+        value = self.to_storage(x).value
+        self.anchors.append(value.wide)
+        self.anchors_moved = True
+        reach = np.float64(0.0) if x.error is None else 2.0 * x.error
+        low, high = (round_to(x.wide + side, self.storage) for side in (-reach, reach))
+        step = 2.0 * np.maximum(half_ulp(low), half_ulp(high))
+        low, high = low.astype(np.float64), high.astype(np.float64)
+        return between(self, value, low, high, ~(high - low <= step), x.decisions)
 
     def to_storage(self, x):
         return self.astype(self.astype(x, self.storage.numpy), x.dtype)
@@ -136,12 +153,18 @@ class BoundedArrays(PlannedArrays):
         """The error and the variance of a sum of the terms of x, which `add` adds up (in float64)."""
         unit = float_format(x.dtype).unit_roundoff
         sizes, squares = add(np.abs(x.wide)), add(np.square(x.wide))
-        steps = np.minimum(longest, np.maximum(add(x.wide != 0.0) - 1, 0))  # adding 0 is exact
+        additions = np.maximum(add(x.wide != 0.0) - 1, 0)  # adding 0 is exact
         if np.max(sizes, initial=0.0) * unit <= 1.0 and np.array_equal(x.wide, np.rint(x.wide)):
-            steps = np.zeros_like(steps)  # sums of small integers are exact
+            additions = np.zeros_like(additions)  # sums of small integers are exact
+        steps = np.minimum(longest, additions)
         with np.errstate(divide="ignore"):
             gamma = np.where(steps * unit < 1.0, steps * unit / (1.0 - np.minimum(steps * unit, 1.0)), np.inf)
         error = np.where(steps > 0, gamma * sizes, 0.0)
+        if float_format(x.dtype).bits == 16:  # where sums err more than what they sum
+            # In whatever order, each addition returns the sum of some terms: at most that of all terms of one sign.
+            positive = add(np.maximum(x.wide, 0.0))
+            largest = (np.maximum(positive, sizes - positive) + error) * (1.0 + 2.0**-40)  # itself summed in float64
+            error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
         # Partial sums of a tree hold 2 S^2 of squares if the terms agree in sign, and steps * sum x^2 if they do not;
         # those of a chain a third and a half of steps times these.
         spread = steps * (np.square(value.wide) / 3.0 + squares / 2.0) if sequential else \

@@ -215,12 +215,17 @@ def _integral(function):
     def rule(xp, value, decisions, a):
         reach = _reach(a)
         low, high = function(a.wide - reach), function(a.wide + reach)
-        there = np.where(low == value.wide, high, low).astype(value.dtype)
-        mask, others = worlds(xp.decision, value.data, there, low != high)
-        if mask is not None:
-            mask = np.where(high - low > 1.0, UNKNOWN, mask)
-        return trimmed(xp, value, None, None, *_behind(decisions, mask, others))
+        return between(xp, value, low, high, high - low > 1.0, decisions)
     return rule
+
+
+def between(xp, value, low, high, many, earlier):
+    """An exact result that may turn out `low` or `high` instead, behind `earlier` decisions; or even `many` numbers."""
+    there = np.where(low == value.wide, high, low).astype(value.dtype)
+    mask, others = worlds(xp.decision, value.data, there, low != high)
+    if mask is not None:
+        mask = np.where(many, UNKNOWN, mask)
+    return trimmed(xp, value, None, None, *_behind(earlier, mask, others))
 
 
 def _behind(earlier, mask, others):

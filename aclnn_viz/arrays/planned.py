@@ -78,6 +78,10 @@ class PlannedArrays(Functions):
         """x rounded to the format of the inputs, and kept in its own format."""
         return self._wrap(self.plan.settle(round_to(x.data, self.storage)).astype(x.dtype))
 
+    def anchored(self, x):
+        """As `to_storage`, for a number that says where things lie: bounds start anew from it."""
+        return self.to_storage(x)
+
     def astype(self, x, dtype):
         if isinstance(x, PlannedArray) and np.dtype(dtype).kind in "iu":
             with np.errstate(invalid="ignore"):

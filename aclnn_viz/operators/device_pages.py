@@ -117,7 +117,8 @@ def _taps(xp, x, size, interpolationMode, paddingMode, alignCorners, simt):
         u, slope = grid_page.bicubic_source(xp, x, size, paddingMode, alignCorners)
     else:
         u, slope = _source(xp, x, size, paddingMode, alignCorners, simt)
-    u, slope = _kept(xp, u, simt), _kept(xp, slope, simt)
+    if simt:
+        u, slope = xp.anchored(u), xp.to_storage(slope)
     if interpolationMode == NEAREST:
         return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))], slope
     first = xp.floor(u)

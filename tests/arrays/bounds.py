@@ -1,0 +1,73 @@
+"""Plans, and what judges the bounds under them: a plan's outputs beside truths that do not come from the kit."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from arrays.wide_truth import SLACK, TRUTHS
+
+from aclnn_viz import operator
+from aclnn_viz.accuracy.envelopes import Envelope, envelope
+from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.operators import plans
+
+PLANS = {
+    "host": lambda name: HOST,
+    "float32": lambda name: Plan(),
+    "sequential": lambda name: Plan(order="sequential", leading="shuffled", cores=3, scatter="shuffled"),
+    "all float16": lambda name: Plan(compute="float16", accumulate="float16", order="blocked", tile=16, cores=2),
+    "all bfloat16": lambda name: Plan(storage="bfloat16", compute="bfloat16", accumulate="float32", atomics="bfloat16"),
+    "A2": lambda name: plans.preset(name, "Ascend910B2", "9.0"),
+    "910": lambda name: plans.preset(name, "Ascend910A", "9.1"),
+    "950": lambda name: plans.preset(name, "Ascend950PR_9579", "9.1"),
+}
+
+
+class Judged(NamedTuple):
+    """One output beside its truth: |error|, the envelope, and which decided elements the bound claims."""
+
+    error: np.ndarray
+    envelope: Envelope
+    claims: np.ndarray
+    slack: np.ndarray  # what the truth itself may err by
+
+    @property
+    def missed(self):
+        """Indices of the claimed elements that the bound does not cover."""
+        with np.errstate(all="ignore"):
+            return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + self.slack))
+
+    @property
+    def ratio(self):
+        """bound / error of the claimed elements with an error beyond that of the truth."""
+        wrong = self.claims & (self.error > 2.0 * self.slack) & np.isfinite(self.envelope.bound)
+        return (self.envelope.bound[wrong] / self.error[wrong]).astype(np.float64)
+
+
+def planned(name, plan, inputs):
+    """The outputs and envelopes of the documented formula under a plan."""
+    plan = replace(plan, page=plan.intended or plan.page)
+    return plans.run(operator(name), plan, **inputs), envelope(operator(name), plan, **inputs)
+
+
+def against(actual, env, truth, sizes):
+    """An output beside its truth, whose terms have the `sizes` that `arrays.wide_truth` returns."""
+    truth, slack = truth.reshape(actual.shape), SLACK * sizes.reshape(actual.shape)
+    # An element that overflows has no finite bound: there the envelope claims nothing.
+    claims = ~env.undecided & (np.isfinite(actual) | np.isfinite(env.bound))
+    with np.errstate(all="ignore"):
+        return Judged(np.abs(actual - truth), env, claims, slack)
+
+
+def judged(name, plan, inputs):
+    """{output: Judged} of the outputs that a plan computes."""
+    out, envelopes = planned(name, plan, inputs)
+    with np.errstate(all="ignore"):
+        truths = TRUTHS[name](**inputs)
+    verdicts = {}
+    for output, (truth, sizes) in truths.items():
+        actual = out[output].astype(np.float64)
+        # The bound is about these values.
+        assert np.array_equal(envelopes[output].value.astype(np.float64), actual, equal_nan=True)
+        verdicts[output] = against(actual, envelopes[output], truth, sizes)
+    return verdicts

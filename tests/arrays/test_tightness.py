@@ -1,0 +1,60 @@
+"""Bounds are tight enough to plot, and few random points are undecided; where a bound must be loose, it is shown why."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from arrays.bounds import PLANS, judged, planned
+
+from aclnn_viz import case
+
+SAMPLER = {"shape": (1, 4, 32, 32), "grid_shape": (64, 64)}
+TIGHT = {"hardswish": (["out"], {"shape": (20_000,)}), "rms_norm": (["dxOut"], {"shape": (32, 1024)}),
+         "group_norm_swish": (["dxOut"], {"shape": (2, 8, 16, 16), "numGroups": 2}),
+         "cross_entropy_loss": (["xGradOut"], {"shape": (64, 256)}),
+         "grid_sampler_2d": (["inputGrad", "gridGrad"], SAMPLER)}
+DEVICES = ("host", "float32", "A2", "910", "950")
+SIXTEEN = ("float16", "bfloat16")
+
+
+def ratio(plan, output, inputs, name="grid_sampler_2d"):
+    """The median of bound / error over the elements with an error."""
+    return np.median(judged(name, PLANS[plan](name), inputs)[output].ratio)
+
+
+@pytest.mark.parametrize("name,plan,dtype", [*product(TIGHT, DEVICES, SIXTEEN)])
+def test_bound_is_tight_for_16_bit_outputs(name, plan, dtype):
+    outputs, shape = TIGHT[name]
+    inputs = case(name, dtype=dtype, seed=3, **shape).inputs
+    for output in outputs:  # half a step of the format against a uniform error: 2
+        assert 1 <= ratio(plan, output, inputs, name) <= 4, output
+
+
+@pytest.mark.parametrize("output,plan,dtype", [*product(("inputGrad", "gridGrad"), DEVICES, SIXTEEN)])
+def test_bound_is_tight_for_bicubic_weights(output, plan, dtype):
+    inputs = case("grid_sampler_2d", dtype=dtype, seed=3, interpolationMode=2, **SAMPLER).inputs
+    assert 1 <= ratio(plan, output, inputs) <= 5  # 64 terms a pixel, which the 950 adds up in 16 bits
+
+
+@pytest.mark.parametrize("plan,mode,dtype", [
+    *product(("host", "float32", "A2", "950"), (0, 1, 2), ("float32",)), *product(("950",), (0, 1, 2), SIXTEEN)])
+def test_few_random_points_are_undecided(plan, mode, dtype):
+    rng = np.random.default_rng(5)
+    draw = {"gradOutput": rng.standard_normal((1, 1, 256, 256)), "input": rng.standard_normal((1, 1, 128, 128)),
+            "grid": rng.uniform(-1.1, 1.1, (1, 256, 256, 2))}
+    inputs = case("grid_sampler_2d", dtype=dtype, interpolationMode=mode, shape=(1, 1, 128, 128), grid_shape=(256, 256),
+                  **draw).inputs
+    _, envelopes = planned("grid_sampler_2d", PLANS[plan]("grid_sampler_2d"), inputs)
+    assert envelopes["gridGrad"].undecided.any(axis=-1).mean() < 1e-3
+
+
+def test_a_point_that_a_rounded_coordinate_moves_to_another_pixel_is_explained_by_the_bound():
+    """1.75 pixels are 1.75 in bfloat16, 65.75 are 66: the gradient by the grid jumps, and the bound covers the jump."""
+    inputs = dict(gradOutput=np.ones((1, 1, 1, 2), np.float32), grid=np.zeros((1, 1, 2, 2), np.float32),
+                  input=(np.arange(128) % 2).reshape(1, 1, 1, 128).astype(np.float32))
+    inputs["grid"][..., 0] = (2 * np.float32([1.75, 65.75]) + 1) / 128 - 1
+    inputs = {name: value.astype(np.dtype("bfloat16")) for name, value in inputs.items()}
+    found = judged("grid_sampler_2d", PLANS["950"]("grid_sampler_2d"), inputs)["gridGrad"]
+    assert not found.envelope.undecided.any()
+    error, bound = found.error[0, 0, :, 0], found.envelope.bound[0, 0, :, 0]
+    assert error.tolist() == [0, 128] and 128 <= bound[1] < 129  # slopes of 64 a pixel: one up, one down
