@@ -51,7 +51,25 @@ def resemblance(seen) -> list[str]:
 
 
 def _remarks(prepared, name, actual) -> list[str]:
-    truth = prepared.expected[name].truth.astype(np.float64)
+    truths = {other: part.truth.astype(np.float64) for other, part in prepared.expected.items()}
+    remarks = likeness(name, actual, truths, prepared.case.inputs)
+    if not np.isfinite(actual).all() or not actual.any() or _near(actual, truths[name]):
+        return remarks
+    known = intermediates(prepared.case.operator, prepared.case.inputs)
+    labels = [label for label, array in known.items()
+              if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())]
+    if labels:  # a local name rather than the function that returned it
+        remarks.append(f"equals the intermediate {min(labels, key=len)!r} of the page")
+    return remarks
+
+
+def likeness(name: str, actual: np.ndarray, truths: dict[str, np.ndarray], inputs: dict) -> list[str]:
+    """Return what wrong values of an output look like beside the truth of all outputs, likeliest first.
+
+    >>> likeness("out", np.array([2.0, 4.0]), {"out": np.array([1.0, 2.0])}, {})
+    ['is 2 times the truth']
+    """
+    truth = truths[name]
     if not np.isfinite(actual).all():
         return ["is not finite"] * bool(np.isfinite(truth).all())
     if not actual.any():
@@ -63,15 +81,10 @@ def _remarks(prepared, name, actual) -> list[str]:
         remarks.append("holds the right values in another order")
     scale = float(np.vdot(truth, actual) / max(float(np.vdot(truth, truth)), 1e-300))
     if scale and _near(actual, scale * truth):
-        remarks.append(f"is {_factor(scale, prepared)} times the truth")
-    for other, part in prepared.expected.items():
-        if other != name and part.truth.size == actual.size and _near(actual.ravel(), part.truth.ravel()):
+        remarks.append(f"is {_factor(scale, inputs)} times the truth")
+    for other, values in truths.items():
+        if other != name and values.size == actual.size and _near(actual.ravel(), values.ravel()):
             remarks.append(f"holds {other}")
-    known = intermediates(prepared.case.operator, prepared.case.inputs)
-    labels = [label for label, array in known.items()
-              if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())]
-    if labels:  # a local name rather than the function that returned it
-        remarks.append(f"equals the intermediate {min(labels, key=len)!r} of the page")
     return remarks
 
 
@@ -80,9 +93,9 @@ def _near(a, b) -> bool:
         return bool(np.max(np.abs(a - b), initial=0.0) <= CLOSE * np.max(np.abs(b), initial=0.0))
 
 
-def _factor(scale: float, prepared) -> str:
+def _factor(scale: float, inputs: dict) -> str:
     """A factor, as the number of elements of some axes where it is one: such factors change with the shape."""
-    for name, value in prepared.case.inputs.items():
+    for name, value in inputs.items():
         shape = getattr(value, "shape", ())
         for start in range(len(shape)):
             count = prod(shape[start:])

@@ -66,6 +66,8 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
         return {str(name): to_numpy(value) for name, value in returned.items()}
     if not isinstance(returned, (tuple, list)):
         returned = (returned,)
+    if len(returned) == 1 and returned[0] is None:
+        raise TypeError("returns None where an array is expected")
     if len(returned) != len(names):
         raise ValueError(f"returns {len(returned)} outputs instead of {len(names)}: {', '.join(names)}")
     return {name: to_numpy(value) for name, value in zip(names, returned)}

@@ -1,0 +1,116 @@
+"""Which puzzles are solved, kept on this machine alone: one line of JSON an attempt, added at the end of a file.
+
+Nothing is ever rewritten. So two notebooks can add at the same time, and a line that cannot be read costs no other.
+The file is puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.
+"""
+
+import html
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aclnn_viz.errors import problem
+
+VARIABLE = "ACLNN_VIZ_DATA"
+FILE = "puzzles.jsonl"
+
+
+def progress_file() -> Path:
+    """Return the path of the file; ImportError where neither the variable nor platformdirs says where."""
+    if folder := os.environ.get(VARIABLE):
+        return Path(folder) / FILE
+    try:
+        from platformdirs import user_data_path
+    except ImportError as error:
+        raise ImportError(problem("the folder of user data comes from platformdirs or from " + VARIABLE, "neither",
+                                  "pip install 'aclnn-viz[lab]', or set the variable to a folder")) from error
+    return user_data_path("aclnn-viz", appauthor=False) / FILE
+
+
+def keep(name: str, solved: bool) -> str:
+    """Add an attempt, and return what prevented it, or an empty text: a verdict is worth more than its record."""
+    line = json.dumps({"name": name, "solved": solved, "at": datetime.now(UTC).isoformat(timespec="seconds")})
+    try:
+        path = progress_file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab+") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read() == b"\n" else "\n" + line  # behind a line that was cut
+            file.write(f"{line}\n".encode())  # in one piece: nobody else comes between
+    except ImportError as error:
+        return str(error)
+    except OSError as error:
+        return problem(f"progress is added to {path}", str(error),
+                       f"make it writable, or set {VARIABLE} to another folder; nothing there was changed")
+    return ""
+
+
+@dataclass
+class Kept:
+    """What the file holds: attempts and successes by name, and a complaint about what could not be read."""
+
+    attempts: dict[str, int] = field(default_factory=dict)
+    solved: set[str] = field(default_factory=set)
+    complaint: str = ""
+
+
+def kept() -> Kept:
+    """Read the file; a line that is no attempt is told and passed over, never removed."""
+    found, unread = Kept(), 0
+    try:
+        path = progress_file()
+        text = path.read_bytes().decode("utf-8", errors="replace") if path.exists() else ""
+    except ImportError as error:
+        return Kept(complaint=str(error))
+    except OSError as error:
+        return Kept(complaint=problem(f"progress is read from {path}", str(error),
+                                      f"make it readable, or set {VARIABLE} to another folder"))
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            attempt = json.loads(line)
+            name, solved = str(attempt["name"]), attempt["solved"] is True
+        except (ValueError, KeyError, TypeError):
+            unread += 1
+            continue
+        found.attempts[name] = found.attempts.get(name, 0) + 1
+        found.solved |= {name} if solved else set()
+    if unread:
+        found.complaint = problem(f"every line of {path} is an attempt", f"{unread} that cannot be read",
+                                  "mend or delete them; they are left as they are, and all others count")
+    return found
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A row for every puzzle and detective case: operator, title, name, and how it stands; prints as a table."""
+
+    rows: tuple[tuple[str, str, str, str], ...]
+    solved: int
+    complaint: str = ""
+
+    def __str__(self) -> str:
+        table = [("operator", "title", "name", "state"), *self.rows]
+        widths = [max(map(len, column)) for column in zip(*table)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
+        return "\n".join([f"{self.solved} of {len(self.rows)} solved", *lines, *filter(None, [self.complaint])])
+
+    def _repr_html_(self) -> str:
+        rows = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows]
+        head = "<tr><th>operator</th><th>title</th><th>name</th><th>state</th></tr>"
+        return (f"<p>{self.solved} of {len(self.rows)} solved</p><table>{head}"
+                + "".join(f"<tr>{row}</tr>" for row in rows) + f"</table><p>{html.escape(self.complaint)}</p>")
+
+
+def progress_of(items) -> Progress:
+    """Return how puzzles and cases stand; `items` have an operator, a title and a name."""
+    found = kept()
+
+    def state(name):
+        count = found.attempts.get(name, 0)
+        tried = f"{count} attempt{'s' * (count != 1)}"
+        return f"solved, {tried}" if name in found.solved else tried if count else "-"
+    rows = tuple((one.operator, one.title, one.name, state(one.name)) for one in items)
+    return Progress(rows, sum(one.name in found.solved for one in items), found.complaint)

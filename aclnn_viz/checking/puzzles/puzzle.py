@@ -1,0 +1,115 @@
+"""A puzzle: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a check."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from aclnn_viz.checking.puzzles.progress import keep
+from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged
+from aclnn_viz.errors import problem
+
+
+class Curve(NamedTuple):
+    """A picture of what is wanted as a curve over one input, once for each set of the other inputs.
+
+    `marks` are the places that are easily got wrong: kinks, ties, borders.
+    """
+
+    over: str
+    low: float
+    high: float
+    series: tuple[dict, ...] = ({},)
+    marks: tuple[float, ...] = ()
+
+
+class Reads(NamedTuple):
+    """A picture of the input elements that one element of an output is made of, on small inputs."""
+
+    inputs: dict
+    output: str
+    index: tuple[int, ...]
+
+
+class Source(str):
+    """A text of Python that shows as code."""
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self}\n```"
+
+    __repr__ = str.__str__
+
+
+@dataclass(frozen=True, eq=False)
+class Puzzle:
+    """A function to write, named as its specification, which is executable; displays as its text.
+
+    `lines` are enough for the body. `truth`, with `cases`, judges what is written; a puzzle without them is a whole
+    kernel, which `av.check` judges. `picture` says what to draw of it.
+    """
+
+    spec: Callable
+    operator: str
+    title: str
+    outputs: tuple[str, ...]
+    lines: int
+    hints: tuple[str, ...]
+    picture: Curve | Reads
+    truth: Callable | None = None
+    cases: tuple[dict, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.spec.__name__
+
+    @property
+    def task(self) -> str:
+        return " ".join(self.spec.__doc__.split())
+
+    @property
+    def specification(self) -> Source:
+        """The loop, without the sentence that is the task."""
+        return Source(_without_docstring(self.spec))
+
+    def check(self, answer: Callable) -> PuzzleResult:
+        """Judge a function, say which usual mistake it makes, and keep the progress; never raises for a wrong one.
+
+        An empty function counts as not begun.
+
+        >>> puzzle = __import__("aclnn_viz.checking.puzzles", fromlist=["puzzle"]).puzzle("hardswish_middle")
+        >>> print(puzzle.check(lambda x: None))
+        hardswish_middle: nothing is returned yet
+          write the body: 1 line is enough. hint(1) gives a nudge
+        """
+        result = judged(self, answer)
+        return result.noted(keep(self.name, result.passed)) if result.begun else result
+
+    def hint(self, number: int = 1) -> str:
+        """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
+        if number not in range(1, len(self.hints) + 1):
+            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
+                                     f"ask for 1 to {len(self.hints)}, or for solution()"))
+        return self.hints[number - 1]
+
+    def solution(self) -> Source:
+        """Return the source of a solution, as short as was promised."""
+        return Source(solution_of(self).source)
+
+    def __str__(self) -> str:
+        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
+        return f"{self.title} ({self.operator}, {lines})\n{self.task}\n\n{self.specification}"
+
+    def _repr_markdown_(self) -> str:
+        head, _, code = str(self).partition("\n\n")
+        title, _, task = head.partition("\n")
+        return f"**{title}**\n\n{task}\n\n```python\n{code}\n```"
+
+
+def _without_docstring(function: Callable) -> str:
+    source = textwrap.dedent(inspect.getsource(function))
+    first, second = ast.parse(source).body[0].body[:2]
+    lines = source.splitlines()
+    return "\n".join(lines[:first.lineno - 1] + lines[first.end_lineno:]).rstrip() if second else source

@@ -1,0 +1,59 @@
+"""What solves the puzzles, and the usual mistakes as small changes to it; loaded only when it is asked for."""
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from aclnn_viz.errors import problem
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A usual mistake: its name, where it comes from, and pairs of text, what the solution says and what this says."""
+
+    name: str
+    why: str
+    changes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A function that is right, its source, and the mistakes that are usually made in its place."""
+
+    function: Callable
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def source(self) -> str:
+        return textwrap.dedent(inspect.getsource(self.function)).rstrip()
+
+    def wrong(self, mistake: Mistake) -> Callable:
+        """Return the function with one mistake; ValueError when the solution no longer says what is to be changed."""
+        return _changed(self, mistake)
+
+
+@cache
+def _changed(solution: Solution, mistake: Mistake) -> Callable:
+    source = solution.source
+    for old, new in mistake.changes:
+        if source.count(old) != 1:
+            raise ValueError(problem(f"a change names text that stands once in {solution.function.__name__}",
+                                     f"{old!r}, {source.count(old)} times", "quote more or less of it"))
+        source = source.replace(old, new)
+    names = dict(vars(inspect.getmodule(solution.function)))
+    exec(compile(source, f"<{mistake.name}>", "exec"), names)
+    return names[solution.function.__name__]
+
+
+def solution_of(puzzle) -> Solution:
+    """Return the solution of a puzzle."""
+    module = import_module(f"{__name__}.{puzzle.operator}")
+    return _solution(module, puzzle.name)
+
+
+@cache
+def _solution(module, name: str) -> Solution:
+    return Solution(getattr(module, name), module.MISTAKES[name])

@@ -1,0 +1,224 @@
+"""Judge what somebody wrote for a puzzle: where it goes wrong, and which usual mistake makes the same numbers.
+
+A part of a kernel is compared with the named function of the kernel's page, in float64, on inputs that hold the kinks,
+ties and borders. A whole kernel goes through `check`.
+"""
+
+import html
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aclnn_viz.cases import Case
+from aclnn_viz.checking.check import check
+from aclnn_viz.checking.intermediates import likeness
+from aclnn_viz.checking.judging import prepared_suite
+from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.checking.running import run
+from aclnn_viz.operators import operator
+
+CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
+SECONDS = 5.0  # for one call
+NOTHING = "returns None"
+PRINTED = 6  # elements of an input in a message
+
+
+@dataclass(frozen=True, eq=False)
+class PuzzleResult:
+    """Whether a puzzle is solved; if not, `text` says where it goes wrong and `mistake` names it, if it is a usual one.
+
+    `begun` is False as long as the function returns nothing. `note` tells why the attempt was not kept.
+    """
+
+    name: str
+    passed: bool
+    text: str
+    mistake: str | None = None
+    begun: bool = True
+    note: str = ""
+
+    def noted(self, note: str) -> "PuzzleResult":
+        return replace(self, note=note)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.name}: {self.text}", *filter(None, [self.note])])
+
+    def _repr_html_(self) -> str:
+        head, _, rest = str(self).partition("\n")
+        colour, sign = ("#1b7837", "✔") if self.passed else ("#b2182b", "✘") if self.begun else ("#7f7f7f", "…")
+        return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
+                f"</strong><pre>{html.escape(rest)}</pre></div>")
+
+
+def judged(puzzle, answer) -> PuzzleResult:
+    """Judge an answer; nothing that it does raises here."""
+    if not callable(answer):
+        return PuzzleResult(puzzle.name, False, f"a function is judged, this is {type(answer).__name__}\n"
+                            f"  pass {puzzle.name} itself, without brackets", begun=False)
+    first = run(answer, _case(puzzle, puzzle.cases[0]) if puzzle.truth else next(prepared_suite(puzzle.operator, 0)).case,
+                puzzle.outputs, SECONDS)
+    if first.misbehaviour.startswith(NOTHING):
+        enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
+        return PuzzleResult(puzzle.name, False, "nothing is returned yet\n"
+                            f"  write the body: {enough} enough. hint(1) gives a nudge", begun=False)
+    return _whole(puzzle, answer) if puzzle.truth is None else _part(puzzle, answer)
+
+
+def _case(puzzle, inputs: dict) -> Case:
+    return Case(operator(puzzle.operator), inputs, "float64", 0)
+
+
+def _solved(puzzle, answer, cases: int, what: str) -> PuzzleResult:
+    lines = body_lines(answer)
+    size = "" if lines is None else f", in {lines} line{'s' * (lines != 1)}; {puzzle.lines} expected"
+    return PuzzleResult(puzzle.name, True, f"right on {cases} {what}{size}")
+
+
+def body_lines(function) -> int | None:
+    """The lines of a function's body that are neither empty nor comment nor its docstring; None without its source.
+
+    >>> body_lines(len) is None
+    True
+    """
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return None
+    if not source.startswith("def "):
+        return None
+    body = source[source.index("):") + 2:].splitlines()[1:]
+    text = [line.strip() for line in body]
+    if text and text[0].startswith('"""'):
+        end = next(k for k, line in enumerate(text) if line.endswith('"""') and len(line) > 3)
+        text = text[end + 1:]
+    return sum(bool(line) and not line.startswith("#") for line in text)
+
+
+def _whole(puzzle, answer) -> PuzzleResult:
+    result = check(puzzle.operator, answer, time_limit=20.0, call_limit=SECONDS)
+    if result.passed:
+        return _solved(puzzle, answer, result.cases, "cases of the suite")
+    lines = str(result).splitlines()
+    mistake = result.diagnosis.name if result.diagnosis and result.diagnosis.confident else None
+    text = "\n".join(["not right yet", *(f"  {line}" for line in lines), "  hint(1) gives a nudge"])
+    return PuzzleResult(puzzle.name, False, text, mistake)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """One case: what was returned, what is right, and where the two differ, by output."""
+
+    inputs: dict
+    outputs: dict[str, np.ndarray]
+    truth: dict[str, np.ndarray]
+    complaint: str = ""
+
+    @property
+    def wrong(self) -> dict[str, np.ndarray]:
+        return {name: apart(self.outputs[name], right) for name, right in self.truth.items()
+                if name in self.outputs and self.outputs[name].shape == right.shape}
+
+    @property
+    def right(self) -> bool:
+        return not self.complaint and not any(mask.any() for mask in self.wrong.values())
+
+
+def apart(actual: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Where two arrays of a shape differ by more than rounding; a nan equals nothing but a nan."""
+    actual, truth = actual.astype(np.float64), truth.astype(np.float64)
+    scale = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
+    with np.errstate(all="ignore"):
+        return ~((actual == truth) | np.isnan(actual) & np.isnan(truth) | (np.abs(actual - truth) <= CLOSE * scale))
+
+
+def _part(puzzle, answer) -> PuzzleResult:
+    seen = [_look(puzzle, answer, inputs) for inputs in puzzle.cases]
+    failing = [one for one in seen if not one.right]
+    if not failing:
+        return _solved(puzzle, answer, len(seen), "cases")
+    first = failing[0]
+    lines = [f"wrong in {len(failing)} of {len(seen)} cases", first.complaint or _worst(first), *_conditions(seen)]
+    names = _same_mistakes(puzzle, seen)
+    mistake = names[0] if len(names) == 1 else None
+    if mistake:
+        lines.append(f"the mistake is {mistake.name!r}, with the same numbers on all cases: {mistake.why}")
+    elif not first.complaint:
+        lines.append("none of the usual mistakes" if not names else
+                     f"one of {', '.join(repr(one.name) for one in names)}")
+        lines += [f"{name} {remark}" for name, mask in first.wrong.items() if mask.any() and mask.size > 2
+                  for remark in likeness(name, first.outputs[name].astype(np.float64), first.truth, first.inputs)[:1]]
+    text = "\n".join([lines[0], *(f"  {line}" for line in lines[1:]), "  hint(1) gives a nudge"])
+    return PuzzleResult(puzzle.name, False, text, mistake.name if mistake else None)
+
+
+def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
+    truth = right_answer(puzzle, inputs)
+    outcome = run(answer, _case(puzzle, inputs), puzzle.outputs, SECONDS)
+    outputs = outcome.outputs or {}
+    complaint = f"{puzzle.name} {outcome.misbehaviour} ({_given(inputs)})" if outcome.misbehaviour else ""
+    for name, right in truth.items():
+        if complaint:
+            break
+        if name not in outputs:
+            complaint = f"{name} is missing: return {' and '.join(puzzle.outputs)}, in this order or in a dict"
+        elif outputs[name].shape != right.shape:
+            complaint = f"{name} has shape {outputs[name].shape} instead of {right.shape} ({_given(inputs)})"
+        elif outputs[name].dtype.kind == "f" and outputs[name].dtype != np.float64 or outputs[name].dtype.kind == "V":
+            complaint = f"{name} is {outputs[name].dtype}: digits are lost, for the inputs are float64"
+    return _Seen(inputs, outputs, truth, complaint)
+
+
+def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
+    """The outputs of a puzzle by name, from the page."""
+    found = puzzle.truth(**inputs)
+    return dict(zip(puzzle.outputs, map(np.asarray, found if isinstance(found, tuple) else (found,)), strict=True))
+
+
+def _worst(one: _Seen) -> str:
+    """The first output that is wrong, its farthest element, and the inputs there."""
+    name, mask = next((name, mask) for name, mask in one.wrong.items() if mask.any())
+    actual, truth = one.outputs[name], one.truth[name]
+    with np.errstate(all="ignore"):
+        off = np.where(mask, np.nan_to_num(np.abs(actual - truth.astype(np.float64)), nan=np.inf), -1.0)
+    at = tuple(int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
+    place = f"{name}{list(at)}" if at else name
+    return f"{place} is {actual[at]:.6g}, right is {truth[at]:.6g}, at {_given(one.inputs, truth.shape, at)}"
+
+
+def _given(inputs: dict, shape=None, at=()) -> str:
+    """The inputs in words: an array of the output's shape by its element there, a long one by its shape."""
+    def told(value):
+        if not isinstance(value, np.ndarray):
+            return repr(value)
+        if shape is not None and value.shape == shape and shape:
+            return f"{value[at]:.6g}"
+        return str(value.tolist()) if value.size <= PRINTED else f"array{list(value.shape)}"
+    return ", ".join(f"{name} = {told(value)}" for name, value in inputs.items())
+
+
+def _conditions(seen: list[_Seen]) -> list[str]:
+    """The values of an attribute under which all cases are right, where under others some are wrong."""
+    lines = []
+    for name in [name for name, value in seen[0].inputs.items() if not isinstance(value, np.ndarray)]:
+        values = list(dict.fromkeys(one.inputs[name] for one in seen))
+        right = [value for value in values if all(one.right for one in seen if one.inputs[name] == value)]
+        if right and len(right) < len(values):
+            lines.append(f"right with {' and '.join(f'{name} = {value!r}' for value in right)}")
+    return lines
+
+
+def _same_mistakes(puzzle, seen: list[_Seen]) -> list:
+    """The usual mistakes that give what was returned, on every case, in shape and numbers."""
+    if any(set(one.outputs) != set(puzzle.outputs) for one in seen):
+        return []
+    solution = solution_of(puzzle)
+    return [mistake for mistake in solution.mistakes
+            if all(_same(_look(puzzle, solution.wrong(mistake), one.inputs).outputs, one.outputs) for one in seen)]
+
+
+def _same(guess: dict, actual: dict) -> bool:
+    return guess.keys() == actual.keys() and all(
+        guess[name].shape == value.shape and not apart(value, guess[name]).any() for name, value in actual.items())
