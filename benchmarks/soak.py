@@ -1,6 +1,7 @@
-"""Write benchmarks/soak.md from the junit file of a full-size test run: `python benchmarks/soak.py FILE.xml`.
+"""Write benchmarks/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
 
-One row for each test function: how many cases, how many failed, the largest array, the worst number that was recorded.
+A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. One row for each test function that
+recorded numbers, and for each `group` that it recorded: the range of every number over its cases.
 """
 
 import platform
@@ -8,7 +9,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
-from datetime import datetime, timezone
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,50 +18,95 @@ import numpy as np
 REPORT = Path(__file__).with_name("soak.md")
 
 
+@dataclass
+class Row:
+    """What the cases of one test function and group recorded."""
+
+    cases: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    numbers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, case: ElementTree.Element) -> None:
+        self.cases += 1
+        self.failed += failed(case)
+        self.seconds += float(case.get("time"))
+        for entry in case.iter("property"):
+            if entry.get("name") != "group":
+                self.numbers[entry.get("name")].append(float(entry.get("value")))
+
+    def cells(self, name: str) -> list[str]:
+        numbers = "; ".join(f"{key} {spread(values)}" for key, values in self.numbers.items())
+        return [name, str(self.cases), str(self.failed), numbers, f"{self.seconds:.0f} s"]
+
+
+def failed(case: ElementTree.Element) -> bool:
+    return case.find("failure") is not None or case.find("error") is not None
+
+
+def name_of(case: ElementTree.Element) -> str:
+    """The test function, with the group that its case recorded."""
+    file, function = case.get("classname").removeprefix("tests."), case.get("name").split("[")[0]
+    groups = [entry.get("value") for entry in case.iter("property") if entry.get("name") == "group"]
+    return ": ".join([f"{file}.{function}", *groups])
+
+
+def spread(values: list[float]) -> str:
+    """
+    >>> spread([1.04e7, 1e7]), spread([0.5, 0.5])
+    ('10,000,000 to 10,400,000', '0.5')
+    """
+    low, high = (f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def table(header: list[str], rows: list[list[str]]) -> list[str]:
+    return ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+
+
 def machine() -> str:
     cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.processor()) if Path("/proc/cpuinfo").exists() else ""
+                if line.startswith("model name")), "") if Path("/proc/cpuinfo").exists() else ""
     return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
-def commit() -> str:
+def present_commit() -> str:
     return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
                           check=True).stdout.strip()
 
 
-def rows(path: str):
-    """(test, cases, failed, properties, seconds) for each test function that recorded a number."""
-    found = defaultdict(list)
-    for case in ElementTree.parse(path).iter("testcase"):
-        found[case.get("classname").removeprefix("tests."), case.get("name").split("[")[0]].append(case)
-    for (file, name), cases in found.items():
-        properties = defaultdict(list)
+def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
+    """The text and the number of failed tests of (root of a junit file, commit) pairs, tested on the machine `where`."""
+    summary, rows, failures = [], defaultdict(Row), []
+    for root, commit in runs:
+        cases = list(root.iter("testcase"))
+        wrong = [case for case in cases if failed(case)]
+        failures += [f"- {case.get('classname')}.{case.get('name')}" for case in wrong]
+        started = datetime.fromisoformat(next(root.iter("testsuite")).get("timestamp"))
+        summary.append([f"{started:%Y-%m-%d %H:%M}", commit, str(len(cases)), str(len(wrong)),
+                        f"{sum(float(case.get('time')) for case in cases):.0f} s"])
         for case in cases:
-            for entry in case.iter("property"):
-                properties[entry.get("name")].append(float(entry.get("value")))
-        failed = sum(case.find("failure") is not None or case.find("error") is not None for case in cases)
-        yield f"{file}.{name}", len(cases), failed, properties, sum(float(case.get("time")) for case in cases)
+            if case.find(".//property") is not None:
+                rows[name_of(case)].add(case)
+    lines = ["# Full-size sweeps", "", f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.", "",
+             *table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary), "",
+             "Tests that recorded numbers, with the range of each number over the cases.", "",
+             *table(["test", "cases", "failed", "numbers", "time"], [row.cells(name) for name, row in rows.items()])]
+    if failures:
+        lines += ["", "Failed:", "", *failures]
+    return "\n".join(lines) + "\n", len(failures)
 
 
-def main(path: str) -> int:
-    table = list(rows(path))
-    failed = sum(row[2] for row in table)
-    when = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    lines = ["# Full-size sweeps", "",
-             f"From tests run with ACLNN_VIZ_SOAK=1, {when}, commit {commit()}, on",
-             f"{machine()}.",
-             f"{sum(row[1] for row in table)} tests, {failed} failed, {sum(row[4] for row in table):.0f} s of test time.",
-             "",
-             "Tests that recorded numbers; the number is the worst of all cases.", "",
-             "| test | cases | failed | numbers | time |", "| --- | --- | --- | --- | --- |"]
-    for name, cases, failures, properties, seconds in table:
-        if properties:
-            numbers = ", ".join(f"{key} {max(values):g}" for key, values in properties.items())
-            lines.append(f"| {name} | {cases} | {failures} | {numbers} | {seconds:.0f} s |")
-    REPORT.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{REPORT.name}: {len(table)} test functions, {failed} failed")
-    return 1 if failed else 0
+def main(*files: str) -> int:
+    runs = []
+    for file in files:
+        path, _, commit = file.partition("@")
+        runs.append((ElementTree.parse(path).getroot(), commit or present_commit()))
+    text, failures = report(runs, machine())
+    REPORT.write_text(text, encoding="utf-8")
+    print(f"{REPORT.name}: {sum(len(list(root.iter('testcase'))) for root, _ in runs)} tests, {failures} failed")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""The report of full-size test runs: what it says of junit files that pytest wrote, and of failed tests."""
+
+import importlib.util
+from xml.etree import ElementTree
+
+import pytest
+from machine import ROOT
+
+SPEC = importlib.util.spec_from_file_location("soak", ROOT / "benchmarks" / "soak.py")
+soak = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(soak)
+
+pytest_plugins = "pytester"
+
+SWEEP = """
+    import pytest
+
+    @pytest.mark.parametrize("plan,size", [("host", 1000), ("A2", 3000), ("host", 5)])
+    def test_sweep(plan, size, record_property):
+        record_property("group", plan)
+        record_property("elements", size)
+        assert size != WRONG
+
+    def test_without_numbers():
+        pass
+"""
+
+
+@pytest.fixture
+def junit(pytester):
+    def run(wrong=None):
+        pytester.makepyfile(test_it=SWEEP.replace("WRONG", str(wrong)))
+        pytester.runpytest_inprocess("--junitxml=out.xml", "-o", "junit_family=xunit1")
+        return ElementTree.parse(pytester.path / "out.xml").getroot()
+    return run
+
+
+def test_each_run_and_each_group_has_a_row(junit):
+    text, failures = soak.report([(junit(), "abc"), (junit(), "def")], "a machine")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert [row.split(" | ")[1:4] for row in rows if "abc" in row or "def" in row] == [
+        ["abc", "4", "0"], ["def", "4", "0"]]
+    assert any(row.startswith("| test_it.test_sweep: host | 4 | 0 | elements 5 to 1,000 |") for row in rows)
+    assert any(row.startswith("| test_it.test_sweep: A2 | 2 | 0 | elements 3,000 |") for row in rows)
+    assert "without_numbers" not in text and "a machine" in text and failures == 0
+
+
+def test_a_failed_test_is_counted_and_named(junit):
+    text, failures = soak.report([(junit(wrong=3000), "abc")], "a machine")
+    assert failures == 1 and "| abc | 4 | 1 |" in text
+    assert "- test_it.test_sweep[A2-3000]" in text
+
+
+def test_the_report_is_written_and_a_failure_fails_it(junit, pytester, monkeypatch, capsys):
+    monkeypatch.setattr(soak, "REPORT", pytester.path / "soak.md")
+    for wrong, status in ((None, 0), (5, 1)):
+        junit(wrong)
+        assert soak.main(f"{pytester.path / 'out.xml'}@abc") == status
+        assert capsys.readouterr().out.endswith(f"soak.md: 4 tests, {status} failed\n")
+        assert "| abc | 4 |" in (pytester.path / "soak.md").read_text()
