@@ -1,0 +1,38 @@
+"""The gradients that an explorer shows, and by whom they are computed: no device takes float64 for every operator."""
+
+from aclnn_viz.errors import problem
+from aclnn_viz.explorers.state import StateError
+from aclnn_viz.operators.plans import preset, run
+
+
+def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]:
+    """Return (outputs, notices) of `backward(state, inputs)`; in float64 those of the kit's own kernel.
+
+    For operators that take FLOAT16, BFLOAT16 and FLOAT32. Raises StateError where float64 is to run on a device.
+    """
+    if state.dtype != "float64":
+        return backward(state, inputs)
+    if state.device != "host" or state.plan == "device":
+        raise StateError("dtype", f"{op.aclnn_name} takes float16, bfloat16 and float32", "float64",
+                         "choose one of them, or device host and precision documented")
+    return op.backward(**inputs), (f"No product takes float64 for {op.aclnn_name}: shown is this kit's own kernel.",)
+
+
+def further(op, state, inputs: dict, backward) -> dict:
+    """Return the outputs for more inputs of a state whose own were accepted: to judge them again takes the host longer
+    than to compute them."""
+    if state.device != "host":
+        return backward(state, inputs)[0]
+    if state.plan == "device":
+        return run(op, preset(op, state.soc, state.cann), **inputs)
+    return op.backward(**inputs)
+
+
+def computed_by(state) -> str:
+    """Return who computed what is shown, in a few words."""
+    if state.dtype == "float64":
+        return "this kit's kernel in float64"
+    if state.device != "host":
+        return f"the {state.device} device"
+    precision = "precision as documented" if state.plan == "documented" else "precision predicted for the product"
+    return f"the host as {state.soc}, CANN {state.cann}, {precision}"
