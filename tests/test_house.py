@@ -26,7 +26,7 @@ ROOMS = {
     "devices": "numpy",
     "cases": "numpy",
     "accuracy": "numpy",
-    "checking": "numpy",
+    "checking": "numpy platformdirs",
     "verification": "numpy sympy torch",
     "export": "numpy",
     "figures": "matplotlib numpy",
@@ -39,7 +39,8 @@ LONGEST_MODULE = 300
 LONGEST_CELL = 8
 
 # Loaded when first needed, never by `import aclnn_viz`.
-LATE = "sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab tqdm".split()
+LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
+        "tqdm").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
 # Paths of one machine and hosts of package registries, written so that no pattern finds itself.
 MACHINE_TEXT = re.compile(

@@ -32,7 +32,8 @@ def _named(items, name, kind):
     for one in items:
         if one.name == name:
             return one
-    raise ValueError(problem(f"{kind} is one of {', '.join(one.name for one in items)}", repr(name), "name one of them"))
+    names = ", ".join(one.name for one in items)
+    raise ValueError(problem(f"{kind} is one of {names}", repr(name), "name one of them"))
 
 
 def progress() -> Progress:

@@ -126,7 +126,8 @@ PUZZLES = (
         lambda u, size, alignCorners: page.reflect(XP, u, size, alignCorners)[0], COORDINATES),
     Puzzle(grid_reflect_slope, "grid_sampler_2d", "The slope of a reflection", ("slope",), 3, (
         "How many mirrors lie between the image and u? Only whether their number is odd matters.",
-        "np.floor(np.abs(u - low) / span) counts spans from the lower mirror; to the left of it one mirror more is passed.",
+        "np.floor(np.abs(u - low) / span) counts spans from the lower mirror; to the left of it one mirror more is "
+        "passed.",
         "odd = np.floor(np.abs(u - low) / span) % 2 == 1; np.where(odd == (u >= low), -1.0, 1.0)"),
         Curve("u", -9.0, 12.0, tuple({"size": 4} | modes for modes in BOTH), (-0.5, 0.0, 3.0, 3.5)),
         lambda u, size, alignCorners: page.reflect(XP, u, size, alignCorners)[1], COORDINATES),

@@ -115,8 +115,8 @@ GRADIENTS = (
         Reads(ROW, "grad", (1,)), _row_gradient, tuple(rows(-1.5, 1.5))),
     Puzzle(grid_reflected_gradient, "grid_sampler_2d", "The gradient in a mirror", ("grad",), 8, (
         "Take the puzzles apart: u, the reflected place, its slope, the clip, two taps.",
-        "Three factors multiply the difference of the neighbours: width / 2, the sign of the mirrors, and the 0 or 1 of "
-        "the clip.",
+        "Three factors multiply the difference of the neighbours: width / 2, the sign of the mirrors, and the 0 or 1 "
+        "of the clip.",
         "phase = np.remainder(np.abs(u + 0.5), 2 * width); the place is np.minimum(phase, 2 * width - phase) - 0.5; "
         "turned = (phase >= width) == (u >= -0.5) says where the sign is -1."),
         Reads(ROW, "grad", (0,)),

@@ -1,13 +1,16 @@
-"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, three sums, and all of it fused."""
+"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused."""
 
 import math
 
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.intermediates import intermediates
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.kernels import group_norm_swish as page
+from aclnn_viz.operators import operator
 
+NAME = "group_norm_swish"
 XP = NumPyArrays()
 
 
@@ -38,8 +41,8 @@ def gn_xhat(x, mean, rstd, numGroups):
 
 
 def gn_means(dxhat, xhat, numGroups):
-    """Two means over every group of every sample, each (N, numGroups): that of dxhat x-hat, which a change of rstd takes
-    back, and that of dxhat, which a change of the mean takes back."""
+    """Two means over every group of every sample, each (N, numGroups): that of dxhat x-hat, which a change of rstd
+    takes back, and that of dxhat, which a change of the mean takes back."""
     N, C, P = xhat.shape
     along, shift = np.zeros((N, numGroups)), np.zeros((N, numGroups))
     for n in range(N):
@@ -104,37 +107,30 @@ def gn_kernel(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swi
     return {"dxOut": dx} | {name: total.astype(like.dtype) for name, (total, like, asked) in parts.items() if asked}
 
 
-def _dx(dxhat, xhat, rstd):
-    """The page with a swish that only halves: its scale is 0."""
-    one = np.ones((len(xhat), 1, 1))
-    found = page.backward(XP, 2.0 * dxhat[None, :, None], 0.0 * rstd[None, ..., None], rstd[None, ..., None],
-                          (xhat / rstd)[None, :, None], one, 0.0 * one, 0.0)
-    return found["dxOut"][0, :, 0]
-
-
-def _parameters(dz, xhat):
-    one = np.ones((xhat.shape[1], 1, 1))
-    found = page.backward(XP, 2.0 * dz[:, :, None], 0.0, 1.0, xhat[:, :, None], one, 0.0 * one, 0.0)
-    return found["dgammaOut"][:, 0, 0], found["dbetaOut"][:, 0, 0]
-
-
-def _grouped(array, numGroups):
-    return array.reshape(array.shape[0], numGroups, -1, array.shape[2])
+def _inputs(dz, x, mean, rstd, numGroups) -> dict:
+    """Inputs of the kernel whose dz is given: gamma is 1, and a swish of scale 0 only halves."""
+    return {"dy": 2.0 * dz, "mean": mean, "rstd": rstd, "x": x, "gamma": np.ones(x.shape[1]),
+            "beta": np.zeros(x.shape[1]), "numGroups": numGroups, "swishScale": 0.0}
 
 
 def _xhat(x, mean, rstd, numGroups):
-    """The page's first line, seen through dbeta: with dy = 1 and a swish that only halves, dgamma is half of x-hat."""
-    slices = [page.backward(XP, np.ones_like(one), m, r, one, np.ones((numGroups, one.shape[2], 1)),
-                            np.zeros((numGroups, one.shape[2], 1)), 0.0)["dgammaOut"][None, ..., 0, None]
-              for sample, m, r in zip(_grouped(x, numGroups)[:, None], mean[:, None, :, None, None],
-                                      rstd[:, None, :, None, None])
-              for one in np.moveaxis(sample[..., None], 3, 0)]
-    return 2.0 * np.reshape(np.concatenate(slices), (x.shape[0], x.shape[2], x.shape[1])).transpose(0, 2, 1)
+    return intermediates(operator(NAME), _inputs(x, x, mean, rstd, numGroups))["xhat"].reshape(x.shape)
 
 
 def _means(dxhat, xhat, numGroups):
-    parts = (_grouped(dxhat * xhat, numGroups), _grouped(dxhat, numGroups))
-    return tuple(XP.mean(part, axis=page.GROUP) for part in parts)
+    shape = len(xhat), numGroups
+    found = intermediates(operator(NAME), _inputs(dxhat, xhat, np.zeros(shape), np.ones(shape), numGroups))
+    return found["along"].reshape(shape), found["shift"].reshape(shape)
+
+
+def _dx(dxhat, xhat, rstd):
+    inputs = _inputs(dxhat[None], (xhat / rstd)[None], np.zeros((1, len(xhat))), rstd[None, :, 0], len(xhat))
+    return operator(NAME).backward(**inputs)["dxOut"][0]
+
+
+def _parameters(dz, xhat):
+    found = operator(NAME).backward(**_inputs(dz, xhat, np.zeros((len(xhat), 1)), np.ones((len(xhat), 1)), 1))
+    return found["dgammaOut"], found["dbetaOut"]
 
 
 def drawn(seed, N, C, P, numGroups, *names):
@@ -202,7 +198,7 @@ PUZZLES = (
         "Five puzzles in a row: x-hat, dz through the slope of swish, dxhat = dz * gamma, the two means, dx.",
         "Reshape everything to (N, group, channel of the group, position); gamma and beta to (group, channel, 1). Take "
         "math.prod(x.shape[2:]) for the positions: -1 fails without samples.",
-        "tail = np.exp(-np.abs(t)) never overflows; sigmoid(t) and sigmoid(-t) are 1 / (1 + tail) and tail / (1 + tail), "
-        "in one order or the other. Both are needed: 1 - sigmoid has no digits left for large t."),
+        "tail = np.exp(-np.abs(t)) never overflows; sigmoid(t) and sigmoid(-t) are 1 / (1 + tail) and tail / (1 + tail)"
+        ", in one order or the other. Both are needed: 1 - sigmoid has no digits left for large t."),
         Reads(KERNEL, "dxOut", (0, 2, 1))),
 )

@@ -55,7 +55,8 @@ PUZZLES = (
         "Two np.where inside each other choose one of three. Which comparisons include their bound?",
         "return np.where(x < -3, 0, np.where(x <= 3, ..., 1))"),
         Curve("x", -5.0, 5.0, marks=(-3.0, 3.0)), lambda x: page.slope(XP, x),
-        ({"x": np.linspace(-4.7, 4.9, 13)}, {"x": KINKS}, {"x": BESIDE}, {"x": np.array([-np.inf, -1e30, 1e30, np.inf])})),
+        ({"x": np.linspace(-4.7, 4.9, 13)}, {"x": KINKS}, {"x": BESIDE},
+         {"x": np.array([-np.inf, -1e30, 1e30, np.inf])})),
     Puzzle(hardswish_kernel, "hardswish", "A kernel that rounds once", ("out",), 3, (
         "The formula is that of the puzzle before. What is new are the formats.",
         "np.promote_types(self.dtype, np.float32) is the type to compute in: float32 for 16 bits, and never narrower.",

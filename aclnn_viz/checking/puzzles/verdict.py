@@ -24,6 +24,7 @@ CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums
 SECONDS = 5.0  # for one call
 NOTHING = "returns None"
 PRINTED = 6  # elements of an input in a message
+TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +59,14 @@ def judged(puzzle, answer) -> PuzzleResult:
     if not callable(answer):
         return PuzzleResult(puzzle.name, False, f"a function is judged, this is {type(answer).__name__}\n"
                             f"  pass {puzzle.name} itself, without brackets", begun=False)
-    first = run(answer, _case(puzzle, puzzle.cases[0]) if puzzle.truth else next(prepared_suite(puzzle.operator, 0)).case,
+    whole = puzzle.truth is None
+    first = run(answer, next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0]),
                 puzzle.outputs, SECONDS)
     if first.misbehaviour.startswith(NOTHING):
         enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
         return PuzzleResult(puzzle.name, False, "nothing is returned yet\n"
                             f"  write the body: {enough} enough. hint(1) gives a nudge", begun=False)
-    return _whole(puzzle, answer) if puzzle.truth is None else _part(puzzle, answer)
+    return (_whole if whole else _part)(puzzle, answer)
 
 
 def _case(puzzle, inputs: dict) -> Case:
@@ -195,7 +197,9 @@ def _given(inputs: dict, shape=None, at=()) -> str:
             return repr(value)
         if shape is not None and value.shape == shape and shape:
             return f"{value[at]:.6g}"
-        return str(value.tolist()) if value.size <= PRINTED else f"array{list(value.shape)}"
+        if value.size > PRINTED:
+            return f"array{list(value.shape)}"
+        return np.array2string(value, separator=", ", precision=6, max_line_width=10**6).replace("\n", "")
     return ", ".join(f"{name} = {told(value)}" for name, value in inputs.items())
 
 
@@ -203,9 +207,11 @@ def _conditions(seen: list[_Seen]) -> list[str]:
     """The values of an attribute under which all cases are right, where under others some are wrong."""
     lines = []
     for name in [name for name, value in seen[0].inputs.items() if not isinstance(value, np.ndarray)]:
-        values = list(dict.fromkeys(one.inputs[name] for one in seen))
-        right = [value for value in values if all(one.right for one in seen if one.inputs[name] == value)]
-        if right and len(right) < len(values):
+        cases: dict = {}
+        for one in seen:
+            cases.setdefault(one.inputs[name], []).append(one.right)
+        right = [value for value, found in cases.items() if all(found) and len(found) >= TELLING]
+        if right and len(right) < len(cases):
             lines.append(f"right with {' and '.join(f'{name} = {value!r}' for value in right)}")
     return lines
 

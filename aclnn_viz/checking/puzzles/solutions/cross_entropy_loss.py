@@ -81,7 +81,8 @@ MISTAKES = {
     ),
     "ce_zloss": (
         Mistake("2 of the z-loss forgotten", "the square is differentiated without its 2", (("2 * scale", "scale"),)),
-        Mistake("square not differentiated", "the z-loss itself is passed on", (("2 * scale * lse", "scale * lse * lse"),)),
+        Mistake("square not differentiated", "the z-loss itself is passed on",
+                (("2 * scale * lse", "scale * lse * lse"),)),
         Mistake("softmax forgotten", "every logit of a row gets the same; the derivative of lse is the softmax",
                 (("np.exp(logProb)", "np.ones_like(logProb)"),)),
     ),

@@ -137,7 +137,8 @@ MISTAKES = {
     "grid_reflected_gradient": (
         Mistake("reflection sign lost", "an odd number of mirrors turns the direction around",
                 (("np.where((phase >= width) == (u >= -0.5), -1.0, 1.0) * width / 2", "np.full_like(u, width / 2)"),)),
-        Mistake("gradient beside the mirror", "between a mirror and the last centre the place is clipped: the slope is 0",
+        Mistake("gradient beside the mirror",
+                "between a mirror and the last centre the place is clipped: the slope is 0",
                 (("    slope = slope * ((place > 0) & (place < width - 1))\n", ""),)),
         Mistake("scale forgotten", "the gradient by pixels is returned as that by x: size / 2 pixels go to 1",
                 (("-1.0, 1.0) * width / 2", "-1.0, 1.0)"),)),

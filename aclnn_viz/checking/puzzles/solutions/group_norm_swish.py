@@ -62,8 +62,9 @@ MISTAKES = {
     "swish_slope": (
         Mistake("exp overflows", "exp(t) / (1 + exp(t)) is inf / inf for large t",
                 (("0.5 * (1 + np.tanh(t / 2))", "np.exp(t) / (1 + np.exp(t))"),)),
-        Mistake("swishScale in one factor only", "the inner derivative is forgotten: t = s z stands in the second term, "
-                "too", (("t * (1 - sigmoid)", "z * (1 - sigmoid)"),)),
+        Mistake("swishScale in one factor only",
+                "the inner derivative is forgotten: t = s z stands in the second term, too",
+                (("t * (1 - sigmoid)", "z * (1 - sigmoid)"),)),
         Mistake("sigmoid alone", "z is in the second factor, too: the other term of the product rule is missing",
                 ((" * (1 + t * (1 - sigmoid))", ""),)),
     ),
