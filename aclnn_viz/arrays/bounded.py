@@ -134,7 +134,7 @@ class BoundedArrays(PlannedArrays):
         return BoundedArray(self, taken.value, taken.error, taken.variance, either(taken.decisions, mask))
 
     def _total(self, x, axis, keepdims):
-        """Every term carries its own error, and meets at most `depth` additions: gamma_depth times the sum of sizes."""
+        """Every term carries its own error and meets at most `depth` additions: it may grow by (1 + u)**depth."""
         x = self.astype(x, self.accumulate)
         value = super()._total(x, axis, keepdims)
         inner, leading = sum_axes(x.ndim, axis)
@@ -157,13 +157,12 @@ class BoundedArrays(PlannedArrays):
         if np.max(sizes, initial=0.0) * unit <= 1.0 and np.array_equal(x.wide, np.rint(x.wide)):
             additions = np.zeros_like(additions)  # sums of small integers are exact
         steps = np.minimum(longest, additions)
-        with np.errstate(divide="ignore"):
-            gamma = np.where(steps * unit < 1.0, steps * unit / (1.0 - np.minimum(steps * unit, 1.0)), np.inf)
-        error = np.where(steps > 0, gamma * sizes, 0.0)
+        growth = np.log1p(unit)
+        error = np.expm1(steps * growth) * sizes
         if float_format(x.dtype).bits == 16:  # where sums err more than what they sum
             # In whatever order, each addition returns the sum of some terms: at most that of all terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
-            largest = (np.maximum(positive, sizes - positive) + error) * (1.0 + 2.0**-40)  # itself summed in float64
+            largest = np.maximum(positive, sizes - positive) * np.exp(additions * growth) * (1.0 + 2.0**-40)
             error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
         # Partial sums of a tree hold 2 S^2 of squares if the terms agree in sign, and steps * sum x^2 if they do not;
         # those of a chain a third and a half of steps times these.
