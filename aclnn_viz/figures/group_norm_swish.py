@@ -1,0 +1,181 @@
+"""The gradient of group norm + swish in panels and in words: groups on channels, the swish, the three terms of dx."""
+
+import numpy as np
+
+from aclnn_viz.figures.palette import scale
+from aclnn_viz.figures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Panel, Rule
+from aclnn_viz.figures.text import number, signed
+
+TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
+TALL, LOW = 230, 180
+
+
+def panels(data) -> list[Panel]:
+    """Return the six panels of a state's data."""
+    return [_map(data), _swish(data), _line(data), _terms(data), _growth(data), _parameters(data)]
+
+
+def _map(data) -> Panel:
+    state, values = data.state, data.dx[data.state.sample]
+    right = state.positions - 0.5
+    marks = [Heat(values, *scale(values))]
+    tall = 0.75 * TALL / state.numGroups  # pixels of a group, about
+    for group in sorted(range(state.numGroups), key=lambda group: group == data.group):  # the chosen one on top
+        if tall < 8 and group != data.group:
+            continue
+        label = f"group {group}" if tall > 16 else ""
+        marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
+                         LEFT if group == data.group else PAPER))
+    marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
+    title = f"dxOut of sample {state.sample}: {groups(data)}"
+    return Panel("map", title, tuple(marks), Axis("position"), Axis("channel"), 8, TALL, ("position", "channel"))
+
+
+def _swish(data) -> Panel:
+    state, own, chosen = data.state, data.chosen, element(data)
+    z, swish, slope, early = data.curve
+    marks = [Line(z, swish, TAKEN, "swish"), Line(z, slope, LEFT, "its slope"),
+             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, f"group {data.group}", 2.2)]
+    if data.early:
+        marks.append(Line(z, early, WRONG, f"slope in CANN {state.cann}"))
+    used = data.early_slope if data.early else data.slope
+    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, "chosen", 5.0))
+    return Panel("swish", f"swish: z · σ({number(state.swishScale)} z)", tuple(marks), Axis("z = γ x̂ + β"),
+                 Axis("", -1.0, 2.0), 6, TALL)
+
+
+def groups(data) -> str:
+    return f"numGroups {data.state.numGroups}, {data.depth} channel{'s' if data.depth > 1 else ''} each"
+
+
+def element(data) -> tuple[int, int, int]:
+    """The index of the chosen element."""
+    return data.state.sample, data.state.channel, data.state.position
+
+
+def _line(data) -> Panel:
+    own, chosen = data.chosen, element(data)
+    xhat, dxhat = data.xhat[own].ravel(), data.dxhat[own].ravel()
+    mean, along = data.means[data.state.sample, data.group]
+    n = xhat.size
+    ends = np.array([min(-2.5, xhat.min()), max(2.5, xhat.max())])
+    here, at = data.xhat[chosen], data.dxhat[chosen]
+    marks = [Line(ends, n * (mean + along * ends), WRONG, f"without 1/n: {n} times that"),
+             Line(ends, mean + along * ends, TAKEN, "mean + x̂ · mean(dx̂ x̂), taken away"),
+             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, "what is left: dx / rstd", 2.6),
+             Dots(xhat, dxhat, LEFT, "", 2.2), Dots(here.reshape(1), at.reshape(1), CHOSEN, "", 5.0)]
+    reach = 1.15 * max(float(np.abs(dxhat).max()), 1e-9)
+    return Panel("line", f"group {data.group}: dx̂ over x̂, n = {n}", tuple(marks), Axis("x̂"),
+                 Axis("dx̂ = dy · slope · γ", -reach, reach), 6, TALL)
+
+
+def terms(data) -> np.ndarray:
+    """The chosen element: direct, mean and along, without signs, and dx of these three; (4,), in float64."""
+    chosen = element(data)
+    mean, along = data.means[data.state.sample, data.group]
+    parts = np.array([data.dxhat[chosen], mean, data.xhat[chosen] * along]) * data.rstd[data.state.sample, data.group]
+    return np.append(parts, parts[0] - parts[1] - parts[2])
+
+
+def _terms(data) -> Panel:
+    direct, mean, along, dx = terms(data)
+    at = np.arange(4.0)
+    marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
+             Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
+             Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
+    ticks = tuple(zip(at.tolist(), ("rstd · dx̂", "− mean", "− x̂ · mean", "= dx")))
+    n, c, p = element(data)
+    return Panel("terms", f"dx[{n}, {c}, {p}] = {number(dx)} in its terms", marks, Axis("", -0.6, 3.6, ticks=ticks),
+                 Axis(""), 6, LOW)
+
+
+def _growth(data) -> Panel:
+    right, wrong = data.norms
+    own = data.depth * data.state.positions
+    drawn = [np.where(values > 0, values, np.nan) for values in (wrong, right)]
+    marks = (Line(data.sizes, drawn[0], WRONG, "without 1/n"), Dots(data.sizes, drawn[0], WRONG, "without 1/n", 3.5),
+             Line(data.sizes, drawn[1], LEFT, "dx"), Dots(data.sizes, drawn[1], LEFT, "dx", 3.5),
+             Rule("x", own, f"n = {own}", CHOSEN))
+    ends = data.sizes[0] / 1.3, data.sizes[-1] * 1.3
+    return Panel("growth", "root mean square of dx by group size", marks,
+                 Axis("elements of a group, n", *ends, "log"), Axis("", scale="log"), 6, LOW)
+
+
+def _parameters(data) -> Panel:
+    state, channels = data.state, np.arange(data.state.channels)
+    marks, off = [Rule("y", 0.0, kind=PAPER)], []
+    if state.numGroups <= 16:
+        marks += [Rule("x", group * data.depth - 0.5, kind=PAPER) for group in range(1, state.numGroups)]
+    for name, values, moved, kind in (("dgamma", data.dgamma, -0.2, TAKEN), ("dbeta", data.dbeta, 0.2, LEFT)):
+        if values is None:
+            off.append(name)
+        else:
+            marks.append(Bars(channels + moved, values, kind, f"{name}Out", 0.38))
+    marks.append(Rule("x", state.channel, kind=CHOSEN))
+    title = f"sums over {state.samples} samples and {state.positions} positions"
+    if off:
+        title += "; not asked: " + ", ".join(f"{name}Out" for name in off)
+    if len(off) == 2:
+        marks = [Note((state.channels - 1) / 2, 0.0, "dgammaIsRequire and dbetaIsRequire are off")]
+    step = -(-state.channels // 16)
+    ticks = tuple((channel, str(channel)) for channel in range(0, state.channels, step))
+    return Panel("parameters", title, tuple(marks), Axis("channel", -0.6, state.channels - 0.4, ticks=ticks),
+                 Axis("", -1.0, 1.0) if len(off) == 2 else Axis(""), 8, LOW, ("channel",))
+
+
+def headline(data) -> list[str]:
+    """One sentence each: the chosen element, the missing 1/n, the slope, the errors."""
+    state = data.state
+    direct, mean, along, dx = terms(data)
+    n = data.depth * state.positions
+    without = direct - n * (mean + along)
+    right, wrong = data.norms[:, list(data.sizes).index(n)]
+    times = f"{number(wrong / right)} times the size of the right one" if right > 0 else "of no more than 0"
+    return [f"dx of channel {state.channel}, position {state.position}: direct {signed(direct)}, minus mean "
+            f"{signed(mean)}, minus x̂ times mean {signed(along)} = {signed(dx)}.",
+            f"Both means run over the n = {n} elements of group {data.group}. Their sums without 1/n, as the documents "
+            f"print them, would give {signed(without)} here, and overall a dx {times}.",
+            _slope(data), _errors(data)]
+
+
+def _slope(data) -> str:
+    state, chosen = data.state, element(data)
+    told = f"z = {number(data.z[chosen])} has the slope {number(data.slope[chosen])}"
+    if not data.early:
+        return f"{told} for swishScale {number(state.swishScale)}."
+    if state.swishScale == 1:
+        return f"{told}; CANN {state.cann} leaves out one factor swishScale, which is 1 here."
+    return (f"{told}, but the kernel of CANN {state.cann} leaves out one factor swishScale = {number(state.swishScale)}: "
+            f"{number(data.early_slope[chosen])}.")
+
+
+def _errors(data) -> str:
+    return "Largest error: " + ", ".join(f"{name} {number(value)}" for name, value in data.errors.items()) + "."
+
+
+def text(data) -> str:
+    """Return the whole picture in words and tables."""
+    state, (sample, channel, _) = data.state, element(data)
+    own = data.chosen
+    mean, along = data.means[sample, data.group]
+    lines = [f"aclnnGroupNormSwishGrad: {state.samples} samples, {state.channels} channels, {state.positions} positions, "
+             f"{groups(data)}; {state.dtype}, swishScale {number(state.swishScale)}",
+             *headline(data), f"Computed by {data.computed_by}.", "",
+             f"Group {data.group} of sample {sample}: rstd {number(data.rstd[sample, data.group])}, mean of dx̂ "
+             f"{signed(mean)}, mean of dx̂ x̂ {signed(along)}; z from {number(data.z[own].min())} to "
+             f"{number(data.z[own].max())}.", "",
+             f"Channel {channel}, one line a position:",
+             "  position  x̂          z          slope      dx̂         dx",
+             *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
+                                         (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
+               for p in range(state.positions)), "",
+             "Root mean square of dx by the size of the groups:", "  n      dx         without 1/n",
+             *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
+             "Parameters:", "  channel  group  dgammaOut   dbetaOut",
+             *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
+               for c in range(state.channels))]
+    return "\n".join([*lines, *data.notices])
+
+
+def _given(values, at: int) -> str:
+    return "not asked" if values is None else signed(values[at])
