@@ -1,0 +1,195 @@
+"""The hardswish gradient in panels and in words: the curve, its slope, a window around a kink, the error of all inputs."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz.dtypes import float_format, ordinals, ulp
+from aclnn_viz.figures.ordinal_axis import OrdinalAxis, ordinal_axis
+from aclnn_viz.figures.panels import Axis, Bars, Dots, Line, Note, Panel, Rule
+from aclnn_viz.figures.text import number, signed
+
+# The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
+PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
+                   [8.0, 1.0]]).T
+KINKS, OPEN = np.array([-3.0, 3.0]), np.array([0.0, 1.0])
+STRETCHES = 384
+MOST_MISSES = 400
+LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
+CLASSES = ("0", "1", "2", "3", ">3")
+GRADIENT, TRUTH, SECOND, PAPER = 0, 2, 1, 4  # kinds of marks
+
+
+def panels(data) -> list[Panel]:
+    """Return the five panels of a state's data."""
+    return [_forward(data), _slope(data), _window(data), _errors(data), _counts(data)]
+
+
+def _forward(data) -> Panel:
+    y = data.value
+    marks = [Rule("x", kink, kind=PAPER) for kink in KINKS]
+    marks += [Line(data.curve, data.curve_value, TRUTH, "out"),
+              *(Line(data.x + np.array([-1.6, 1.6]), y + slope * np.array([-1.6, 1.6]), kind, label)
+                for slope, kind, label in _tangents(data)),
+              Dots(np.array([data.x]), np.array([y]), GRADIENT, "", 5.0)]
+    return Panel("forward", f"out at x = {number(data.x)}: {number(y)}", tuple(marks), Axis("x (self)", -6.0, 6.0),
+                 Axis("", -1.2, 6.2), 7, 205, ("x",))
+
+
+def _tangents(data):
+    """(slope, kind, label): two on a kink, where the two versions of the operator differ."""
+    # The gradient may be 0 for gradOutput 0 whatever the slope is, so the slope comes from the kink itself.
+    slope = _documented(data.x)
+    found = [(slope, GRADIENT, f"tangent, slope {number(slope)}")]
+    for kink, other in zip(KINKS, OPEN):
+        if data.x == kink:
+            found.append((other, SECOND, f"V2: {number(other)}"))
+    return found
+
+
+def _documented(x: float) -> float:
+    return 0.0 if x < -3 else (2 * x + 3) / 6 if x <= 3 else 1.0
+
+
+def _slope(data) -> Panel:
+    g = data.gradOutput
+    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, "gradOutput × slope"),
+             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, "between the slopes" if kink < 0 else "", 1.0)
+               for kink, inner, outer in zip(KINKS, (-0.5, 1.5), OPEN)),
+             Dots(KINKS, data.kinks, GRADIENT, "on a kink", 4.0), Dots(KINKS, OPEN * g, SECOND, "V2 there", 4.0),
+             Rule("x", data.x, "", GRADIENT))
+    low, high = sorted((-0.75 * g, 1.75 * g)) if g else (-0.75, 1.75)
+    return Panel("slope", f"gradient at x = {number(data.x)}: {number(data.out)}", marks, Axis("x (self)", -6.0, 6.0),
+                 Axis("", low, high), 7, 205, ("x",))
+
+
+def _window(data) -> Panel:
+    state = data.state
+    steps = np.arange(-state.steps, state.steps + 1.0)
+    step = float(ulp(state.centre, state.dtype))
+    jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(state.centre, 0)  # the truth is not joined across it
+    marks = [Line(np.insert(steps, jump, steps[jump]), np.insert(data.window_truth, jump, np.nan), TRUTH, "truth", 1.2),
+             Dots(steps, data.window_out, GRADIENT, "out", 4.0 if state.steps < 20 else 2.5)]
+    for kink, slope in zip(KINKS, OPEN):
+        if state.centre == kink:
+            marks.append(Dots(np.zeros(1), np.array([slope * data.gradOutput]), SECOND, "V2", 5.0))
+    ticks = tuple((k, f"{k:+d}" if k else number(state.centre)) for k in (-state.steps, 0, state.steps))
+    return Panel("window", f"{number(state.centre)} ± {state.steps} ulp of {number(step)}", tuple(marks),
+                 Axis("steps of the format", -state.steps - 0.7, state.steps + 0.7, ticks=ticks), Axis(""), 6, 205)
+
+
+def _errors(data) -> Panel:
+    sweep, fmt = data.sweep, float_format(data.state.dtype)
+    axis = ordinal_axis(sweep.places, fmt)
+    x = axis.x(sweep.places) / _binade(fmt)
+    starts = np.linspace(0, x.size, STRETCHES + 1).astype(int)[:-1]
+    size = np.diff([*starts, x.size])
+    middle, mean, worst = (_stretches(values, starts, size) for values in (x, sweep.errors, sweep.errors))
+    middle, mean, worst = middle[0], mean[0], worst[1]
+    missed = _misses(sweep)
+    top = max(float(sweep.errors.max()), 1.0)
+    wide = top > 4
+    marks = [Line(middle, np.maximum(mean, LEAST) if wide else mean, TRUTH, "mean of a stretch", 1.2),
+             Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, "largest", 1.8),
+             Rule("y", 0.5, "½", PAPER)]
+    if missed.size:
+        marks.insert(2, Dots(x[missed], np.maximum(sweep.errors[missed], LEAST), SECOND,
+                             "not the nearest number", 4.0))
+    marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, PAPER)
+              for value, text in ((-3.0, "-3"), (-1.5, ""), (3.0, "3"))]
+    return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis),
+                 Axis("ulp", LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide
+                 else Axis("ulp", 0.0, 1.1 * top), 14, 205)
+
+
+def _stretches(values, starts, size):
+    return np.add.reduceat(values, starts) / size, np.maximum.reduceat(values, starts)
+
+
+def _misses(sweep) -> np.ndarray:
+    """Where the output is not the number nearest to the truth; the worst of them, if they are many."""
+    missed = np.flatnonzero(sweep.distances)
+    if missed.size > MOST_MISSES:
+        missed = missed[np.argsort(-sweep.errors[missed], kind="stable")[:MOST_MISSES]]
+    return missed
+
+
+def _powers(top: float) -> list[tuple[float, str]]:
+    return [(10.0**k, f"{10.0**k:g}") for k in range(-1, int(np.ceil(np.log10(top))) + 1)]
+
+
+@lru_cache(16)  # its ticks take a third of a redraw
+def _place_axis(axis: OrdinalAxis) -> Axis:
+    unit = _binade(axis.format)
+    ticks = tuple((at / unit, label) for at, label in zip(*axis.ticks()))
+    low, high = (float(axis.x(np.array(end))) / unit for end in (axis.low, axis.high))
+    return Axis("x (self); every number of the format takes the same room", low, high, ticks=ticks)
+
+
+def _binade(fmt) -> int:
+    """Numbers between two powers of two: places in this unit fit into the float32 of the browser."""
+    return 1 << (fmt.significand_bits - 1)
+
+
+def _errors_title(data) -> str:
+    size, dtype = f"{data.sweep.x.size:,}", data.state.dtype
+    if not data.sweep.exhaustive:
+        return f"error of {size} {dtype} numbers, one of each stretch"
+    where = "finite numbers" if data.state.reach == "all" else "numbers from 2^-10 to 16 and their negatives"
+    return f"error of all {size} {dtype} {where}"
+
+
+def counts(sweep) -> np.ndarray:
+    """Return how many outputs are 0, 1, 2, 3 and more steps from the rounded truth."""
+    return np.bincount(np.minimum(sweep.distances, 4).astype(int), minlength=5)
+
+
+def _counts(data) -> Panel:
+    found = counts(data.sweep)
+    share = 100 * found / found.sum()
+    places = np.arange(5.0)
+    marks = [Bars(places, share, GRADIENT, "", 0.7)]
+    marks += [Note(at, max(value, 0.0) + 6, f"{count:,}") for at, value, count in zip(places, share, found)]
+    ticks = tuple(zip(places.tolist(), CLASSES))
+    return Panel("counts", "how many are how far off", tuple(marks),
+                 Axis("ulp from the nearest number", -0.5, 4.5, ticks=ticks), Axis("%", 0.0, 115.0), 6, 205)
+
+
+def headline(data) -> list[str]:
+    """One sentence each: the chosen input, the kinks, the sweep, and who computed it."""
+    state, sweep = data.state, data.sweep
+    found = counts(sweep)
+    worst = int(np.argmax(sweep.errors))
+    inner, outer = data.kinks
+    place = "on a kink" if data.x in KINKS else "between the kinks" if abs(data.x) < 3 else "outside of the kinks"
+    return [
+        f"x = {number(data.x)}, {place}: out {number(data.value)}, slope {number(_documented(data.x))}, "
+        f"gradient {number(data.gradOutput)} × slope = {number(data.out)} (truth {number(data.truth)}).",
+        f"On the kinks -3 and 3 the gradient is {number(inner)} and {number(outer)}: the interval is closed. V2 of the "
+        f"operator takes it open: 0 and {number(data.gradOutput)}; there is no derivative, only a convention.",
+        f"{found[0]:,} of {sweep.x.size:,} inputs give the number nearest to the truth, {found[1:].sum():,} do not; "
+        f"largest error {number(sweep.errors[worst])} ulp, at x = {number(sweep.x[worst])}.",
+        f"Computed by {data.computed_by}: -inf gives {number(data.special[0])}, inf {number(data.special[1])}, "
+        f"nan {number(data.special[2])}.",
+    ]
+
+
+def text(data) -> str:
+    """Return the whole picture in words and tables."""
+    state, sweep = data.state, data.sweep
+    found = counts(sweep)
+    lines = [f"aclnnHardswishBackward in {state.dtype}", *headline(data), "",
+             f"Window around {number(state.centre)}, one line a number of the format:",
+             "  step   x                        out            truth",
+             *(f"  {step:+4d}   {x!r:<24} {number(out):<14} {number(truth)}" for step, x, out, truth in
+               zip(range(-state.steps, state.steps + 1), data.window.tolist(), data.window_out, data.window_truth)), "",
+             f"{_errors_title(data)}, in ulp of the truth: mean {number(sweep.errors.mean())}, "
+             f"largest {number(sweep.errors.max())}.",
+             *(f"  {name} ulp from the nearest number: {count:,}" for name, count in zip(CLASSES, found))]
+    missed = _misses(sweep)
+    if missed.size:
+        lines += [f"The {min(missed.size, 12)} worst of those that are not the nearest number:",
+                  "  x                        out                      truth                    error in ulp",
+                  *(f"  {sweep.x[at]:<24.9g} {sweep.out[at]:<24.9g} {sweep.truth[at]:<24.12g} {signed(sweep.errors[at])}"
+                    for at in missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]])]
+    return "\n".join([*lines, *data.notices])

@@ -1,0 +1,270 @@
+"""The data and the panels of the hardswish explorer, against exact fractions written from the definition."""
+
+import struct
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.hardswish import OP, State, compute, inputs, show
+from aclnn_viz.explorers.panelled import Shown
+from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.figures.panels import described
+
+HALF = "float16"
+
+
+def gradient(x, g):
+    """Exactly, with the closed interval; nan and the infinities take the branch that their comparisons choose."""
+    if x < -3:
+        return Fraction(0)
+    return Fraction(g) * (Fraction(2 * Fraction(x) + 3) / 6 if x <= 3 else 1)
+
+
+def to_half(value: Fraction) -> float:
+    """Rounded to float16 by Python; a float64 between would only matter within 2^-53 of a tie."""
+    return struct.unpack("e", struct.pack("e", float(value)))[0]
+
+
+def picture(state):
+    return shown_arrays(show(compute(state)))
+
+
+def shown_arrays(shown: Shown):
+    arrays, told = described(shown.panels)
+    return {name: array.tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+
+
+@pytest.mark.parametrize("x", [-6.0, -3.01, -3.0, -1.5, 0.0, 1.23, 3.0, 3.01, 6.0])
+@pytest.mark.parametrize("g", [1.0, -2.35, 0.0])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_chosen_input_has_its_output_and_gradient(x, g, dtype):
+    data = compute(State(x=x, gradOutput=g, dtype=dtype))
+    kind = np.dtype(dtype).type
+    exact = float(gradient(float(kind(x)), float(kind(g))))
+    assert (data.x, data.gradOutput) == (float(kind(x)), float(kind(g)))
+    # A few roundings of terms up to 6 gradOutput; the truth has those of a wider format at most.
+    assert data.out == pytest.approx(exact, abs=40 * float(np.finfo(dtype).eps))
+    assert data.truth == pytest.approx(exact, abs=1e-14)
+    assert data.value == pytest.approx(data.x * min(max(data.x + 3, 0), 6) / 6, abs=8 * float(np.finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("g", [1.0, -2.0])
+def test_the_kinks_belong_to_the_closed_interval(g):
+    data = compute(State(gradOutput=g))
+    assert data.kinks.tolist() == [-0.5 * g, 1.5 * g]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("centre", [-3.0, -1.5, 3.0])
+def test_the_window_counts_in_single_steps_of_the_format(dtype, centre):
+    data = compute(State(dtype=dtype, centre=centre, steps=5))
+    kind = np.dtype(dtype).type
+    up = down = kind(centre)
+    for k in range(1, 6):
+        up, down = np.nextafter(up, kind(np.inf)), np.nextafter(down, kind(-np.inf))
+        assert data.window[5 + k] == up and data.window[5 - k] == down
+    assert data.window[5] == centre and data.window.size == 11
+
+
+def test_a_window_in_bfloat16_has_steps_of_a_64th():
+    assert np.unique(np.diff(compute(State(dtype="bfloat16", centre=3.0, steps=9)).window)).tolist() == [2.0**-6]
+
+
+@pytest.mark.parametrize(("centre", "side", "jump"), [(-3.0, -1, 0.5), (3.0, 1, -0.5)])
+def test_one_step_outside_of_a_kink_the_gradient_jumps(centre, side, jump):
+    data = compute(State(centre=centre, steps=3))
+    assert data.window_out[3 + side] - data.window_out[3] == jump
+    assert abs(data.window_out[3 - side] - data.window_out[3]) < 0.001  # a step is 0.002, the slope changes by 1/3 of it
+
+
+@pytest.mark.parametrize("g", [0.7, 1.0, -3.15])
+def test_all_float16_numbers_are_swept_and_their_misses_counted(g):
+    data = compute(State(dtype=HALF, gradOutput=g, arriving="chosen"))
+    everything = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+    expected = np.unique(everything[np.isfinite(everything)])
+    np.testing.assert_array_equal(data.sweep.x, expected)
+    upstream = float(np.float16(g))
+    nearest = np.array([to_half(gradient(x, upstream)) for x in expected.tolist()])
+    np.testing.assert_array_equal(data.sweep.distances != 0, data.sweep.out != nearest)
+    assert (data.sweep.out != nearest).sum() == sum(panel_counts(data)[1:])
+
+
+def panel_counts(data):
+    notes = [mark.text for mark in show(data).panels[-1].marks if type(mark).__name__ == "Note"]
+    return [int(text.replace(",", "")) for text in notes]
+
+
+def test_errors_are_in_ulp_of_the_truth():
+    sweep = compute(State(dtype=HALF, gradOutput=0.7, arriving="chosen")).sweep
+    upstream = Fraction(float(np.float16(0.7)))
+    for at in range(0, sweep.x.size, 997):
+        exact = gradient(float(sweep.x[at]), upstream)
+        spacing = Fraction(float(np.spacing(np.float16(abs(float(exact)) if exact else 0.0))))
+        below = np.float16(float(exact))
+        if abs(below) > abs(exact):  # rounded up over a power of two, whose own spacing is twice as large
+            spacing = Fraction(float(np.spacing(np.nextafter(np.abs(below), np.float16(0)))))
+        error = abs(Fraction(float(sweep.out[at])) - exact) / spacing
+        assert sweep.errors[at] == pytest.approx(float(error), abs=1e-9)
+
+
+def one_step_up(state, given):
+    out = OP.backward(**given)["out"]
+    return {"out": np.nextafter(out, out.dtype.type(np.inf))}, ()
+
+
+def test_a_wrong_device_shows_in_the_counts():
+    state = State(device="atlas", arriving="chosen")
+    wrong, right = panel_counts(compute(state, one_step_up)), panel_counts(compute(State(arriving="chosen")))
+    assert right[0] == sum(right) and wrong[0] == 0 and wrong[1] == sum(wrong)
+    assert compute(state, one_step_up).kinks.tolist() == pytest.approx([-0.5, 1.5], abs=0.002)
+    assert -0.5 not in compute(state, one_step_up).kinks
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("reach", "ends"), [("all", (0.0, np.inf)), ("near", (2.0**-10, 16.0))])
+def test_wider_formats_are_sampled_once_in_each_stretch(dtype, reach, ends):
+    sweep = compute(State(dtype=dtype, reach=reach)).sweep
+    other = compute(State(dtype=dtype, reach=reach, seed=1)).sweep
+    assert not sweep.exhaustive and 1 << 14 <= sweep.x.size <= (1 << 14) + 1
+    assert (np.diff(sweep.x) > 0).all() and (np.diff(sweep.places) > 0).all()
+    size = np.abs(sweep.x[sweep.x != 0])
+    assert (size > ends[0]).all() and (size <= ends[1]).all()
+    # Even in the sense of the format: no gap is longer than two stretches.
+    gaps = np.diff(sweep.places[sweep.places > 0].astype(np.float64))
+    assert gaps.max() < 2.01 * gaps.mean() and not np.array_equal(sweep.x, other.x)
+
+
+def test_float32_loses_its_digits_where_the_slope_is_nought():
+    sweep = compute(State(dtype="float32", reach="near", arriving="chosen")).sweep
+    worst = sweep.x[np.argmax(sweep.errors)]
+    assert abs(worst + 1.5) < 0.01 < 10 < sweep.errors.max()
+    assert sweep.errors[np.abs(sweep.x + 1.5) > 1].max() < 3  # terms up to 3/2 for results above 1/3
+
+
+@pytest.mark.parametrize(("dtype", "plan", "soc", "nan"), [
+    ("float32", "documented", "Ascend910B2", 2.0), ("float32", "device", "Ascend910B2", 1.0),
+    ("float16", "device", "Ascend910B2", np.nan), ("float16", "device", "Ascend950PR_9579", 2.0)])
+def test_products_answer_nan_differently(dtype, plan, soc, nan):
+    from aclnn_viz.explorers.device import DeviceOfState
+    device = DeviceOfState(lambda state: OP)
+    data = compute(State(dtype=dtype, plan=plan, soc=soc, gradOutput=2.0), device.backward)
+    device.close()
+    np.testing.assert_array_equal(data.special, [0.0, 2.0, nan])
+
+
+@pytest.mark.parametrize("values", [{"device": "atlas"}, {"plan": "device"}])
+def test_float64_has_no_device(values):
+    with pytest.raises(StateError, match="aclnnHardswishBackward takes float16, bfloat16 and float32: got float64; "
+                                         "choose one of them, or device host and precision documented") as caught:
+        compute(State(dtype="float64", **values))
+    assert caught.value.field == "dtype"
+
+
+def test_float64_is_said_to_be_no_product():
+    assert "No product takes float64" in compute(State(dtype="float64")).notices[0]
+
+
+OTHERS = {"x": -2.0, "gradOutput": 0.5, "centre": -3.0, "steps": 9, "dtype": "bfloat16", "reach": "near",
+          "arriving": "chosen", "seed": 7, "soc": "Ascend950PR_9579", "cann": "9.0", "plan": "device"}
+
+
+@pytest.mark.parametrize("field", sorted(OTHERS))
+def test_every_control_changes_the_picture(field):
+    assert picture(build(State, {field: OTHERS[field]})) != picture(State())
+
+
+def test_no_control_is_left_out_above():
+    assert OTHERS.keys() | {"device"} == {control["field"] for control in controls(State)}
+
+
+def test_moving_the_chosen_input_leaves_the_sweep():
+    assert compute(State(x=1.0)).sweep is compute(State(x=1.01)).sweep
+
+
+def marks(data, panel, kind):
+    return [mark for mark in next(p for p in show(data).panels if p.name == panel).marks if type(mark).__name__ == kind]
+
+
+def test_the_slope_panel_sets_both_conventions_on_the_kinks():
+    kernel, second = marks(compute(State(gradOutput=2.0)), "slope", "Dots")
+    assert kernel.x.tolist() == second.x.tolist() == [-3.0, 3.0]
+    assert kernel.y.tolist() == [-1.0, 3.0] and second.y.tolist() == [0.0, 2.0]
+
+
+@pytest.mark.parametrize(("centre", "right"), [(-3.0, 0), (3.0, 1)])
+def test_the_window_does_not_join_the_truth_across_the_jump(centre, right):
+    line = marks(compute(State(centre=centre, steps=4)), "window", "Line")[0]
+    assert np.flatnonzero(np.isnan(line.y)).tolist() == [4 + right]
+    assert np.nanmax(np.abs(np.diff(line.y))) < 0.01
+
+
+def test_tangents_are_two_on_a_kink_only():
+    assert len(marks(compute(State(x=3.0)), "forward", "Line")) == 3
+    assert len(marks(compute(State(x=2.99)), "forward", "Line")) == 2
+
+
+def test_the_words_tell_the_numbers():
+    data = compute(State(dtype=HALF))
+    shown = show(data)
+    assert "slope 1.5" in shown.headline[0] and "-0.5 and 1.5" in shown.headline[1]
+    assert f"{panel_counts(data)[0]:,} of 63,487" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
+    assert all(sentence in shown.text for sentence in shown.headline)
+    assert f"+1   {3 + 2.0**-9!r}" in shown.text and len(shown.headline) <= 4
+
+
+@pytest.mark.parametrize("values", [{"steps": 1}, {"steps": 64}, {"gradOutput": 0.0}, {"gradOutput": -4.0}])
+def test_extremes_have_a_picture(values):
+    arrays, told = described(show(compute(State(**values))).panels)
+    assert sum(panel["span"] for panel in told) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+
+
+@pytest.fixture
+def explorer():
+    made = explore("hardswish", x=-1.25, steps=3, dtype="float32")
+    yield made
+    made.close()
+
+
+def test_a_refusing_product_is_named_beside_the_device(explorer):
+    explorer.values = {**explorer.values, "soc": "Ascend310P3"}
+    assert explorer.problem["field"] == "device" and "aclnnHardswishBackward" in explorer.problem["text"]
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    import aclnn_viz.explorers as room
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    assert again.data.state == explorer.data.state == State(x=-1.25, steps=3, dtype="float32")
+    again.close()
+
+
+def test_a_lifted_test_passes_and_rejects_the_second_version(explorer):
+    namespace = {}
+    exec(explorer.lifted("test"), namespace)
+    namespace["test_kernel_in_this_state"]()
+
+    def open_interval(gradOutput, self):
+        slope = np.where(self <= -3, 0, np.where(self >= 3, 1, self / 3 + 0.5))
+        return {"out": gradOutput * np.where(np.isnan(self), 1, slope).astype(self.dtype)}
+    namespace["kernel"] = open_interval
+    with pytest.raises(AssertionError, match="out"):
+        namespace["test_kernel_in_this_state"]()
+
+
+def test_a_lifted_program_makes_both_calls_on_the_inputs(explorer):
+    text = explorer.lifted("cpp")
+    assert "aclnnHardswishBackwardGetWorkspaceSize(" in text and "aclnnHardswishBackward(" in text and "-1.25" in text
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
+    assert explorer.lifted(kind).startswith(start)
+
+
+def test_the_inputs_hold_the_chosen_point_the_kinks_and_the_window():
+    given = inputs(State(x=0.1, steps=2, gradOutput=0.3))
+    assert given["self"].dtype == float_format(HALF).numpy and given["self"].shape == given["gradOutput"].shape == (11,)
+    np.testing.assert_array_equal(given["self"][:6], round_to([0.1, -3, 3, -np.inf, np.inf, np.nan], HALF))
+    assert (given["gradOutput"] == np.float16(0.3)).all() and replace(State(), x=0.1) != State()
