@@ -55,4 +55,4 @@ def cpp(subject, state) -> str:
     return cpp_sample(subject.operator(state), case(subject, state))
 
 
-TEXTS = {"cell": cell, "test": pytest_case, "cpp": cpp}
+TEXTS = {"cell": cell, "test": lambda subject, state: subject.test(subject, state), "cpp": cpp}

@@ -36,6 +36,7 @@ class Subject:
     picture: Callable  # data -> (arrays by name, other values for the front end)
     figure: Callable  # data -> Matplotlib Figure
     scripts: tuple[str, ...]
+    test: Callable = lift.pytest_case  # (subject, state) -> a test module
 
 
 class Explorer(anywidget.AnyWidget):

@@ -1,0 +1,226 @@
+"""The program behind the explorer of the two-phase call: one operator run through the C API, with at most one mistake.
+
+It is written as calls on names, so that what ran can be written down again as Python, call by call.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from aclnn_viz import codes
+from aclnn_viz.operators.contract import contract
+
+START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
+    "start", "memory", "tensors", "phase 1", "phase 2", "stream", "release")
+WITHOUT_STATUS = ("aclCreateTensor", "aclCreateBoolArray")  # they return the handle
+
+
+class Name(str):
+    """A value that an earlier call returned, or the program was given; written without quotes."""
+
+    __repr__ = str.__str__
+
+
+class Constant(int):
+    """A number of the C headers, written by its C name."""
+
+    def __new__(cls, name: str):
+        made = super().__new__(cls, getattr(codes, name))
+        made.name = name
+        return made
+
+    def __repr__(self) -> str:
+        return f"av.acl.{self.name}"
+
+
+FLOATS = {"float32": Constant("ACL_FLOAT"), "float16": Constant("ACL_FLOAT16"), "bfloat16": Constant("ACL_BF16"),
+          "float64": Constant("ACL_DOUBLE"), "int64": Constant("ACL_INT64"), "int32": Constant("ACL_INT32")}
+HUGE_FIRST, TO_DEVICE, TO_HOST = map(Constant, (
+    "ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A view of a storage, counted in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    storage: tuple[int, ...]
+
+    def view(self, storage: np.ndarray) -> np.ndarray:
+        """The elements of the view on a flat storage, sharing its memory."""
+        strides = [stride * storage.itemsize for stride in self.strides]
+        return np.ndarray(self.shape, storage.dtype, storage, self.offset * storage.itemsize, strides)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the program: where it lies, its dtype, and whether phase 2 writes it."""
+
+    name: str
+    layout: Layout
+    dtype: np.dtype
+    output: bool
+
+    @property
+    def bytes(self) -> int:
+        return prod(self.layout.storage) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that was made: `status` is None for a function that returns a handle, `message` what the library says.
+
+    `misuse` holds what the emulator recorded during the call, `gives` the names of its results.
+    """
+
+    stage: str
+    function: str
+    arguments: tuple
+    gives: tuple[str, ...]
+    status: int | None
+    message: str | None
+    misuse: tuple[str, ...]
+
+    @property
+    def code(self) -> str:
+        """The call as Python."""
+        return f"acl.{self.function}({', '.join(map(repr, self.arguments))})"
+
+
+class Stopped(Exception):
+    """A call returned a status, and the program goes on with its release."""
+
+
+class Program:
+    """Runs the operator on an implementation of the C API and keeps every call in `calls`."""
+
+    def __init__(self, acl, op, tensors: list[Tensor], main: str, attributes: dict, host: dict, mistake: str):
+        self.acl, self.op, self.main, self.mistake = acl, op, main, mistake
+        self.tensors, self.attributes = tensors, attributes
+        self.host = host
+        self.values = {f'host["{name}"]': array for name, array in host.items()}
+        self.calls: list[Call] = []
+        self.stops = mistake != "ignored"
+
+    def run(self) -> list[Call]:
+        try:
+            self._start()
+            self._upload()
+            self._both_phases()
+        except Stopped:
+            pass
+        self.stops = False
+        self._release()
+        return self.calls
+
+    def call(self, stage: str, function: str, *arguments, gives=()) -> None:
+        given = [self.values.get(value) if isinstance(value, Name) else value for value in arguments]
+        known = len(self.acl.misuse)
+        answer = getattr(self.acl, function)(*given)
+        answer = answer if isinstance(answer, tuple) else (answer,)
+        status, results = (None, answer) if function in WITHOUT_STATUS else (answer[0], answer[1:])
+        self.values |= zip(gives, results)
+        message, misuse = self.acl.aclGetRecentErrMsg() if status else None, tuple(self.acl.misuse[known:])
+        self.calls.append(Call(stage, function, arguments, tuple(gives), status, message, misuse))
+        if status and self.stops:
+            raise Stopped
+
+    def _start(self):
+        if self.mistake != "no init":
+            self.call(START, "aclInit", None)
+        if self.mistake != "no device":
+            self.call(START, "aclrtSetDevice", 0)
+        self.call(START, "aclrtCreateStream", gives=("stream",))
+
+    def _upload(self):
+        for tensor in self.tensors:
+            short = tensor.output and self.mistake == "overrun"
+            size = max(tensor.bytes // 2 if short else tensor.bytes, 1)
+            self.call(MEMORY, "aclrtMalloc", size, HUGE_FIRST, gives=(f"{tensor.name}_address",))
+        for tensor in self.tensors:
+            if not tensor.output:
+                self.call(MEMORY, "aclrtMemcpy", _address(tensor), tensor.bytes, _host(tensor), tensor.bytes, TO_DEVICE)
+        for tensor in self.tensors:
+            self._create(tensor)
+        for name, value in self.attributes.items():
+            if isinstance(value, tuple):
+                self.call(TENSORS, "aclCreateBoolArray", list(value), gives=(name,))
+
+    def _create(self, tensor: Tensor):
+        layout, shape, code = tensor.layout, list(tensor.layout.shape), FLOATS[tensor.dtype.name]
+        strides, storage = list(layout.strides), list(layout.storage)
+        if tensor.name == self.main and self.mistake in ("shape", "ignored"):
+            shape[-2] += 1
+        if tensor.name == self.main and self.mistake == "dtype":
+            code = FLOATS["float16" if tensor.dtype.name != "float16" else "float32"]
+        images = self.op.name == "grid_sampler_2d" and len(shape) == 4
+        form = Constant("ACL_FORMAT_NCHW" if images else "ACL_FORMAT_ND")
+        self.call(TENSORS, "aclCreateTensor", shape, code, strides, layout.offset, form, storage, _address(tensor),
+                  gives=(tensor.name,))
+
+    def _both_phases(self):
+        name = self.op.aclnn_name
+        self.values |= {"size": 0, "executor": None, "workspace": None}
+        if self.mistake != "skip":
+            self.call(PHASE_1, f"{name}GetWorkspaceSize", *self._arguments(), gives=("size", "executor"))
+        size = Name("size")
+        if self.values["size"] and self.mistake == "small":
+            size = self.values["size"] // 2
+        if self.values["size"] and self.mistake != "no workspace":
+            self.call(PHASE_1, "aclrtMalloc", size, HUGE_FIRST, gives=("workspace",))
+        if self.mistake == "destroyed":
+            self.call(TENSORS, "aclDestroyTensor", Name(self.main))
+        executor = Name("executor") if self.mistake != "skip" else None
+        workspace = Name("workspace") if self.values["workspace"] else None
+        size = size if self.values["size"] else 0
+        for _ in range(2 if self.mistake == "reused" else 1):
+            self.call(PHASE_2, name, workspace, size, executor, Name("stream"))
+        if self.mistake == "freed":
+            self.call(MEMORY, "aclrtFree", Name(f"{self.main}_address"))
+        last = [lambda: self.call(STREAM, "aclrtSynchronizeStream", Name("stream")), self._fetch]
+        for step in reversed(last) if self.mistake == "early" else last:
+            step()
+
+    def _arguments(self):
+        nothing = self.main if self.mistake == "null" else None
+        for parameter in contract(self.op.name).parameters:
+            value = self.attributes.get(parameter.name)
+            made = any(tensor.name == parameter.name for tensor in self.tensors) or isinstance(value, tuple)
+            yield Name(parameter.name) if made and parameter.name != nothing else None if made else value
+
+    def _fetch(self):
+        for tensor in self.tensors:
+            if tensor.output:
+                self.call(MEMORY, "aclrtMemcpy", _host(tensor), tensor.bytes, _address(tensor), tensor.bytes, TO_HOST)
+
+    def _release(self):
+        """Give back what there is, in the opposite order."""
+        ends = [lambda: self.call(RELEASE, "aclrtDestroyStream", Name("stream")) if "stream" in self.values else None,
+                lambda: self.call(RELEASE, "aclrtResetDevice", 0), lambda: self.call(RELEASE, "aclFinalize")]
+        early = self.mistake == "finalize"
+        for end in ends if early else ():
+            end()
+        gone = {"destroyed": self.main, "leak": self.main}.get(self.mistake)
+        for tensor in self.tensors:
+            if self.values.get(tensor.name) and tensor.name != gone:
+                self.call(RELEASE, "aclDestroyTensor", Name(tensor.name))
+        for name, value in self.attributes.items():
+            if isinstance(value, tuple) and self.values.get(name):
+                self.call(RELEASE, "aclDestroyBoolArray", Name(name))
+        kept = {"freed": self.main, "memory": self.main}.get(self.mistake)
+        for name in [f"{tensor.name}_address" for tensor in self.tensors] + ["workspace"]:
+            if self.values.get(name) and name != f"{kept}_address":
+                self.call(RELEASE, "aclrtFree", Name(name))
+        for end in () if early else ends:
+            end()
+
+
+def _address(tensor: Tensor) -> Name:
+    return Name(f"{tensor.name}_address")
+
+
+def _host(tensor: Tensor) -> Name:
+    return Name(f'host["{tensor.name}"]')

@@ -1,0 +1,224 @@
+"""The pictures of the explorer of numeric error: five panels, a headline and the words behind them.
+
+`data` is what `aclnn_viz.explorers.numeric_error.compute` returns.
+"""
+
+import textwrap
+
+import numpy as np
+
+from aclnn_viz.accuracy.measures import ULP_CLASSES
+from aclnn_viz.accuracy.report import disagreements
+from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE
+from aclnn_viz.figures.error_plot import limits
+from aclnn_viz.figures.panels import Axis, Band, Bars, Box, Dots, Line, Note, Panel, Rule
+from aclnn_viz.figures.table import as_text as table
+from aclnn_viz.figures.text import number
+
+CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
+FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
+SHORT = ("format", "input", "plan", "open", "bug?")
+KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
+GREY = 4
+REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
+WORDS = 3.4  # where the words behind it begin
+END = 20.0
+TALL, LOW = 216, 222  # pixels of the two rows
+NO_AXIS = Axis("", 0, 1, ticks=())
+LEAST = 1e-3  # ulps that the axis of yardsticks still shows
+
+
+def panels(data) -> list[Panel]:
+    return [errors_panel(data), histogram(data), causes(data), standards(data), yardsticks(data)]
+
+
+def errors_panel(data) -> Panel:
+    """Dots by cause above both envelopes; the running median as a line."""
+    e, plot = data.errors, data.plot
+    if plot.nothing:
+        note = Note(0.5, 0.5, "\n".join(textwrap.wrap(plot.nothing, 60)))
+        return Panel("errors", "Error against value", (note,), NO_AXIS, NO_AXIS, 12, TALL)
+    low, peak, high = limits(e.ulps, plot.windows.bound)
+    x, y = plot.axis.x(e.place[plot.shown]), np.clip(e.ulps[plot.shown], low, peak)
+    cause = data.cause[plot.shown]
+
+    def curve(values):
+        at, height = plot.windows.curve(np.nan_to_num(values, nan=np.inf), plot.axis)
+        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, peak))
+
+    marks = []
+    for values, label in ((plot.windows.bound, "hard bound (median)"),
+                          (plot.windows.expected, "expected, 6σ (darker)")):
+        at, top = curve(values)
+        marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, label))
+    marks += [Dots(x[cause == k], y[cause == k], KINDS[k], CAUSES[k], 3.5 if k in (OPEN, MISSED) else 2.0)
+              for k in range(len(CAUSES)) if (cause == k).any()]
+    marks.append(Line(*curve(plot.windows.median), GREY, "running median"))
+    if data.focus is not None and e.placed[data.focus]:
+        marks.append(Rule("x", float(plot.axis.x(e.place[data.focus])), f"element {list(e.index(data.focus))}", GREY))
+    return Panel("errors", f"{data.output}: error of {e.size:,} elements against their value", tuple(marks),
+                 Axis(f"truth; every number of {e.format.name} has equal room", ticks=tuple(zip(*plot.axis.ticks()))),
+                 Axis("error in ulp", low / 1.6, high, "log"), 12, TALL)
+
+
+def histogram(data) -> Panel:
+    shares = 100 * np.array(list(data.report.ulp_shares.values()))
+    return _bars("ulps", "Ulps off, % of the elements", [shares], [0], ULP_CLASSES, shares)
+
+
+def causes(data) -> Panel:
+    counts = np.array(list(data.counts.values()))
+    shares = 100 * counts / max(counts.sum(), 1)
+    heights = [np.where(np.arange(len(CAUSES)) == k, shares, np.nan) for k in range(len(CAUSES))]
+    return _bars("causes", "Whose error is it? %", heights, KINDS, SHORT, shares)
+
+
+def _bars(name, title, heights, kinds, labels, shares) -> Panel:
+    at = np.arange(len(labels), dtype=np.float64)
+    bars = [Bars(at, height, kind) for height, kind in zip(heights, kinds)]
+    notes = [Note(float(x), float(np.nan_to_num(share)) + 6, _percent(share)) for x, share in zip(at, shares)]
+    return Panel(name, title, (*bars, *notes), Axis("", -0.6, len(labels) - 0.4, ticks=tuple(zip(at.tolist(), labels))),
+                 Axis("", 0.0, 112.0, ticks=()), 4, TALL)
+
+
+def _percent(share: float) -> str:
+    if np.isnan(share):
+        return "-"
+    if share == 0 or share >= 9.95:
+        return f"{share:.0f}"
+    return f"{share:.1f}" if share >= 0.05 else f"{share:.2g}"
+
+
+def used(verdict) -> float:
+    """The part of what a standard allows that the data use up: at most 1 when it passes; nan when it does not apply.
+
+    A share that must be large is measured by what is missing to 1. A limit of zero is kept or broken without measure.
+    """
+    if verdict == NOT_APPLICABLE:
+        return np.nan
+    number, limit = verdict.number, verdict.limit
+    if not limit:
+        return np.inf if number else 0.0
+    if (number > limit) == (verdict == FAIL) or number == limit:
+        return number / limit
+    return (1 - number) / (1 - limit) if limit != 1 else np.inf
+
+
+def standards(data) -> Panel:
+    """Each standard on a line: how much of its limit is used, pass or fail, and what decided."""
+    verdicts = data.report.verdicts
+    marks = [Rule("x", 0.0, "limit", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
+    for row, verdict in enumerate(verdicts.values()):
+        share = used(verdict)
+        if not np.isnan(share):
+            with np.errstate(divide="ignore"):
+                at = float(np.clip(np.log10(share), -REACH, REACH))
+            kind = 1 if verdict == FAIL else 0
+            marks += [Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
+                      Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
+        word = {"pass": "pass", FAIL: "FAIL"}.get(verdict.outcome, "—")
+        reason = textwrap.shorten(verdict.reason, 58, placeholder=" …")
+        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 2.0, row, reason, "left")]
+    ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
+    return Panel("standards", "What the standards say: the part used of what each allows", tuple(marks),
+                 Axis("", -REACH, END, ticks=ticks),
+                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(verdicts))), 12, LOW)
+
+
+def yardsticks(data) -> Panel:
+    """The focused element: its error beside what the format, the inputs and the plan account for."""
+    e = data.errors
+    if data.focus is None:
+        return Panel("element", "No element", (), NO_AXIS, NO_AXIS, 8, LOW)
+    rows = ladder(data)
+    top = max([value for _, value, _ in rows if np.isfinite(value)] + [1.0])
+    low, high = np.log10(LEAST), np.log10(top) + 0.3
+    marks = []
+    for row, (_, value, kind) in enumerate(rows):
+        at = float(np.clip(np.log10(max(value, LEAST)), low + 0.02, high)) if not np.isnan(value) else low + 0.02
+        marks += [Box(low, row - 0.3, at, row + 0.3, "", kind, filled=True),
+                  Note(low + 0.02 * (high - low), row, number(value), "left")]
+    step = max(1, int((high - low) // 5))
+    ticks = tuple((float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}") for p in range(int(low), int(high) + 1, step))
+    title = "Farthest outside" if data.cause[data.focus] == MISSED else "Largest error"
+    there = ", ".join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
+    return Panel("element", f"{title}: element {list(e.index(data.focus))}", tuple(marks),
+                 Axis(f"ulp{'; here ' if there else ''}{there}", low, high, ticks=ticks),
+                 Axis("", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))), 8, LOW)
+
+
+def ladder(data) -> list[tuple[str, float, int]]:
+    """(name, ulps, kind of mark) of the focused element's error and of its yardsticks."""
+    e, at = data.errors, data.focus
+    return [("this error", float(e.ulps[at]), KINDS[int(data.cause[at])]),
+            ("rounded truth", float(data.rounding[at]), KINDS[FORMAT]),
+            ("inputs ± 1 ulp", float(data.spread[at]), KINDS[INPUT]),
+            ("expected, 6σ", float(e.expected[at]), GREY), ("hard bound", float(e.bound[at]), GREY)]
+
+
+def headline(data) -> list[str]:
+    e, counts, split = data.errors, data.counts, disagreements(data.report)
+    if not e.size:
+        return ["There are no elements to judge."]
+    missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
+    plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
+    lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "
+             f"sums in {plan.accumulate} ({plan.order}), ties {_ties(data)}: at most {number(e.ulps[e.worst])} ulp off, "
+             f"median {number(e.median)}, {right:.4g} % correctly rounded."]
+    told = f"{counts['format']:,} are the format's, {counts['inputs']:,} the inputs', {counts['plan']:,} the plan's"
+    if missed:
+        lines.append(f"{missed:,} of {e.size:,} elements lie outside the envelope: no correct arithmetic of this plan "
+                     f"gives them. A bug. Of the others {told}.")
+    else:
+        lines.append("No element lies outside the envelope: rounding explains every error, no bug is seen. "
+                     f"Of the errors {told}" + (f"; {undecided:,} undecided." if undecided else "."))
+    lines.append(f"Accepted by {_standards(split.passed)}, refused by {_standards(split.failed)}"
+                 + (": they disagree." if split else "."))
+    if data.fault:
+        seen = "" if missed else f" Not seen here: it needs {data.fault.exposed_by}."
+        lines.append(f"Fault: {data.fault.name}; {data.fault.story}.{seen}")
+    return lines
+
+
+def _standards(verdicts) -> str:
+    return f"{len(verdicts) or 'no'} standard{'' if len(verdicts) == 1 else 's'}"
+
+
+def notices(data) -> list[str]:
+    """What a reader must know of where the numbers come from."""
+    state = data.state
+    if state.device != "host":
+        return [f"computed by {state.device}; the envelope is that of the plan"]
+    if state.plan == "kit":
+        return []
+    return [f"predicted for {state.soc}, CANN {state.cann}: not measured on hardware"]
+
+
+def describe(data) -> str:
+    """The text twin: every number that the panels show."""
+    e, plan = data.errors, data.plan
+    lines = [*headline(data), "", f"Inputs: {_shapes(data.inputs)}; seed {data.state.seed}.",
+             f"Plan: {plan.name}.",
+             f"The other rule for ties would round {data.ties:,} elements to another number.",
+             *(f"  {note}" for note in plan.notes), *notices(data), "",
+             "Numbers of the format between output and rounded truth: "
+             + ", ".join(f"{name}: {count:,}" for name, count in data.report.ulp_counts.items()),
+             "Cause: " + ", ".join(f"{name}: {count:,}" for name, count in data.counts.items()), ""]
+    if data.focus is not None:
+        lines += [f"Element {e.where(data.focus)}: output {number(e.actual[data.focus])}, "
+                  f"truth {number(e.truth[data.focus])}; "
+                  + ", ".join(f"{name} {number(value)} ulp" for name, value, _ in ladder(data)), ""]
+    rows = [[name, verdict.outcome, number(used(verdict)), verdict.reason]
+            for name, verdict in data.report.verdicts.items()]
+    return "\n".join([*lines, *table(["standard", "verdict", "part used", "decided by"], rows), "", data.plot.text])
+
+
+def _ties(data) -> str:
+    rounding = data.plan.rounding
+    rounding = rounding if isinstance(rounding, str) else rounding.get(data.output, "even")
+    return {"even": "to even", "away": "away from zero"}[rounding]
+
+
+def _shapes(inputs: dict) -> str:
+    return ", ".join(f"{name} {value.dtype}{list(value.shape)}" for name, value in inputs.items()
+                     if hasattr(value, "shape"))

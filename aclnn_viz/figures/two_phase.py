@@ -1,0 +1,255 @@
+"""The pictures of the explorer of the two-phase call: calls and lifetimes, what was noticed, memory, view and result.
+
+`data` is what `aclnn_viz.explorers.two_phase.compute` returns.
+"""
+
+import textwrap
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aclnn_viz.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
+from aclnn_viz.figures.palette import scale
+from aclnn_viz.figures.panels import Axis, Box, Heat, Note, Panel
+from aclnn_viz.figures.text import number
+
+MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside of the library"}
+LANES = (("context", "aclrtSetDevice", "aclrtResetDevice"), ("memory", "aclrtMalloc", "aclrtFree"),
+         ("tensors", "aclCreateTensor", "aclDestroyTensor"))  # and the two that phase 1 and phase 2 make
+STATUS, ALIVE, WIDE = 5.9, 11.3, 0.95  # columns of the panel of calls: status, first lane, width of a lane
+POISON = 0xA5
+LINE = 50  # characters of a line of words
+
+
+@dataclass(frozen=True)
+class Row:
+    """Calls of one function that follow each other and ended alike: the first one, and how many."""
+
+    first: int
+    count: int
+    function: str
+    stage: str
+    status: int | None
+    misuse: tuple[str, ...]
+    about: str = ""
+
+    @property
+    def text(self) -> str:
+        return "  ".join(filter(None, (self.function, f"×{self.count}" if self.count > 1 else "", self.about)))
+
+    @property
+    def code(self) -> str:
+        return "a handle" if self.status is None else f"{self.status}  {status_name(self.status)}"
+
+
+def rows(data) -> list[Row]:
+    found = []
+    for k, call in enumerate(data.calls):
+        alike, about = (call.function, call.stage, call.status), _about(call)
+        if found and (found[-1].function, found[-1].stage, found[-1].status) == alike and found[-1].about == about:
+            last = found.pop()
+            found.append(replace(last, count=last.count + 1, misuse=last.misuse + call.misuse))
+        else:
+            found.append(Row(k, 1, *alike, call.misuse, about))
+    return found
+
+
+def _about(call) -> str:
+    if call.function == "aclrtMemcpy":
+        return "to the device" if call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE else "to the host"
+    return "workspace" if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
+
+
+def panels(data) -> list[Panel]:
+    return [calls(data), words(data), storage(data), view(data), result(data)]
+
+
+def calls(data) -> Panel:
+    """Every call with its status; beside them how long the context, memory, tensors, executor and queued work live."""
+    found = rows(data)
+    marks, failing = [], data.failing
+    for k, row in enumerate(found):
+        here = failing is not None and row.first <= failing < row.first + row.count
+        if here:
+            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 1, filled=True))
+        elif row.misuse:
+            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
+        sign = "✗" if row.status else "!" if row.misuse else ""
+        marks += [Note(0.25, k, sign, "center"), Note(0.5, k, row.text, "left"), Note(STATUS, k, row.code, "left")]
+    for lane, (name, start, end, kind) in enumerate(lifetimes(found)):
+        at = ALIVE + lane * WIDE
+        marks.append(Note(at + 0.45 * WIDE, -1, name, "center"))
+        if start is not None:
+            stop = len(found) - 0.55 if end is None else end
+            marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", kind, filled=True))
+            if end is None:
+                marks.append(Note(at + 0.45 * WIDE, stop - 0.3, "never", "center"))
+    marks += [Note(0.5, -1, "call", "left"), Note(STATUS, -1, "status", "left")]
+    title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
+             "and what they keep alive")
+    return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
+                 Axis("", len(found) - 0.4, -1.6, ticks=()), 14, 306)
+
+
+def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, int]]:
+    """(name, first row, last row or None when it never ends, kind of mark) of what the calls keep alive."""
+    names = [row.function for row in found]
+    lives = []
+    for kind, (name, start, end) in enumerate(LANES):
+        good = [k for k, row in enumerate(found) if row.function == start and not row.status]
+        ends = [k for k, row in enumerate(found) if row.function == end and row.stage == "release" and not row.status]
+        lives.append((name, good[0] if good else None, ends[-1] if ends else None, kind))
+    planned = [k for k, row in enumerate(found) if row.function.endswith("GetWorkspaceSize") and not row.status]
+    run = [k for k, row in enumerate(found) if row.stage == "phase 2" and row.function.startswith("aclnn")]
+    lives.append(("executor", planned[0] if planned else None, run[0] if run else None, 3))
+    queued = [k for k in run if not found[k].status]
+    done = [k for k, name in enumerate(names) if name == "aclrtSynchronizeStream"]
+    lives.append(("work", queued[0] if queued else None, done[0] if done else None, 4))
+    return lives
+
+
+def words(data) -> Panel:
+    """What the library says, what only the emulator notices, and whether the result is right."""
+    lines = []
+    for title, texts in noticed(data):
+        lines += [title, *(f"   {part}" for text in texts for part in textwrap.wrap(text, LINE)), ""]
+    most = 24
+    if len(lines) > most:
+        lines = [*lines[:most - 1], "   …  (the whole list stands in the picture in words)"]
+    marks = tuple(Note(0.1, k, text, "left") for k, text in enumerate(lines) if text)
+    return Panel("words", "What is noticed, and by whom", marks, Axis("", 0, 10, ticks=()),
+                 Axis("", most - 0.4, -0.6, ticks=()), 6, 306)
+
+
+def noticed(data) -> list[tuple[str, list[str]]]:
+    failing = data.failing
+    if failing is None:
+        library = ["nothing: every status is 0"]
+    else:
+        call = data.calls[failing]
+        library = [f"{call.function} returns {call.status}, {status_name(call.status)}", f"“{call.message}”",
+                   f"First digit {str(call.status)[0]}: {MEANINGS[int(str(call.status)[0])]} is to blame."]
+    return [("THE LIBRARY", library),
+            ("ONLY THE EMULATOR (acl.misuse)", data.misuse or ["nothing: the program keeps the rules"]),
+            ("THE RESULT", [verdict(data)])]
+
+
+def verdict(data) -> str:
+    if not data.right:
+        return "no output was copied back"
+    wrong = [name for name, right in data.right.items() if not right]
+    if not wrong:
+        return f"right: {', '.join(data.right)}"
+    if data.name not in wrong:
+        return f"wrong: {', '.join(wrong)}"
+    off, fresh = _wrong(data), int(_poison(data).sum())
+    others = "".join(f", and {name}" for name in wrong if name != data.name)
+    return f"wrong: {int(off.sum())} of {off.size} elements of {data.name}{others}" + (
+        f"; {fresh} were never written, and show what was in the memory before" if fresh else "")
+
+
+def _wrong(data) -> np.ndarray:
+    same = data.fetched == data.expected
+    return ~(same | (np.isnan(data.fetched.astype(np.float64)) & np.isnan(data.expected.astype(np.float64))))
+
+
+def _poison(data) -> np.ndarray:
+    """Which elements still hold what the emulator fills fresh memory with."""
+    size = data.fetched.dtype.itemsize
+    return (np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size) == POISON).all(axis=-1)
+
+
+def places(data) -> np.ndarray:
+    """Where the elements of the drawn view lie: positions in the storage, of the view's last two axes."""
+    layout = data.chosen.layout
+    (rows, columns), (down, across) = layout.shape[-2:], layout.strides[-2:]
+    return layout.offset + down * np.arange(rows)[:, None] + across * np.arange(columns)
+
+
+def storage(data) -> Panel:
+    """The storage, row by row; cells of the view hold the number of their element."""
+    layout, at = data.chosen.layout, places(data)
+    wide = layout.storage[-1]
+    cells = np.full(layout.storage[-2:], np.nan)
+    cells.reshape(-1)[at.reshape(-1)] = np.arange(at.size)
+    ticks = tuple((k, str(k * wide)) for k in range(cells.shape[0]))
+    across = tuple((k, f"+{k}") for k in range(0, wide, 2 if wide > 10 else 1))
+    marks = (Heat(cells, "sequential", 0, at.size - 1, digits=True),
+             *(Box(k % wide - 0.5, k // wide - 0.5, k % wide + 0.5, k // wide + 0.5) for k in np.unique(at).tolist()))
+    return Panel("storage", f"Storage of {data.chosen.name}: which element of the view lies where", marks,
+                 Axis("", -0.5, wide - 0.5, ticks=across),
+                 Axis("position", cells.shape[0] - 0.5, -0.5, ticks=ticks), 8, 158)
+
+
+def view(data) -> Panel:
+    """The view that the kernel is given, with the numbers of its elements."""
+    layout = data.chosen.layout
+    cells = np.arange(np.prod(layout.shape[-2:]), dtype=np.float64).reshape(layout.shape[-2:])
+    return Panel("view", f"The view: strides {list(layout.strides[-2:])}, offset {layout.offset}",
+                 (Heat(cells, "sequential", 0, cells.size - 1, digits=True),), *_cells(cells), 5, 158)
+
+
+def result(data) -> Panel:
+    """The main output as it was copied back; wrong elements are outlined."""
+    if data.fetched is None:
+        note, nothing = Note(0.5, 0.5, "nothing was copied back"), Axis("", 0, 1, ticks=())
+        return Panel("result", f"{data.name}: not fetched", (note,), nothing, nothing, 7, 158)
+    got, wrong = (part.reshape(part.shape[-2:]) for part in (data.fetched.astype(np.float64), _wrong(data)))
+    usual = np.where(wrong, np.nan, got)
+    marks = (Heat(got, *scale(usual if np.isfinite(usual).any() else data.expected.astype(np.float64)), digits=True),
+             *(Box(c - 0.46, r - 0.46, c + 0.46, r + 0.46, "", 1) for r, c in np.argwhere(wrong).tolist()))
+    title = f"{data.name}: {'right' if not wrong.any() else f'{int(wrong.sum())} of {wrong.size} wrong (outlined)'}"
+    return Panel("result", title, marks, *_cells(got), 7, 158)
+
+
+def _cells(cells: np.ndarray) -> tuple[Axis, Axis]:
+    across, down = (tuple((k, str(k)) for k in range(n)) for n in cells.shape[::-1])
+    return (Axis("", -0.5, cells.shape[1] - 0.5, ticks=across), Axis("", cells.shape[0] - 0.5, -0.5, ticks=down))
+
+
+def headline(data) -> list[str]:
+    failing, lines = data.failing, []
+    result = f"the result is {verdict(data)}" if data.right else "no result is copied back"
+    if failing is None:
+        lines.append(f"All {len(data.calls)} calls return 0, and {result}.")
+    else:
+        call = data.calls[failing]
+        early = ": phase 1 checks the call before anything runs" if call.function.endswith("GetWorkspaceSize") else ""
+        lines.append(f"Call {failing + 1} of {len(data.calls)}, {call.function}, fails with {call.status} "
+                     f"{status_name(call.status)}{early}; {result}.")
+    if data.misuse:
+        told = "One complaint" if len(data.misuse) == 1 else f"{len(data.misuse)} complaints"
+        lines.append(f"{told} of the emulator, of what no status tells: the library does not notice.")
+    elif failing is None:
+        lines.append("The emulator has nothing to object.")
+    lines.append(_workspace(data))
+    return lines
+
+
+def _workspace(data) -> str:
+    if data.workspace is None:
+        return "Phase 1 gave no plan, so there is nothing for phase 2 to run."
+    if not data.workspace:
+        idle = {"small": " (so there is none to halve)", "no workspace": " (so null is right)"}
+        return f"Phase 1 asks for no workspace{idle.get(data.state.mistake, '')}."
+    return f"Phase 1 asks for a workspace of {data.workspace:,} bytes, from shapes, strides and product."
+
+
+def describe(data) -> str:
+    """The text twin: every call, everything noticed, the layout and the result."""
+    layout, at = data.chosen.layout, places(data)
+    lines = [*headline(data),
+             f"Emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware.", ""]
+    for k, call in enumerate(data.calls):
+        status = "" if call.status is None else f" -> {call.status} {status_name(call.status)}"
+        lines.append(f"{'✗' if call.status else ' '} {k + 1:2} {call.stage:8} {call.code}{status}")
+        lines += [f"      {call.message}"] if call.message else []
+        lines += [f"      misuse: {text}" for text in call.misuse]
+    lines += [""] + [f"{title.capitalize()}: {'; '.join(texts)}" for title, texts in noticed(data)]
+    lines += ["", f"{data.chosen.name}: view {list(layout.shape)}, strides {list(layout.strides)}, "
+              f"offset {layout.offset}, storage {list(layout.storage)}; its rows lie at positions",
+              *(f"  {' '.join(f'{p:3}' for p in row)}" for row in at.tolist())]
+    if data.fetched is not None:
+        lines += [f"{data.name} as copied back:", *(f"  {'  '.join(number(float(v)) for v in row)}"
+                                                   for row in data.fetched.reshape(data.fetched.shape[-2:]))]
+    return "\n".join(lines)

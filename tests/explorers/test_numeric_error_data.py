@@ -1,0 +1,283 @@
+"""The data of the explorer of numeric error: errors, causes, standards and faults against plain loops and known cases."""
+
+import math
+
+import numpy as np
+import pytest
+from aclnn_viz.accuracy.standards import Verdict
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.numeric_error import CAUSES, KINDS, State, compute, fault_of, inputs, plan_of, show
+from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.figures.numeric_error import ladder, used
+from aclnn_viz.figures.panels import Bars, Box, Dots, described
+from aclnn_viz.operators import operator, operators
+
+SMALL = {"rows": 6, "n": 16}
+OPERATORS = pytest.mark.parametrize("name", [op.name for op in operators()])
+
+
+def panel(data, name):
+    return next(panel for panel in show(data).panels if panel.name == name)
+
+
+def spacing(value: float) -> float:
+    """The distance of float32 numbers at a value."""
+    return float(np.spacing(np.float32(abs(value))))
+
+
+def test_errors_are_in_ulps_of_the_truth():
+    data = compute(State(**SMALL))
+    e = data.errors
+    for k in range(e.size):
+        exponent = max(math.frexp(e.truth[k])[1], -125)
+        assert e.ulps[k] == abs(e.actual[k] - e.truth[k]) / 2.0 ** (exponent - 24)
+
+
+@OPERATORS
+@pytest.mark.parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
+def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
+    data = compute(State(operator=name, plan=plan, dtype="float16", **SMALL))
+    assert data.counts["not explained"] == 0 and data.errors.size > 0
+
+
+@OPERATORS
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(name, kind):
+    data = compute(State(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL))
+    text = " ".join(show(data).headline)
+    assert data.fault.name == KINDS[kind][name] and data.fault.name in text
+    assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
+
+
+@OPERATORS
+def test_a_wrong_formula_is_never_explained_by_rounding(name):
+    data = compute(State(operator=name, fault="formula"))
+    assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(show(data).headline)
+
+
+def test_a_slight_fault_passes_a_standard_and_leaves_the_envelope():
+    data = compute(State(fault="slight", dtype="bfloat16", plan="kit"))
+    assert data.report.verdicts["mixed tolerance"] == "pass" and data.counts["not explained"] > 100
+
+
+def test_a_missing_scale_of_the_device_is_a_bug_until_it_was_mended():
+    before, after = (compute(State(operator="group_norm_swish", plan=f"Ascend910B2 {cann}")) for cann in ("9.0", "9.1"))
+    assert before.counts["not explained"] > 1000 and after.counts["not explained"] == 0
+
+
+def test_causes_follow_the_yardsticks():
+    """format: as near as a float32 can be; inputs: no farther than that and the spread; plan: farther, in the bound."""
+    data = compute(State())
+    e = data.errors
+    seen = set()
+    for k in range(e.size):
+        nearest = abs(float(np.float32(e.truth[k])) - e.truth[k]) / spacing(e.truth[k])
+        kind = "plan"
+        if e.ulps[k] <= nearest:
+            kind = "format"
+        elif e.ulps[k] <= (nearest + data.spread[k]) * (1 + 1e-12):  # the spread was divided by the ulp once more
+            kind = "inputs"
+        assert CAUSES[data.cause[k]] == kind and e.ulps[k] <= e.bound[k]
+        seen.add(kind)
+    assert seen == {"format", "inputs", "plan"}
+
+
+def test_the_spread_is_what_inputs_one_ulp_away_do():
+    """hardswish between the kinks: out = g (x / 3 + 1/2), so a move of x by an ulp moves out by |g| ulp(x) / 3 or less."""
+    data = compute(State(operator="hardswish", plan="kit"))
+    given = {name: data.inputs[name].reshape(-1).astype(float) for name in ("gradOutput", "self")}
+    for k in range(data.errors.size):
+        g, x = given["gradOutput"][k], given["self"][k]
+        most = abs(g) * spacing(x) / 3 + spacing(g) * abs(x / 3 + 0.5) + spacing(g) * spacing(x)
+        if abs(x) < 2.9:
+            assert data.spread[k] <= most / spacing(data.errors.truth[k]) * (1 + 1e-6)
+    assert np.median(data.spread) > 0.1
+
+
+def test_the_histogram_counts_steps_of_the_format():
+    data = compute(State())
+    e, counts = data.errors, [0] * 5
+    for actual, truth in zip(np.float32(e.actual), np.float32(e.truth)):
+        steps = 0
+        while actual != truth and steps < 4:
+            actual, steps = np.nextafter(actual, truth), steps + 1
+        counts[steps] += 1
+    bars = next(mark for mark in panel(data, "ulps").marks if isinstance(mark, Bars))
+    np.testing.assert_allclose(bars.y, 100 * np.array(counts) / e.size)
+
+
+def test_every_element_is_a_dot_of_its_cause():
+    data = compute(State(fault="slight", dtype="bfloat16", plan="kit"))
+    dots = {mark.label: mark.x.size for mark in panel(data, "errors").marks if isinstance(mark, Dots)}
+    assert dots == {name: count for name, count in data.counts.items() if count} and len(dots) > 1
+
+
+@pytest.mark.parametrize(("verdict", "share"), [
+    (Verdict("pass", 0.5, 2.0, ""), 0.25), (Verdict("fail", 6.0, 2.0, ""), 3.0), (Verdict("pass", 2.0, 2.0, ""), 1.0),
+    (Verdict("pass", 0.999, 0.99, ""), 0.1), (Verdict("fail", 0.9, 0.99, ""), 10.0),
+    (Verdict("pass", 0, 0, ""), 0.0), (Verdict("fail", 3, 0, ""), math.inf)])
+def test_the_part_of_a_limit_that_is_used(verdict, share):
+    assert used(verdict) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("state", [State(), State(dtype="float16", accumulate="float16", plan="kit")])
+def test_every_standard_that_applies_has_a_bar_on_its_side_of_the_limit(state):
+    data = compute(state)
+    bars = [mark for mark in panel(data, "standards").marks if isinstance(mark, Box) and mark.filled]
+    outcomes = [verdict.outcome for verdict in data.report.verdicts.values() if verdict.outcome != "not applicable"]
+    assert ["fail" if bar.kind == 1 else "pass" for bar in bars] == outcomes and {"pass", "fail"} == set(outcomes)
+    for bar, outcome in zip(bars, outcomes):
+        assert bar.x1 >= 0 if outcome == "fail" else bar.x1 <= 0
+
+
+def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_farthest_outside():
+    data = compute(State())
+    assert data.errors.ulps[data.focus] == data.errors.ulps.max() == ladder(data)[0][1]
+    wrong = compute(State(operator="hardswish", fault="seldom", plan="kit"))
+    x = wrong.inputs["self"].reshape(-1)[wrong.focus]
+    assert abs(x) == 3.0 and f"self {x:g}" in panel(wrong, "element").x.label
+
+
+def half_sum(terms, order) -> float:
+    """The float16 sum of float16 terms, one after another or as a binary tree."""
+    terms = [np.float16(term) for term in terms]
+    if order == "pairwise":
+        while len(terms) > 1:
+            half = len(terms) // 2
+            terms = [a + b for a, b in zip(terms[:half], terms[half:])]
+        return float(terms[0])
+    total = terms[0]
+    for term in terms[1:]:
+        total = np.float16(total + term)
+    return float(total)
+
+
+@pytest.mark.parametrize("order", ["sequential", "pairwise"])
+def test_the_pieces_of_the_precision_are_those_of_the_sums(order):
+    """dgamma is the sum over the rows of dy * x * rstd: float32 products, float16 sums in the asked order."""
+    state = State(plan="kit", output=2, accumulate="float16", order=order, rows=8, n=5)
+    given = inputs(state)
+    products = given["dy"] * (given["x"] * given["rstd"])
+    expected = [half_sum(column, order) for column in products.T]
+    np.testing.assert_array_equal(compute(state).errors.actual, expected)
+
+
+def test_ties_are_where_both_rules_differ():
+    """The float32 product may lie halfway between two float16 numbers: where the slope is 3/2, it often does."""
+    even, away = (compute(State(operator="hardswish", dtype="float16", plan="kit", rounding=rule))
+                  for rule in ("even", "away"))
+    ties = 0
+    for k, (g, x) in enumerate(zip(even.inputs["gradOutput"].reshape(-1), even.inputs["self"].reshape(-1))):
+        slope = np.float32(x) / np.float32(3) + np.float32(0.5) if abs(x) <= 3 else np.float32(x > 3)
+        exact = float(np.float32(g) * slope)
+        nearest = np.float16(exact)  # to even
+        other = np.nextafter(nearest, np.float16(math.copysign(math.inf, exact)))
+        if float(other) - exact == exact - float(nearest) != 0:
+            assert (even.errors.actual[k], away.errors.actual[k]) == (float(nearest), float(other))
+            ties += 1
+    assert even.ties == away.ties == np.count_nonzero(even.errors.actual != away.errors.actual) == ties > 0
+
+
+def test_scales_reach_the_ends_of_the_format():
+    tiny = compute(State(dtype="float16", gradient=-8.0, plan="kit"))
+    assert tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14  # below the normal numbers
+    huge = compute(State(operator="hardswish", dtype="float16", gradient=4.5, plan="kit"))
+    assert np.isinf(huge.errors.actual).any() and "inf" in show(huge).text
+
+
+def test_nothing_finite_is_said_in_words():
+    shown = show(compute(State(dtype="float16", gradient=8.0, plan="kit", **SMALL)))
+    assert shown.headline and "No element is finite" in shown.panels[0].marks[0].text.replace("\n", " ")
+
+
+def test_an_atlas_is_held_to_the_envelope_of_the_plan():
+    state, asked = State(device="atlas", operator="hardswish", **SMALL), []
+
+    def backward(state, given):
+        asked.append(state.soc)
+        return {"out": operator("hardswish").backward(**given)["out"] * np.float32(1.01)}, ("a notice",)
+    data = compute(state, backward)
+    assert asked == ["Ascend910B2"] and data.counts["not explained"] > 50
+    assert show(data).notices == ("a notice", "computed by atlas; the envelope is that of the plan")
+
+
+@pytest.mark.parametrize(("values", "field", "text"), [
+    ({"operator": "hardswish", "output": 2}, "output", "hardswish has 1 outputs, out: got 2; choose 1 to 1"),
+    ({"fault": "truncated"}, "fault", "only an output of 16 bits can lose its lower half: got float32; choose float16 or "
+     "bfloat16, or another fault"),
+    ({"dtype": "float64", "accumulate": "float16"}, "accumulate", "float64 inputs are computed in float64: got float16; "
+     "choose as in the plan, or another dtype"),
+    ({"dtype": "float64", "compute": "float32"}, "compute", "float64 inputs are computed in float64: got float32; choose "
+     "as in the plan, or another dtype"),
+    ({"device": "atlas", "fault": "slight"}, "fault", "an Atlas runs its own kernel, without a fault: got slight; choose none"),
+])
+def test_what_cannot_be_is_said_beside_its_control(values, field, text):
+    with pytest.raises(StateError) as caught:
+        build(State, values)
+    assert (caught.value.field, str(caught.value)) == (field, text)
+
+
+def picture(values):
+    shown = show(compute(State(**values)))
+    arrays, told = described(shown.panels)
+    return shown.headline, told, {name: array.tobytes() for name, array in arrays.items()}
+
+
+CHANGED = {"operator": "hardswish", "output": 2, "dtype": "bfloat16", "fault": "formula", "plan": "kit",
+           "compute": "float16", "accumulate": "float16", "order": "sequential", "rounding": "away", "rows": 5, "n": 7,
+           "gradient": 1.0, "values": -2.0, "seed": 1}
+
+
+def test_every_control_changes_the_picture():
+    start = picture({})
+    assert CHANGED.keys() == {control["field"] for control in controls(State)} - {"device"}
+    assert [field for field, value in CHANGED.items() if picture({field: value}) == start] == []
+    assert picture({}) == start
+
+
+def test_predictions_are_labelled():
+    assert show(compute(State())).notices == ("predicted for Ascend910B2, CANN 9.1: not measured on hardware",)
+    assert show(compute(State(plan="kit"))).notices == ()
+
+
+def test_the_twin_tells_the_plan_the_standards_and_the_element():
+    data = compute(State())
+    text = show(data).text
+    assert all(name in text for name in data.report.verdicts) and all(str(note) in text for note in plan_of(State()).notes)
+    assert f"{data.errors.ulps.max():.4g} ulp" in text and fault_of(State()) is None
+
+
+@pytest.fixture
+def explorer():
+    made = explore("numeric_error", operator="group_norm_swish", dtype="bfloat16", **SMALL)
+    yield made
+    made.close()
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    import aclnn_viz.explorers as room
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    assert again.data.state == explorer.data.state
+    again.close()
+
+
+def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
+    namespace = {}
+    exec(explorer.lifted("test"), namespace)
+    namespace["test_rounding_explains_the_errors"]()
+    right = namespace["kernel"]
+    namespace["kernel"] = lambda **given: right(**given | {"beta": 0 * given["beta"]})
+    with pytest.raises(AssertionError, match="not explained"):
+        namespace["test_rounding_explains_the_errors"]()
+
+
+def test_a_lifted_program_and_pictures_are_of_their_kind(explorer):
+    assert "aclnnGroupNormSwishGradGetWorkspaceSize(" in explorer.lifted("cpp")
+    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
+
+
+def test_the_default_of_every_operator_fits_a_program():
+    from aclnn_viz.explorers import lift
+    from aclnn_viz.explorers.numeric_error import subject
+    for op in operators():
+        assert f"{op.aclnn_name}(" in lift.cpp(subject(), State(operator=op.name))
