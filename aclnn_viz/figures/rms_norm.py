@@ -1,0 +1,143 @@
+"""The RMS norm gradient in panels and in words: a row and its projection, epsilon, the order of sums, both outputs."""
+
+import numpy as np
+
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.figures.palette import scale
+from aclnn_viz.figures.panels import Arrows, Axis, Bars, Box, Dots, Heat, Line, Panel, Rule
+from aclnn_viz.figures.text import extent, number
+
+ARRIVING, PART, KEPT, OTHER, PAPER = range(5)  # kinds of marks
+LEAST = 1e-18  # of a share on a logarithmic axis
+ASPECT = 1.45  # of the panel of the plane, so that its right angle is drawn as one
+
+
+def panels(data) -> list[Panel]:
+    """Return the six panels of a state's data."""
+    return [_row(data), _plane(data), _epsilon(data), _dx(data), _dgamma(data), _orders(data)]
+
+
+def _row(data) -> Panel:
+    at = np.arange(data.x.size, dtype=float)
+    marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, "its part along x-hat", 1.5),
+             Line(at, data.kept, KEPT, "dx / rstd: the rest", 1.5), Dots(at, data.kept, KEPT, "", 3.0),
+             Rule("x", float(data.state.column), "outlier" if data.state.outlier else "", PAPER))
+    return Panel("row", f"row {data.state.row}: dx / rstd is dy × gamma without its part along x-hat", marks,
+                 Axis("column", -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
+
+
+def _plane(data) -> Panel:
+    (along, across), kept = data.plane
+    ends = np.array([[0.0, 0.0], data.plane[0], kept, [along, 0.0]])
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    middle = (ends.max(axis=0) + ends.min(axis=0)) / 2
+    half = 0.6 * max(np.ptp(ends[:, 0]) / ASPECT, np.ptp(ends[:, 1])) or 1.0
+
+    def arrow(x, y, kind, label):
+        return Arrows(np.zeros(1), np.zeros(1), np.array([x]), np.array([y]), kind, label)
+    marks = (Rule("y", 0.0, "x", PAPER), arrow(along, across, ARRIVING, "dy × gamma"),
+             arrow(along, 0.0, PART, "part along x"), arrow(*kept, KEPT, "dx / rstd"))
+    return Panel("plane", "the same in their plane", marks,
+                 Axis("along x", middle[0] - half * ASPECT, middle[0] + half * ASPECT),
+                 Axis("", middle[1] - half, middle[1] + half), 5, 225)
+
+
+def _epsilon(data) -> Panel:
+    order = np.argsort(data.epsilons)
+    x = data.epsilons[order]
+    measured, exact = np.maximum(data.left, LEAST)[:, order]
+    marks = (Line(x, exact, PART, "ε / (mean x² + ε)"), Line(x, measured, KEPT, f"measured, {data.state.dtype}"),
+             Rule("x", data.epsilon, "ε", ARRIVING), *_mean_square_rule(data),
+             Dots(np.array([data.epsilon]), np.maximum(data.left[:1, -1], LEAST), ARRIVING, "", 5.0))
+    return Panel("epsilon", "share along x that dx keeps", marks,
+                 Axis("epsilon", 1e-12, 1e2, "log", tuple((10.0**k, f"1e{k}") for k in range(-12, 3, 4))),
+                 Axis("", max(float(np.nanmin([measured, exact])) / 3, LEAST), 5.0, "log"), 5, 225)
+
+
+def _mean_square_rule(data):
+    return (Rule("x", data.mean_square, "mean x²", PAPER),) if 1e-12 <= data.mean_square <= 1e2 else ()
+
+
+def _orders(data) -> Panel:
+    state = data.state
+    lengths = data.lengths.astype(float)
+    least = max(data.order_errors[data.order_errors > 0].min(initial=1.0) / 4, LEAST)
+    marks = []
+    for errors, name, kind in zip(data.order_errors, ("sequential", f"tiles of {state.tile}", "pairwise"),
+                                  (PART, ARRIVING, KEPT)):
+        shown = np.maximum(errors, least)
+        marks += [Line(lengths, shown, kind, name), Dots(lengths, shown, kind, "", 3.0)]
+    size = state.rows if state.output == "dgammaOut" else state.columns
+    marks += [Rule("y", float_format(state.accumulate).unit_roundoff, "unit roundoff", PAPER),
+              Rule("x", float(size), f"now {size}", OTHER)]
+    ticks = tuple((n, f"{n:.0f}") for n in lengths)
+    return Panel("orders", f"relative error of {state.output}", tuple(marks),
+                 Axis(f"terms: {'rows' if state.output == 'dgammaOut' else 'columns'}", 0.7, lengths[-1] * 1.5, "log",
+                      ticks), Axis("", scale="log"), 5, 195)
+
+
+def _dx(data) -> Panel:
+    state = data.state
+    marks = (Heat(data.dxOut, *scale(data.dxOut)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
+             Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, "", PART))
+    return Panel("dx", f"dxOut, {extent(data.dxOut)}", marks, Axis("column"), Axis("row", state.rows - 0.5, -0.5), 10, 195,
+                 ("column", "row"))
+
+
+def _dgamma(data) -> Panel:
+    at = np.arange(data.dgammaOut.size, dtype=float)
+    marks = (Bars(at, data.dgammaOut, ARRIVING, "sum over rows"),
+             Dots(at, data.term, PART, f"term of row {data.state.row}", 3.5))
+    return Panel("dgamma", "dgammaOut", marks, Axis("column", -0.7, at.size - 0.3), Axis(), 5,
+                 195, ("column",))
+
+
+def headline(data) -> list[str]:
+    """What the projection removes, what epsilon leaves, what the longest sum costs, and who computed it."""
+    share, exact = data.left[:, -1]
+    ratio = data.epsilon / data.mean_square if data.mean_square else np.inf
+    regime = ("far below: scaling the row would not change y, so dx has no part along x" if ratio < 1e-3 else
+              "above: the row is hardly normalised, and dx keeps its part along x" if ratio > 1 else
+              "near: y grows a little with x, and dx keeps some of its part along x")
+    errors = ", ".join(f"{name} {number(error)}" for name, error in
+                       zip(("sequential", "tiled", "pairwise"), data.order_errors[:, -1]))
+    return [
+        f"Row {data.state.row}: ⟨dx, x⟩ = {number(data.inner[0])}, without the projection {number(data.inner[1])}; "
+        f"{number(share)} of the part along x is left, in exact arithmetic {number(exact)}.",
+        f"ε = {number(data.epsilon)} against mean(x²) = {number(data.mean_square)}: {regime}. {_largest(data)}",
+        f"A sum of {data.lengths[-1]:,} terms in {data.state.accumulate} costs {data.state.output} a relative error of: "
+        f"{errors}.",
+        f"Computed by {data.computed_by}; from the truth: dxOut {number(data.errors[0])}, "
+        f"dgammaOut {number(data.errors[1])}.",
+    ]
+
+
+def _largest(data) -> str:
+    squares = data.x**2
+    at, total = int(np.argmax(squares)), squares.sum()
+    share = 100 * squares[at] / total if total else 0.0
+    return f"Column {at} holds {share:.0f} % of the row's squares."
+
+
+def text(data) -> str:
+    """Return the whole picture in words and tables."""
+    state = data.state
+    (along, across), (kept_along, kept_across) = data.plane
+    columns = zip(data.x, data.xhat, data.arriving, data.part, data.kept, data.term, data.dgammaOut)
+    lines = [
+        f"aclnnRmsNormGrad: x ({state.rows}, {state.columns}) in {state.dtype}, gamma {state.gamma}, dy {state.dy}",
+        *headline(data), "", f"Row {state.row}:",
+        "  column  x           x-hat       dy*gamma    part        dx/rstd     dy*x-hat    dgammaOut",
+        *(f"  {at:6d}  " + "  ".join(f"{number(value):<10}" for value in values).rstrip()
+          for at, values in enumerate(columns)), "",
+        f"In the plane of x and dy*gamma, along x and across: dy*gamma ({number(along)}, {number(across)}), "
+        f"dx/rstd ({number(kept_along)}, {number(kept_across)}).", "",
+        "Share of the part along x that dx keeps, measured and exact, over epsilon:",
+        *(f"  {number(eps):<10}  {number(got):<10}  {number(right)}" for eps, got, right in
+          zip(data.epsilons[::3], *data.left[:, ::3])), "",
+        f"Relative error of {state.output} over the length of its sum in {state.accumulate}:",
+        f"  length  sequential  tiles of {state.tile:<5d}  pairwise",
+        *(f"  {length:6d}  {number(a):<10}  {number(b):<14}  {number(c)}" for length, a, b, c in
+          zip(data.lengths, *data.order_errors)), "",
+        f"dxOut: {extent(data.dxOut)}.", f"dgammaOut: {extent(data.dgammaOut)}."]
+    return "\n".join([*lines, *data.notices])

@@ -1,0 +1,295 @@
+"""The data and the panels of the RMS norm explorer, against loops and differences written from the definition."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.rms_norm import EPSILONS, LENGTHS, OP, State, compute, inputs, show, tensors
+from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.figures.panels import described
+
+SMALL = {"rows": 3, "columns": 7, "row": 1, "column": 2, "seed": 4}
+EXACT = {**SMALL, "dtype": "float64"}
+
+
+def loss(x, gamma, dy, epsilon):
+    """The sum of dy * y, row by row and element by element."""
+    total = 0.0
+    for row, upstream in zip(x, dy):
+        root = sqrt(sum(v * v for v in row) / len(row) + epsilon)
+        total += sum(d * g * v / root for d, g, v in zip(upstream, gamma, row))
+    return total
+
+
+def differences(function, array, step=1e-6):
+    """The central difference of `function` for every element of `array`."""
+    found = np.empty(array.shape)
+    for place in np.ndindex(array.shape):
+        up, down = array.copy(), array.copy()
+        up[place] += step
+        down[place] -= step
+        found[place] = (function(up) - function(down)) / (2 * step)
+    return found
+
+
+STATES = pytest.mark.parametrize("values", [{}, {"outlier": 3.0, "dy": "random"}, {"epsilon": 0.3, "gamma": "signs"},
+                                            {"dy": "column", "gamma": "ramp"}, {"dy": "ones", "gamma": "ones"},
+                                            {"dy": "along", "scale": -1.0}])
+
+
+@STATES
+def test_gradients_are_those_of_the_output(values):
+    state = State(**{**EXACT, **values})
+    data = compute(state)
+    x, gamma, dy = (data.inputs[name] for name in ("x", "gamma", "dy"))
+    epsilon = 10.0**state.epsilon
+    # The third derivative times the step squared; x is 0.1 at least in size.
+    np.testing.assert_allclose(data.dxOut, differences(lambda v: loss(v, gamma, dy, epsilon), x), atol=1e-6)
+    np.testing.assert_allclose(data.dgammaOut, differences(lambda v: loss(x, v, dy, epsilon), gamma), atol=1e-7)
+
+
+@STATES
+def test_the_row_is_split_into_its_part_along_x_and_the_rest(values):
+    data = compute(State(**{**EXACT, **values}))
+    x, dy, gamma = data.inputs["x"][1], data.inputs["dy"][1], data.inputs["gamma"]
+    root = sqrt(sum(v * v for v in x) / len(x) + data.epsilon)
+    arriving = [d * g for d, g in zip(dy, gamma)]
+    share = sum(a * v for a, v in zip(arriving, x)) / len(x) / root**2
+    np.testing.assert_allclose(data.arriving, arriving, rtol=1e-14)
+    np.testing.assert_allclose(data.part, [share * v for v in x], atol=1e-13)
+    np.testing.assert_allclose(data.part + data.kept, arriving, atol=1e-13)
+    np.testing.assert_allclose(data.term, dy * x / root, atol=1e-13)
+
+
+@STATES
+def test_inner_products_with_the_projection_and_without(values):
+    data = compute(State(**{**EXACT, **values}))
+    x, root = data.inputs["x"][1], sqrt(np.mean(data.inputs["x"][1] ** 2) + data.epsilon)
+    without = sum(a * v for a, v in zip(data.arriving, x)) / root
+    assert data.inner[1] == pytest.approx(without, rel=1e-12)
+    assert data.inner[0] == pytest.approx(without * data.epsilon / root**2, abs=1e-13 * max(abs(without), 1))
+    assert data.inner[0] == pytest.approx(float(data.dxOut[1] @ x), abs=1e-13)
+
+
+@STATES
+def test_epsilon_leaves_its_share_of_the_part_along_x(values):
+    data = compute(State(**{**EXACT, **values}))
+    measured, exact = data.left
+    assert data.epsilons[-1] == data.epsilon and data.epsilons.size == EPSILONS.size + 1
+    square = float(np.mean(data.inputs["x"][1] ** 2))
+    np.testing.assert_allclose(exact, [e / (square + e) for e in data.epsilons], rtol=1e-12)
+    np.testing.assert_allclose(measured, exact, rtol=1e-6, atol=1e-13)  # float64 keeps the part to a few roundings
+    assert np.interp(square, data.epsilons[:-1], exact[:-1]) == pytest.approx(0.5, abs=0.05)  # half at mean(x^2)
+
+
+def test_a_coarse_format_leaves_a_floor():
+    floors = {dtype: compute(State(dtype=dtype)).left[0, 0] for dtype in ("bfloat16", "float32", "float64")}
+    assert floors["float64"] < 1e-11 < floors["float32"] < 1e-5 < floors["bfloat16"]
+
+
+@STATES
+def test_the_plane_keeps_lengths_and_the_right_angle(values):
+    data = compute(State(**{**EXACT, **values}))
+    (along, across), (kept_along, kept_across) = data.plane
+    assert np.hypot(along, across) == pytest.approx(np.linalg.norm(data.arriving), rel=1e-12)
+    assert np.hypot(kept_along, kept_across) == pytest.approx(np.linalg.norm(data.kept), abs=1e-12)
+    assert kept_across == pytest.approx(across, abs=1e-12)
+    # Along x only what epsilon leaves; noise where dy is x itself.
+    assert kept_along == pytest.approx(along * data.epsilon / (data.mean_square + data.epsilon), abs=1e-12)
+
+
+def test_a_wrong_backward_shows():
+    def without_projection(state, given):
+        outputs = OP.backward(**given)
+        return {**outputs, "dxOut": given["dy"] * given["gamma"] * given["rstd"]}, ()
+    wrong, right = compute(State(**SMALL), without_projection), compute(State(**SMALL))
+    assert wrong.inner[0] == pytest.approx(right.inner[1], rel=1e-6)
+    assert wrong.errors[0] > 0.1 > 1e-5 > right.errors[0]
+    assert wrong.plane[1, 0] == pytest.approx(right.plane[0, 0], rel=1e-6)
+
+
+def test_a_device_measures_every_epsilon_itself():
+    def without_projection(state, given):
+        return {**OP.backward(**given), "dxOut": given["dy"] * given["gamma"] * given["rstd"]}, ()
+    data = compute(State(device="atlas"), without_projection)
+    np.testing.assert_allclose(data.left[0], 1.0, rtol=1e-5)
+
+
+def summed(terms, accumulate):
+    """One after another in a format of NumPy's, starting with the first."""
+    total = accumulate(terms[0])
+    for term in terms[1:]:
+        total = accumulate(total + accumulate(term))
+    return float(total)
+
+
+@pytest.mark.parametrize(("dtype", "accumulate"), [("float32", "float32"), ("float32", "float16")])
+def test_sequential_sums_are_those_of_a_loop(dtype, accumulate):
+    state = State(dtype=dtype, accumulate=accumulate)
+    data = compute(state)
+    for at, length in list(enumerate(LENGTHS))[:5]:
+        given = tensors(State(dtype=dtype), length, 4)
+        rstd = OP.forward(x=given["x"], gamma=given["gamma"], epsilon=1e-6)["rstd"]
+        terms = given["dy"] * (given["x"] * rstd)  # float32, as the device rounds them
+        wide = given["dy"].astype(float) * (given["x"].astype(float) * rstd.astype(float))
+        exact = wide.sum(axis=0)
+        got = [summed(column, np.dtype(accumulate).type) for column in terms.T]
+        assert data.order_errors[0, at] == pytest.approx(np.abs(got - exact).max() / np.abs(exact).max(), rel=1e-6)
+
+
+@pytest.mark.parametrize(("output", "dy"), [("dgammaOut", "mixed"), ("dgammaOut", "along"), ("dxOut", "along")])
+def test_long_sums_one_after_another_cost_most(output, dy):
+    sequential, tiled, pairwise = compute(State(output=output, dy=dy, accumulate="bfloat16")).order_errors
+    # A running sum of bfloat16 stops growing near 256 equal terms; a tree does not.
+    assert sequential[-1] > 0.3 > 0.1 > max(tiled[-1], pairwise[-1])
+
+
+def test_a_tile_as_long_as_the_sum_is_a_tree_and_a_tile_of_one_is_none():
+    sequential, tiled, pairwise = compute(State(tile=8192)).order_errors
+    np.testing.assert_array_equal(tiled[:-1], pairwise[:-1])
+    sequential, tiled, pairwise = compute(State(tile=1)).order_errors
+    np.testing.assert_array_equal(tiled, sequential)
+
+
+def test_most_movements_leave_the_sums():
+    assert compute(State(epsilon=-5.0)).order_errors is compute(State(outlier=2.0, row=0, scale=1.0)).order_errors
+
+
+@pytest.mark.parametrize("dy", ["mixed", "along", "random", "ones", "column"])
+def test_an_outlier_scales_one_element_and_rstd_follows(dy):
+    plain, scaled = inputs(State(**SMALL, dy=dy)), inputs(State(**SMALL, dy=dy, outlier=6.0))
+    ratio = scaled["x"] / plain["x"]
+    assert ratio[1, 2] == 64.0 and np.delete(ratio.ravel(), 1 * 7 + 2).tolist() == [1.0] * 20
+    assert (scaled["rstd"] == plain["rstd"]).ravel().tolist() == [True, False, True]
+    assert scaled["rstd"][1, 0] == pytest.approx(1 / sqrt(np.mean(scaled["x"][1].astype(float) ** 2) + 1e-6), rel=1e-6)
+
+
+@pytest.mark.parametrize(("values", "field", "text"), [
+    ({"row": 8}, "row", "row must name one of the 8 rows: got 8; choose 0 to 7"),
+    ({"columns": 4}, "column", "column must name one of the 4 columns: got 5; choose 0 to 3"),
+])
+def test_a_row_or_column_that_is_not_there_is_refused(values, field, text):
+    with pytest.raises(StateError) as caught:
+        build(State, values)
+    assert (caught.value.field, str(caught.value)) == (field, text)
+
+
+def test_x_beyond_float16_is_refused_beside_its_scale():
+    with pytest.raises(StateError) as caught:
+        compute(State(dtype="float16", scale=3.0, outlier=12.0))
+    assert (caught.value.field, str(caught.value)) == (
+        "scale", "x must stay below 65504 in float16: got x of size 10^3 with an outlier 2^12; lower x or the outlier")
+
+
+@pytest.mark.parametrize("values", [{"device": "atlas"}, {"plan": "device"}])
+def test_float64_has_no_device(values):
+    with pytest.raises(StateError, match="aclnnRmsNormGrad takes float16, bfloat16 and float32: got float64") as caught:
+        compute(State(dtype="float64", **values))
+    assert caught.value.field == "dtype"
+
+
+OTHERS = {"epsilon": -1.0, "dtype": "bfloat16", "row": 0, "outlier": 4.0, "column": 6, "rows": 16, "columns": 40,
+          "scale": 1.0, "gamma": "ramp", "dy": "random", "seed": 7, "output": "dxOut", "accumulate": "bfloat16",
+          "tile": 4, "soc": "Ascend950PR_9579", "cann": "9.0", "plan": "device"}
+
+
+def picture(state):
+    shown = show(compute(state))
+    arrays, told = described(shown.panels)
+    return {name: array.tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+
+
+@pytest.mark.parametrize("field", sorted(OTHERS))
+def test_every_control_changes_the_picture(field):
+    assert picture(build(State, {field: OTHERS[field]})) != picture(State())
+
+
+def test_no_control_is_left_out_above():
+    assert OTHERS.keys() | {"device"} == {control["field"] for control in controls(State)}
+
+
+def marks(data, panel, kind):
+    return [mark for mark in next(p for p in show(data).panels if p.name == panel).marks if type(mark).__name__ == kind]
+
+
+def test_the_panels_hold_the_data():
+    data = compute(State(outlier=3.0))
+    np.testing.assert_array_equal(marks(data, "row", "Bars")[0].y, data.arriving)
+    np.testing.assert_array_equal([line.y for line in marks(data, "row", "Line")], [data.part, data.kept])
+    np.testing.assert_array_equal(marks(data, "dx", "Heat")[0].values, data.dxOut)
+    np.testing.assert_array_equal(marks(data, "dgamma", "Bars")[0].y, data.dgammaOut)
+    tips = [(float(arrow.dx[0]), float(arrow.dy[0])) for arrow in marks(data, "plane", "Arrows")]
+    assert tips == [tuple(data.plane[0]), (data.plane[0, 0], 0.0), tuple(data.plane[1])]
+    assert [rule.at for rule in marks(data, "epsilon", "Rule")] == [data.epsilon, data.mean_square]
+
+
+def test_the_plane_is_drawn_in_equal_units():
+    from aclnn_viz.figures.rms_norm import ASPECT
+    panel = next(p for p in show(compute(State())).panels if p.name == "plane")
+    assert (panel.x.high - panel.x.low) / (panel.y.high - panel.y.low) == pytest.approx(ASPECT)
+
+
+@pytest.mark.parametrize(("epsilon", "word"), [(-6.0, "far below"), (-1.0, "near"), (1.0, "above")])
+def test_the_words_tell_the_numbers(epsilon, word):
+    data = compute(State(epsilon=epsilon))
+    shown = show(data)
+    assert f"{data.inner[0]:.4g}" in shown.headline[0] and f"{data.inner[1]:.4g}" in shown.headline[0]
+    assert word in shown.headline[1] and "16,384" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
+    assert all(sentence in shown.text for sentence in shown.headline) and len(shown.headline) <= 4
+    assert f"{data.kept[7]:.4g}" in shown.text
+
+
+@pytest.mark.parametrize("values", [
+    {"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 64, "columns": 256}, {"epsilon": 2.0, "scale": -5.0},
+    {"dtype": "float16", "scale": -5.0, "dy": "ones"}, {"epsilon": -12.0, "scale": 3.0, "outlier": 12.0}])
+def test_extremes_have_a_picture(values):
+    arrays, told = described(show(compute(State(**values))).panels)
+    assert sum(panel["span"] for panel in told) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+
+
+def test_a_row_that_overflows_float16_is_left_out_of_the_plane():
+    data = compute(State(dtype="float16", scale=-5.0, epsilon=-12.0))
+    shown = show(data)
+    assert np.isinf(data.dxOut).any() and "inf" in shown.text
+    plane = described(shown.panels)[1][1]
+    assert plane["name"] == "plane" and all(np.isfinite(plane[axis][end]) for axis in "xy" for end in ("low", "high"))
+
+
+@pytest.fixture
+def explorer():
+    made = explore("rms_norm", outlier=3.5, rows=4, columns=6, dtype="float16")
+    yield made
+    made.close()
+
+
+def test_a_refusing_product_is_named_beside_the_device(explorer):
+    explorer.values = {**explorer.values, "dtype": "bfloat16", "soc": "Ascend310P3"}
+    assert explorer.problem["field"] == "device" and "aclnnRmsNormGrad" in explorer.problem["text"]
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    import aclnn_viz.explorers as room
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    assert again.data.state == explorer.data.state == State(outlier=3.5, rows=4, columns=6, dtype="float16")
+    again.close()
+
+
+def test_a_lifted_test_passes_and_rejects_a_kernel_without_projection(explorer):
+    namespace = {}
+    exec(explorer.lifted("test"), namespace)
+    namespace["test_kernel_in_this_state"]()
+    right = namespace["kernel"]
+    namespace["kernel"] = lambda **given: {**right(**given), "dxOut": given["dy"] * given["gamma"] * given["rstd"]}
+    with pytest.raises(AssertionError, match="dxOut"):
+        namespace["test_kernel_in_this_state"]()
+
+
+def test_a_lifted_program_makes_both_calls(explorer):
+    text = explorer.lifted("cpp")
+    assert "aclnnRmsNormGradGetWorkspaceSize(" in text and "aclnnRmsNormGrad(" in text
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
+    assert explorer.lifted(kind).startswith(start)
