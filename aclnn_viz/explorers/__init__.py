@@ -5,7 +5,9 @@ from importlib import import_module
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
-EXPLORERS = ("grid_sampler_2d",)  # the modules of this room that hold a subject
+# The modules of this room that hold a subject, in learning order.
+EXPLORERS = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish", "numeric_error",
+             "two_phase")
 
 
 def explore(name, /, **state):
