@@ -45,7 +45,7 @@ class State:
     column: int = whole(2, 0, 63, "class", "Cell")
     spread: float = real(1.5, 0.0, 20.0, 0.1, "spread", "Tensors", "the standard deviation of the logits")
     lead: float = real(1.5, -10.0, 20.0, 0.1, "lead", "Tensors", "added to the logit of the target")
-    ignored: float = real(0.15, 0.0, 1.0, 0.01, "ignored", "Tensors", "the share of rows whose target is ignoreIndex")
+    ignored: float = real(0.15, 0.0, 1.0, 0.05, "ignored", "Tensors", "the share of rows whose target is ignoreIndex")
     gradLoss: float = real(1.0, -4.0, 4.0, 0.05, "gradLoss", "Tensors",
                            'for reduction none, times a number from 0.5 to 1.5 a row')
     rows: int = whole(16, 1, 64, "N", "Tensors")

@@ -1,0 +1,96 @@
+"""What every explorer made of panels must do: its controls move the picture, and its state can be lifted out."""
+
+import numpy as np
+import pytest
+from aclnn_viz.explorers.panelled import Shown
+from aclnn_viz.explorers.state import controls
+from aclnn_viz.figures.panels import described
+
+
+def drawn(shown: Shown):
+    """Everything that a reader sees, comparable by ==."""
+    arrays, told = described(shown.panels)
+    return {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+
+
+def mark(shown: Shown, panel: str, kind: type, label: str | None = None):
+    """The one mark of a kind, and of a label if that is given, in the panel of a name."""
+    found = [each for each in next(p for p in shown.panels if p.name == panel).marks
+             if type(each) is kind and (label is None or each.label == label)]
+    assert len(found) == 1, f"{len(found)} marks {kind.__name__} {label} in {panel}"
+    return found[0]
+
+
+def assert_fits(shown: Shown):
+    """Rows of panels are 20 columns wide and at most 560 pixels high in all; nothing is outside of the axes' kinds."""
+    heights, used = [], 20
+    for panel in shown.panels:
+        if used == 20:
+            heights.append(0)
+            used = 0
+        used += panel.span
+        assert used <= 20, f"{panel.name} does not fit into its row"
+        heights[-1] = max(heights[-1], panel.height)
+    assert used == 20 and sum(heights) <= 560 and 1 <= len(shown.headline) <= 4
+    assert all(sentence in shown.text for sentence in shown.headline)
+
+
+def other_values(control: dict) -> list:
+    """Values that a control can take, from its ends to its middle, without the initial one."""
+    if control["kind"] == "choice":
+        values = [value for value, _ in control["options"]]
+    elif control["kind"] == "flag":
+        values = [False, True]
+    else:
+        low, high, first = control["low"], control["high"], control["initial"]
+        # A single step of a share may ignore no further row; ten steps do.
+        near = first + 1 if control["kind"] == "whole" else first + 10 * control["step"]
+        values = [low, high, near, (low + high) // 2 if control["kind"] == "whole" else (low + high) / 2]
+    return [value for value in values if value != control["initial"]]
+
+
+def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
+    """Each value of a control gives another picture, or a problem in three parts; one value at least gives a picture."""
+    control = next(c for c in controls(explorer.subject.state) if c["field"] == field)
+    start, before = dict(explorer.values), drawn(show(explorer.data))
+    pictures = 0
+    try:
+        for value in other_values(control):
+            explorer.values = {**start, field: value}
+            if explorer.problem:
+                assert explorer.problem["field"] and ": got " in explorer.problem["text"], explorer.problem
+            else:
+                assert drawn(show(explorer.data)) != before, f"{field}={value!r} changes nothing"
+                pictures += 1
+    finally:
+        explorer.values = start
+    assert pictures or not must_draw, f"no value of {field} has a picture"
+
+
+def assert_lifted_cell_opens_the_same_state(explorer):
+    import aclnn_viz.explorers as room
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    try:
+        assert again.data.state == explorer.data.state
+    finally:
+        again.close()
+
+
+def assert_lifted_test_judges(explorer, output: str):
+    """It passes for the kit's kernel and fails for one of the wrong sign."""
+    namespace = {}
+    exec(explorer.lifted("test"), namespace)
+    namespace["test_kernel_in_this_state"]()
+    right = namespace["kernel"]
+    namespace["kernel"] = lambda **given: {name: -value for name, value in right(**given).items()}
+    with pytest.raises(AssertionError, match=output):
+        namespace["test_kernel_in_this_state"]()
+
+
+def assert_lifted_program_makes_both_calls(explorer):
+    text, name = explorer.lifted("cpp"), explorer.subject.operator(explorer.data.state).aclnn_name
+    assert f"{name}GetWorkspaceSize(" in text and f"{name}(" in text.replace(f"{name}GetWorkspaceSize(", "")
+
+
+def assert_lifted_pictures(explorer):
+    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")

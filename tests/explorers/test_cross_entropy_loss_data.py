@@ -1,0 +1,263 @@
+"""The data and the panels of the cross-entropy explorer, against scalar loops and differences of the loss itself."""
+
+from dataclasses import replace
+from math import exp, log
+
+import numpy as np
+import pytest
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.cross_entropy_loss import OP, State, compute, inputs, show
+from aclnn_viz.explorers.device import DeviceOfState
+from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.figures.panels import Bars, Box, Dots, Heat, Note
+from panelled_explorer import (
+    assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
+    assert_lifted_program_makes_both_calls, assert_lifted_test_judges, mark,
+)
+
+SMALL = {"rows": 6, "classes": 4, "row": 1, "column": 1, "seed": 4, "dtype": "float64"}
+CASES = pytest.mark.parametrize("state", [
+    State(**SMALL), State(**SMALL, weight="none", labelSmoothing=0.0, gradLoss=-2.5),
+    State(**SMALL, reduction="none", weight="random"), State(**SMALL, reduction="sum", labelSmoothing=1.0, weight="half"),
+    State(**SMALL, lseSquareScaleForZloss=0.1), State(**SMALL, lseSquareScaleForZloss=0.05, reduction="none"),
+    State(**SMALL, weight="balanced", ignored=0.5, ignoreIndex=-3, spread=6.0)],
+    ids=["default", "plain", "none", "sum", "zloss", "zloss none", "balanced"])
+
+
+def loss(state, given, logits) -> float:
+    """sum of gradLoss * loss, row by row and class by class."""
+    classes, smoothing = state.classes, state.labelSmoothing
+    weight = [1.0] * classes if given["weightOptional"] is None else [float(w) for w in given["weightOptional"]]
+    total = zloss = divisor = count = 0.0
+    upstream = np.broadcast_to(given["gradLoss"], state.rows)
+    mean = state.reduction == "mean"
+    for row, target in zip(range(state.rows), given["target"]):
+        if target == state.ignoreIndex:
+            continue
+        lse = log(sum(exp(z) for z in logits[row]))
+        log_prob = [z - lse for z in logits[row]]
+        one = -(1 - smoothing) * weight[target] * log_prob[target]
+        one -= smoothing / classes * sum(w * lp for w, lp in zip(weight, log_prob))
+        scale = 1.0 if mean else upstream[row]
+        total, zloss = total + scale * one, zloss + scale * state.lseSquareScaleForZloss * lse**2
+        divisor, count = divisor + weight[target], count + 1
+    return upstream[0] * (total / divisor + zloss / count) if mean else total + zloss
+
+
+@CASES
+def test_the_gradient_is_that_of_the_loss(state):
+    data = compute(state)
+    lse = data.inputs["lseForZlossOptional"]
+    logits = data.inputs["logProb"] + (0.0 if lse is None else lse[:, None])
+    step = 1e-5
+    for row in range(state.rows):
+        for c in range(state.classes):
+            moved = [logits.copy(), logits.copy()]
+            moved[0][row, c] += step
+            moved[1][row, c] -= step
+            slope = (loss(state, data.inputs, moved[0]) - loss(state, data.inputs, moved[1])) / (2 * step)
+            # Central differences: step^2 of third derivatives below 10, and 1e-16 / step of a loss below 100.
+            assert data.xGradOut[row, c] + data.zloss[row, c] == pytest.approx(slope, abs=2e-8)
+
+
+@CASES
+def test_each_row_is_a_number_times_softmax_minus_target(state):
+    data = compute(state)
+    for row in range(state.rows):
+        total = sum(data.target[row])
+        for c in range(state.classes):
+            expected = data.factor[row] * (exp(data.inputs["logProb"][row, c]) * total - data.target[row, c])
+            assert data.xGradOut[row, c] == pytest.approx(expected, abs=1e-13)
+        assert data.xGradOut[row].sum() == pytest.approx(0.0, abs=1e-13)
+
+
+@CASES
+def test_targets_are_smoothed_and_weighted(state):
+    data = compute(state)
+    for row, given in enumerate(data.inputs["target"]):
+        weight = np.ones(state.classes) if state.weight == "none" else data.inputs["weightOptional"].astype(float)
+        expected = [(state.labelSmoothing / state.classes + (1 - state.labelSmoothing) * (c == given)) * weight[c]
+                    for c in range(state.classes)] if given != state.ignoreIndex else [0.0] * state.classes
+        np.testing.assert_allclose(data.target[row], expected, atol=1e-15)
+
+
+def test_the_divisor_is_the_weights_of_the_targets_that_count():
+    data = compute(State(weight="random", ignored=0.4))
+    weight = data.inputs["weightOptional"]
+    expected = sum(float(weight[t]) for t in data.inputs["target"] if t != 0)
+    assert data.divisor == pytest.approx(expected, rel=1e-12)
+    products = mark(show(data), "divisor", Bars, "their product")
+    assert products.y.sum() == pytest.approx(expected, rel=1e-12)
+    assert f"W = {expected:.4g}" in show(data).headline[1]
+    assert data.factor[data.counted] == pytest.approx(1 / expected)
+
+
+def test_balanced_weights_make_every_class_equally_heavy():
+    data = compute(State(weight="balanced", rows=40, classes=5, ignored=0.0, ignoreIndex=-1))
+    products = mark(show(data), "divisor", Bars, "their product")
+    np.testing.assert_allclose(products.y, 40 / 5, rtol=1e-6)
+
+
+def test_more_ignored_rows_keep_those_that_were():
+    lost = [~compute(State(ignored=share, ignoreIndex=-100)).counted for share in (0.0, 0.25, 0.5, 1.0)]
+    assert [int(rows.sum()) for rows in lost] == [0, 4, 8, 16]
+    assert all((few <= many).all() for few, many in zip(lost, lost[1:]))
+
+
+def test_ignored_rows_are_nought_and_framed():
+    data = compute(State(ignored=0.3))
+    lost = np.flatnonzero(~data.counted)
+    assert lost.size >= 5 and not data.xGradOut[lost].any() and data.xGradOut[data.counted].all(1).any()
+    framed = [row for box in show(data).panels[0].marks if isinstance(box, Box) and box.kind == 4
+              for row in range(round(box.y0 + 0.5), round(box.y1 + 0.5))]
+    assert framed == lost.tolist()
+    assert [text for _, text in show(data).panels[0].y.ticks if "ignored" in text] == [f"ignored {row}" for row in lost]
+    assert f"{lost.size} of 16 rows are ignored" in show(data).headline[1]
+
+
+def test_thin_ignored_rows_are_marked_at_the_edge():
+    data = compute(State(rows=64, ignored=0.3))
+    assert mark(show(data), "map", Dots, "ignored").y.tolist() == np.flatnonzero(~data.counted).tolist()
+
+
+@pytest.mark.parametrize("values", [{"ignored": 1.0}, {"weight": "half", "rows": 1, "row": 0, "classes": 2, "column": 0,
+                                                     "seed": 0, "ignoreIndex": -100, "ignored": 0.0}])
+def test_a_mean_over_nothing_is_nan_and_said(values):
+    data = compute(State(**values))
+    assert data.divisor == 0 and np.isnan(data.xGradOut).all()
+    shown = show(data)
+    assert "W = 0" in shown.headline[1] and "NaN in every element" in shown.headline[1]
+    assert mark(shown, "map", Note).text == "NaN everywhere: 0/0" and "NaN" in mark(shown, "gradient", Note).text
+
+
+@pytest.mark.parametrize("reduction", ["sum", "none"])
+def test_ignoring_all_is_nought_without_a_mean(reduction):
+    data = compute(State(ignored=1.0, reduction=reduction))
+    assert not data.xGradOut.any() and "16 of 16 rows are ignored: exactly 0" in show(data).headline[1]
+    assert mark(show(data), "gradient", Note).text == "0 everywhere"
+
+
+def test_a_coarse_format_breaks_the_sum_of_a_row():
+    fine, coarse = compute(State(dtype="float64")), compute(State(dtype="bfloat16"))
+    assert np.abs(fine.xGradOut.sum(1)).max() < 1e-15 and np.abs(coarse.xGradOut.sum(1)).max() > 1e-4
+    # logProb up to 8 is rounded to a unit of 2^-8: exp moves by up to 3 % where it is smallest, a few per mille in sum.
+    assert 1e-4 < np.abs(coarse.softmax.sum(1) - 1).max() < 0.03
+    assert coarse.errors.max() > 1e-5 > 1e-13 > fine.errors.max()
+
+
+def test_errors_are_distances_from_the_truth():
+    state = State(dtype="float16")
+
+    def off(state, given):
+        return {"xGradOut": OP.truth(**given)["xGradOut"] + np.arange(16.0)[:, None] / 8}, ()
+    np.testing.assert_allclose(compute(state, off).errors, np.arange(16) / 8, atol=1e-12)
+
+
+def test_the_zloss_is_beside_the_gradient_and_said():
+    data = compute(State(lseSquareScaleForZloss=0.02, reduction="sum"))
+    without = compute(State(reduction="sum"))
+    np.testing.assert_array_equal(data.xGradOut, without.xGradOut)
+    assert not data.zloss[~data.counted].any() and not without.zloss.any()
+    lse = data.inputs["lseForZlossOptional"].astype(float)
+    # softmax sums to 1, so the row's sum is 2 scale lse; float32 inputs
+    np.testing.assert_allclose(data.zloss.sum(1)[data.counted], 0.04 * lse[data.counted], rtol=1e-5)
+    assert "No product computes the z-loss" in show(data).notices[-1]
+    dots = mark(show(data), "gradient", Dots)
+    np.testing.assert_array_equal(dots.y, (data.xGradOut + data.zloss)[data.state.row])
+
+
+def test_panels_show_the_data():
+    data = compute(State(weight="none"))
+    shown, row = show(data), data.state.row
+    np.testing.assert_array_equal(mark(shown, "map", Heat).values, data.xGradOut)
+    np.testing.assert_array_equal(mark(shown, "row", Bars, "softmax").y, data.softmax[row])
+    np.testing.assert_array_equal(mark(shown, "row", Bars, "smoothed target").y, data.target[row])
+    np.testing.assert_array_equal(mark(shown, "gradient", Bars).y, data.xGradOut[row])
+    targets = mark(shown, "map", Dots, "target")
+    assert [(r, c) for r, c in zip(targets.y, targets.x)] == [
+        (r, c) for r, c in enumerate(data.inputs["target"]) if c != data.state.ignoreIndex]
+    largest = mark(shown, "sums", Dots, "largest |xGradOut|").y
+    np.testing.assert_array_equal(largest[data.counted], np.abs(data.xGradOut).max(1)[data.counted])
+    assert np.isnan(largest[~data.counted]).all()  # 0 has no place on a logarithmic axis
+
+
+@pytest.mark.parametrize(("lead", "word"), [(-3.0, "short of"), (12.0, "beyond")])
+def test_smoothing_has_its_rest_below_certainty(lead, word):
+    data = compute(State(weight="none", labelSmoothing=0.2, lead=lead))
+    assert f"at softmax {0.8 + 0.2 / 10:.4g} of class 2" in show(data).headline[2] and word in show(data).headline[2]
+    assert (data.xGradOut[3, 2] > 0) == (word == "beyond")
+
+
+@pytest.mark.parametrize(("values", "field", "text"), [
+    ({"row": 16}, "row", "row must be one of the 16 along N: got 16; choose 0 to 15"),
+    ({"classes": 2}, "column", "class must be one of the 2 along C: got 2; choose 0 to 1")])
+def test_a_cell_outside_is_refused_beside_its_control(values, field, text):
+    with pytest.raises(StateError, match=text) as caught:
+        State(**values)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("values", [{}, {"ignored": 1.0}, {"rows": 64, "classes": 64}, {"reduction": "none"},
+                                    {"rows": 1, "classes": 1, "row": 0, "column": 0}, {"gradLoss": 0.0}])
+def test_every_picture_fits_and_is_told(values):
+    assert_fits(show(compute(State(**values))))
+
+
+def test_the_words_tell_every_class_and_row():
+    data = compute(State())
+    text = show(data).text
+    assert f"{data.softmax[3, 9]:.4g}" in text and f"{data.xGradOut[3, 0]:+.4g}" in text
+    assert sum("ignored  " in line for line in text.splitlines()) == (~data.counted).sum()
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    made = explore("cross_entropy_loss")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("field", [c["field"] for c in controls(State) if c["field"] not in ("device", "soc")])
+def test_every_control_answers(explorer, field):
+    assert_control_answers(explorer, show, field)
+
+
+@pytest.mark.parametrize("field", ["device", "soc"])
+def test_other_devices_refuse_smoothing_or_are_missing(explorer, field):
+    assert_control_answers(explorer, show, field, must_draw=False)
+
+
+def test_a_product_that_does_not_smooth_says_so_and_computes_the_rest(explorer):
+    start = dict(explorer.values)
+    explorer.values = {**start, "soc": "Ascend910B2"}
+    assert explorer.problem["field"] == "device" and "labelSmoothing must be 0" in explorer.problem["text"]
+    explorer.values = {**start, "soc": "Ascend910B2", "labelSmoothing": 0.0, "ignoreIndex": -100}
+    assert not explorer.problem and "Ascend910B2" in explorer.data.computed_by
+    explorer.values = start
+
+
+def test_every_target_is_judged_anew():
+    device = DeviceOfState(lambda state: OP)
+    negative = State(ignoreIndex=-100, ignored=0.0)
+    compute(negative, device.backward)
+    with pytest.raises(StateError, match="ignores no target below 0"):
+        compute(replace(negative, ignored=0.5), device.backward)
+    device.close()
+
+
+def test_a_state_can_be_lifted_out(explorer):
+    start = dict(explorer.values)
+    explorer.values = {**start, "reduction": "sum", "labelSmoothing": 0.25, "row": 5, "dtype": "float16"}
+    assert_lifted_cell_opens_the_same_state(explorer)
+    assert_lifted_test_judges(explorer, "xGradOut")
+    assert_lifted_program_makes_both_calls(explorer)
+    assert_lifted_pictures(explorer)
+    explorer.values = start
+
+
+def test_inputs_are_reachable_and_of_the_format():
+    given = inputs(State(dtype="float16", lseSquareScaleForZloss=0.1, reduction="none"))
+    assert given["logProb"].dtype == given["gradLoss"].dtype == given["lseForZlossOptional"].dtype == np.float16
+    assert given["gradLoss"].shape == (16,) and given["weightOptional"].dtype == np.float32
+    # 11 bits of logProb up to 10 in size: each term moves by at most 2^-8 of itself.
+    np.testing.assert_allclose(np.exp(given["logProb"].astype(float)).sum(1), 1.0, atol=2.0**-8)
