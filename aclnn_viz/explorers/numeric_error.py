@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aclnn_viz.accuracy.conditioning import attribute_errors
-from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, envelope
 from aclnn_viz.accuracy.report import Report, compare
 from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
@@ -28,7 +28,7 @@ from aclnn_viz.explorers import fields, lift, panelled
 from aclnn_viz.explorers.state import StateError, choice, real, whole
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.figures.error_plot import ErrorPlot, error_plot
-from aclnn_viz.figures.errors import NOT_EXPLAINED, UNDECIDED, errors
+from aclnn_viz.figures.errors import errors
 from aclnn_viz.figures.numeric_error import (
     CAUSES, FORMAT, INPUT, MISSED, OPEN, PLAN, describe, headline, notices, panels,
 )
@@ -98,6 +98,12 @@ class State:
             raise StateError("fault", "an Atlas runs its own kernel, without a fault", self.fault, "choose none")
 
     @property
+    def pieces(self) -> dict[str, str]:
+        """What of the plan was chosen by hand."""
+        return {name: value for name in ("compute", "accumulate", "order", "rounding")
+                if (value := getattr(self, name)) != AS_PLANNED}
+
+    @property
     def soc(self) -> str:
         return "Ascend910B2" if self.plan == "kit" else self.plan.split()[0]
 
@@ -140,8 +146,7 @@ def operator_of(state: State):
 def plan_of(state: State) -> Plan:
     """Return the plan of a state: the kit's or the predicted one, with the chosen pieces in their places."""
     base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
-    pieces = {name: getattr(state, name) for name in ("compute", "accumulate", "order", "rounding")
-              if getattr(state, name) != AS_PLANNED}
+    pieces = dict(state.pieces)
     if "order" in pieces:  # of all sums; few terms need small tiles to show their order
         pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
     return replace(base, **pieces)

@@ -52,7 +52,8 @@ class State:
     tensor: str = choice("input", {"input": "an input", "output": "an output"}, "of", "Memory")
     rows: int = whole(4, 1, 6, "rows", "Memory")
     columns: int = whole(6, 2, 8, "columns", "Memory")
-    seed: int = fields.seed("Memory")
+
+    seed = 0  # of the numbers, which do not matter here
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from aclnn_viz.figures.text import number
 CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 SHORT = ("format", "input", "plan", "open", "bug?")
+PIECES = {"compute": "products", "accumulate": "sums", "order": "order", "rounding": "ties"}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 GREY = 4
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
@@ -189,9 +190,11 @@ def notices(data) -> list[str]:
     state = data.state
     if state.device != "host":
         return [f"computed by {state.device}; the envelope is that of the plan"]
+    told = ", ".join(f"{PIECES[name]} {value}" for name, value in state.pieces.items())
     if state.plan == "kit":
-        return []
-    return [f"predicted for {state.soc}, CANN {state.cann}: not measured on hardware"]
+        return [f"chosen by hand: {told}"] if told else []
+    return [f"predicted for {state.soc}, CANN {state.cann}: not measured on hardware"
+            + (f"; chosen by hand instead: {told}" if told else "")]
 
 
 def describe(data) -> str:

@@ -14,8 +14,10 @@ from aclnn_viz.figures.panels import Axis, Box, Heat, Note, Panel
 from aclnn_viz.figures.text import number
 
 MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside of the library"}
-LANES = (("context", "aclrtSetDevice", "aclrtResetDevice"), ("memory", "aclrtMalloc", "aclrtFree"),
-         ("tensors", "aclCreateTensor", "aclDestroyTensor"))  # and the two that phase 1 and phase 2 make
+#: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
+LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
+         ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
+         ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"), "aclFinalize"))
 STATUS, ALIVE, WIDE = 5.9, 11.3, 0.95  # columns of the panel of calls: status, first lane, width of a lane
 POISON = 0xA5
 LINE = 50  # characters of a line of words
@@ -76,14 +78,14 @@ def calls(data) -> Panel:
             marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
         sign = "✗" if row.status else "!" if row.misuse else ""
         marks += [Note(0.25, k, sign, "center"), Note(0.5, k, row.text, "left"), Note(STATUS, k, row.code, "left")]
-    for lane, (name, start, end, kind) in enumerate(lifetimes(found)):
+    for lane, (name, start, end, left) in enumerate(lifetimes(found)):
         at = ALIVE + lane * WIDE
         marks.append(Note(at + 0.45 * WIDE, -1, name, "center"))
         if start is not None:
-            stop = len(found) - 0.55 if end is None else end
-            marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", kind, filled=True))
-            if end is None:
-                marks.append(Note(at + 0.45 * WIDE, stop - 0.3, "never", "center"))
+            stop = len(found) - 1 if end is None else end
+            marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", lane, filled=True))
+            if left:
+                marks.append(Note(at + 0.45 * WIDE, stop, "left!", "center"))
     marks += [Note(0.5, -1, "call", "left"), Note(STATUS, -1, "status", "left")]
     title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
              "and what they keep alive")
@@ -91,20 +93,24 @@ def calls(data) -> Panel:
                  Axis("", len(found) - 0.4, -1.6, ticks=()), 14, 306)
 
 
-def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, int]]:
-    """(name, first row, last row or None when it never ends, kind of mark) of what the calls keep alive."""
-    names = [row.function for row in found]
+def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:
+    """(name, first row, last row, left over) of what the calls keep alive; no rows when it never came to life.
+
+    What the program does not give back lives until the device is reset or the process ends.
+    """
     lives = []
-    for kind, (name, start, end) in enumerate(LANES):
-        good = [k for k, row in enumerate(found) if row.function == start and not row.status]
-        ends = [k for k, row in enumerate(found) if row.function == end and row.stage == "release" and not row.status]
-        lives.append((name, good[0] if good else None, ends[-1] if ends else None, kind))
+    for name, starts, ends, last in LANES:
+        born = [k for k, row in enumerate(found) if row.function in starts and not row.status]
+        died = [k for k, row in enumerate(found) if row.function in ends and not row.status]
+        left = sum(found[k].count for k in born) > sum(found[k].count for k in died)
+        end = [k for k, row in enumerate(found) if row.function == last and not row.status] if left else died
+        lives.append((name, born[0] if born else None, end[-1] if born and end else None, left and bool(born)))
     planned = [k for k, row in enumerate(found) if row.function.endswith("GetWorkspaceSize") and not row.status]
     run = [k for k, row in enumerate(found) if row.stage == "phase 2" and row.function.startswith("aclnn")]
-    lives.append(("executor", planned[0] if planned else None, run[0] if run else None, 3))
+    lives.append(("executor", planned[0] if planned else None, run[0] if planned and run else None, False))
     queued = [k for k in run if not found[k].status]
-    done = [k for k, name in enumerate(names) if name == "aclrtSynchronizeStream"]
-    lives.append(("work", queued[0] if queued else None, done[0] if done else None, 4))
+    done = [k for k, row in enumerate(found) if row.function == "aclrtSynchronizeStream"]
+    lives.append(("work", queued[0] if queued else None, done[0] if queued and done else None, False))
     return lives
 
 

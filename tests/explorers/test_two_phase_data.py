@@ -1,0 +1,242 @@
+"""The data of the two-phase explorer: codes and misuse of every mistake from the documents, views by plain loops."""
+
+import re
+
+import numpy as np
+import pytest
+from aclnn_viz import acl as numbers
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers.two_phase import MAIN, MISTAKES, State, compute, inputs, layout_of, show
+from aclnn_viz.figures.panels import Box, Heat, Note, described
+from aclnn_viz.figures.two_phase import lifetimes, places, rows
+from aclnn_viz.operators import operator
+from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+
+HAND_WRITTEN = {"hardswish", "grid_sampler_2d"}  # the other three are generated
+OPERATORS = pytest.mark.parametrize("name", MAIN)
+LAYOUTS = pytest.mark.parametrize("layout", ["dense", "transposed", "columns", "window", "row"])
+PHASE_1, PHASE_2 = "{}GetWorkspaceSize", "{}"
+POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
+
+#: What CANN's documents and sources say of each mistake: the first failing call and its code, for hand-written and for
+#: generated operators; whether something goes wrong that no code tells; whether the outputs are right.
+TABLE = {
+    "none": (None, None, False, True),
+    "no init": (("aclrtSetDevice", 100001), ("aclrtSetDevice", 100001), True, None),
+    "no device": (("aclrtCreateStream", 107002), ("aclrtCreateStream", 107002), True, None),  # reset without set
+    "null": ((PHASE_1, 161001), (PHASE_1, 161001), False, None),
+    "dtype": ((PHASE_1, 161002), (PHASE_1, 161002), False, None),
+    "shape": ((PHASE_1, 161002), (PHASE_1, 561002), False, None),
+    "ignored": ((PHASE_1, 161002), (PHASE_1, 561002), False, False),
+    "skip": ((PHASE_2, 161001), (PHASE_2, 161001), False, None),
+    "no workspace": ((PHASE_2, 161001), (PHASE_2, 161001), False, None),
+    "small": (None, (PHASE_2, 161002), (True, False), (True, None)),
+    "overrun": (None, None, True, False),
+    "destroyed": (None, None, True, True),
+    "reused": ((PHASE_2, 561000), (PHASE_2, 561000), True, None),
+    "freed": (("aclrtSynchronizeStream", 507015), ("aclrtSynchronizeStream", 507015), True, None),
+    "early": (None, None, True, False),
+    "leak": (None, None, True, True),
+    "memory": (None, None, True, True),
+    "finalize": (("aclrtFree", 107002), ("aclrtFree", 107002), True, True),
+}
+#: The tiling of group norm + swish discards this failure: phase 1 succeeds, and the launch fails.
+LATE = {("group_norm_swish", "shape"), ("group_norm_swish", "ignored")}
+
+
+def panel(data, name):
+    return next(panel for panel in show(data).panels if panel.name == name)
+
+
+def texts(data, name):
+    return [mark.text for mark in panel(data, name).marks if isinstance(mark, Note)]
+
+
+@OPERATORS
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_every_mistake_ends_as_the_documents_say(name, mistake):
+    data, generated = compute(State(operator=name, mistake=mistake)), name not in HAND_WRITTEN
+    by_kind, generated_kind, misuse, right = TABLE[mistake]
+    expected = generated_kind if generated else by_kind
+    misuse, right = (one[generated] if isinstance(one, tuple) else one for one in (misuse, right))
+    if (name, mistake) in LATE:
+        expected = PHASE_2, 361001
+    if expected:
+        expected = expected[0].format(operator(name).aclnn_name), expected[1]
+    failing = data.failing
+    assert (failing if failing is None else (data.calls[failing].function, data.calls[failing].status)) == expected
+    assert bool(data.misuse) == misuse
+    assert (all(data.right.values()) if data.right else None) == right
+
+
+def test_all_mistakes_are_in_the_table():
+    assert TABLE.keys() == MISTAKES.keys()
+
+
+@OPERATORS
+@LAYOUTS
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
+    data = compute(State(operator=name, mistake="none", layout=layout, dtype=dtype))
+    assert data.misuse == [] and data.failing is None and all(data.right.values())
+
+
+@OPERATORS
+@pytest.mark.parametrize("layout", ["transposed", "columns", "window"])
+def test_only_hand_written_operators_heed_the_strides_of_an_output(name, layout):
+    data = compute(State(operator=name, mistake="none", layout=layout, tensor="output"))
+    assert data.right[MAIN[name][1]] == (name in HAND_WRITTEN) == (data.misuse == [])
+    assert data.failing is None  # no code tells of it
+
+
+def test_a_result_is_compared_with_a_formula_written_here():
+    data = compute(State(mistake="none", layout="columns"))
+    g, x = (data.inputs[name].astype(float) for name in ("gradOutput", "self"))
+    slope = np.where(x < -3, 0, np.where(x <= 3, x / 3 + 0.5, 1))
+    np.testing.assert_allclose(data.fetched, g * slope, rtol=1e-6, atol=1e-6)
+
+
+def test_what_is_copied_too_early_is_poison():
+    data = compute(State())
+    assert (data.fetched == POISON).all() and data.right == {"out": False}
+    assert "24 were never written" in show(data).headline[0]
+    assert any("still queued; synchronise before" in text for text in data.misuse)
+
+
+def test_a_product_without_bfloat16_refuses_in_phase_1():
+    data = compute(State(mistake="none", dtype="bfloat16", soc="Ascend910A"))
+    call = data.calls[data.failing]
+    assert (call.function, call.status) == ("aclnnHardswishBackwardGetWorkspaceSize", 161002) and "BF16" in call.message
+    assert compute(State(mistake="none", dtype="bfloat16", soc="Ascend910B2")).failing is None
+
+
+@LAYOUTS
+def test_the_places_of_a_view_are_offset_plus_indices_times_strides(layout):
+    """Counted out: the storage is numbered, and the same elements are picked with Python's own slices."""
+    rows_, columns = 3, 4
+    data = compute(State(layout=layout, rows=rows_, columns=columns))
+    wide, tall = {"dense": (4, 3), "transposed": (3, 4), "columns": (8, 3), "window": (6, 5), "row": (4, 1)}[layout]
+    numbered = [list(range(k * wide, (k + 1) * wide)) for k in range(tall)]
+    expected = {"dense": numbered, "transposed": [list(column) for column in zip(*numbered)],
+                "columns": [row[::2] for row in numbered], "window": [row[1:-1] for row in numbered[1:-1]],
+                "row": numbered * rows_}[layout]
+    assert places(data).tolist() == expected
+    storage = np.arange(wide * tall, dtype=np.float32)
+    assert data.chosen.layout.view(storage).tolist() == expected
+
+
+def test_leading_axes_are_whole_storages_apart():
+    layout = layout_of((2, 3, 4), "columns")
+    assert (layout.strides, layout.storage) == ((24, 8, 2), (2, 3, 8))
+    assert layout.view(np.arange(48.0))[1, 2, 3] == 24 + 2 * 8 + 3 * 2
+
+
+@LAYOUTS
+def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
+    data = compute(State(layout=layout, rows=3, columns=4))
+    heat = next(mark for mark in panel(data, "storage").marks if isinstance(mark, Heat)).values
+    found = {int(number): at for at, number in enumerate(heat.reshape(-1)) if not np.isnan(number)}
+    last = {k: place for k, place in enumerate(places(data).reshape(-1).tolist())}
+    assert all(last[k] == at for k, at in found.items())
+    assert set(found.values()) == set(last.values()) and sum(np.isnan(heat.reshape(-1))) == heat.size - len(found)
+
+
+def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
+    data = compute(State(operator="rms_norm", mistake="shape"))
+    listed = rows(data)
+    assert sum(row.count for row in listed) == len(data.calls)
+    assert [row.first for row in listed] == np.cumsum([0] + [row.count for row in listed])[:-1].tolist()
+    words = texts(data, "calls")
+    assert words.count("✗") == 1 and "561002  ACLNN_ERR_INNER_TILING_ERROR" in words
+    outlined = next(mark for mark in panel(data, "calls").marks if isinstance(mark, Box) and mark.kind == 1)
+    assert listed[round((outlined.y0 + outlined.y1) / 2)].function == "aclnnRmsNormGradGetWorkspaceSize"
+
+
+def lives(mistake):
+    data = compute(State(mistake=mistake))
+    names = [row.function for row in rows(data)]
+    return {name: (None if start is None else names[start], None if end is None else names[end], left)
+            for name, start, end, left in lifetimes(rows(data))}
+
+
+def test_lifetimes_end_where_the_program_ends_them():
+    right = lives("none")
+    assert right == {
+        "context": ("aclrtSetDevice", "aclrtResetDevice", False), "memory": ("aclrtMalloc", "aclrtFree", False),
+        "tensors": ("aclCreateTensor", "aclDestroyTensor", False),
+        "executor": ("aclnnHardswishBackwardGetWorkspaceSize", "aclnnHardswishBackward", False),
+        "work": ("aclnnHardswishBackward", "aclrtSynchronizeStream", False)}
+    assert lives("leak") == right | {"tensors": ("aclCreateTensor", "aclFinalize", True)}
+    assert lives("memory") == right | {"memory": ("aclrtMalloc", "aclrtResetDevice", True)}
+    assert lives("null") == right | {"executor": (None, None, False), "work": (None, None, False)}
+
+
+def test_what_only_the_emulator_notices_is_labelled():
+    for mistake in MISTAKES:
+        data = compute(State(mistake=mistake))
+        words, twin = texts(data, "words"), show(data).text
+        assert "ONLY THE EMULATOR (acl.misuse)" in words and all(text in twin for text in data.misuse)
+    assert show(data).notices == ("emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",)
+
+
+@pytest.mark.parametrize("field", [control["field"] for control in controls(State)])
+def test_every_value_of_a_control_changes_the_picture(field):
+    made = explore("two_phase")
+    assert_control_answers(made, show, field)
+    made.close()
+
+
+def test_the_panels_fit():
+    for mistake in MISTAKES:
+        assert_fits(show(compute(State(operator="grid_sampler_2d", mistake=mistake))))
+
+
+def test_no_two_mistakes_look_alike():
+    shown = [described(show(compute(State(mistake=mistake))).panels)[1] for mistake in MISTAKES]
+    assert all(a != b for k, a in enumerate(shown) for b in shown[:k])
+
+
+@pytest.fixture
+def explorer():
+    made = explore("two_phase", operator="grid_sampler_2d", mistake="small", layout="transposed", tensor="output")
+    yield made
+    made.close()
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    assert_lifted_cell_opens_the_same_state(explorer)
+
+
+@OPERATORS
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_lifted_test_makes_the_same_calls(name, mistake):
+    from aclnn_viz.explorers.two_phase import pytest_case, subject
+    state, namespace = State(operator=name, mistake=mistake), {}
+    text = pytest_case(subject(), state)
+    exec(text, namespace)
+    namespace["test_every_call_returns_this_code"]()
+    assert len(re.findall(r"\bacl\.acl\w+\(", text)) == len(compute(state).calls)
+
+
+def test_a_lifted_test_rejects_another_code(explorer):
+    text, namespace = explorer.lifted("test"), {}
+    assert "(workspace, 1024, executor, stream) == 0" in text  # phase 1 asks for 2,048
+    exec(text.replace("executor, stream) == 0", "executor, stream) == 161002"), namespace)
+    with pytest.raises(AssertionError):
+        namespace["test_every_call_returns_this_code"]()
+
+
+def test_a_lifted_program_and_pictures_are_of_their_kind(explorer):
+    assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in explorer.lifted("cpp")
+    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
+
+
+def test_one_row_for_all_has_equal_rows():
+    given = inputs(State(operator="rms_norm", layout="row"))
+    assert (given["x"] == given["x"][:1]).all() and (given["rstd"] == given["rstd"][:1]).all()
+
+
+def test_constants_are_written_by_their_c_names():
+    from aclnn_viz.explorers.two_phase_program import FLOATS
+    assert repr(FLOATS["bfloat16"]) == "av.acl.ACL_BF16" and FLOATS["bfloat16"] == numbers.ACL_BF16 == 27
