@@ -1,11 +1,13 @@
 """Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
 
 from aclnn_viz.checking.puzzles import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
+from aclnn_viz.checking.puzzles.detective import Detective
+from aclnn_viz.checking.puzzles.detectives import DETECTIVES
 from aclnn_viz.checking.puzzles.progress import Progress, progress_of
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.errors import problem
 
-__all__ = ["Puzzle", "progress", "puzzle", "puzzles"]
+__all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles"]
 
 _ROOMS = (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish)
 
@@ -28,6 +30,20 @@ def puzzle(name: str) -> Puzzle:
     return _named(puzzles(), name, "a puzzle")
 
 
+def detectives() -> tuple[Detective, ...]:
+    """Return all detective cases."""
+    return DETECTIVES
+
+
+def detective(name: str) -> Detective:
+    """Return a detective case by its name; ValueError for an unknown one.
+
+    >>> detective("long_rows").accuse("missing 1/n").text
+    "not 'missing 1/n': dxOut would be wrong with rows of 16, where this kernel is right"
+    """
+    return _named(DETECTIVES, name, "a detective case")
+
+
 def _named(items, name, kind):
     for one in items:
         if one.name == name:
@@ -38,4 +54,4 @@ def _named(items, name, kind):
 
 def progress() -> Progress:
     """Return a table of what is solved on this machine, and of what was tried."""
-    return progress_of(puzzles())
+    return progress_of((*puzzles(), *DETECTIVES))

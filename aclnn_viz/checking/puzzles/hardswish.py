@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle
+from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.kernels import hardswish as page
 
 XP = NumPyArrays()
@@ -61,5 +61,5 @@ PUZZLES = (
         "The formula is that of the puzzle before. What is new are the formats.",
         "np.promote_types(self.dtype, np.float32) is the type to compute in: float32 for 16 bits, and never narrower.",
         "x = self.astype(wide) first; multiply in that type; .astype(self.dtype) at the very end."),
-        Curve("self", -5.0, 5.0, ({"gradOutput": 1.0}, {"gradOutput": -0.5}), marks=(-3.0, 3.0))),
+        Reads({"gradOutput": np.array([1.0, 2.0, -1.0, 0.5]), "self": np.array([-4.0, -3.0, 1.5, 5.0])}, "out", (2,))),
 )

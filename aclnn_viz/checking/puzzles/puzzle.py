@@ -1,6 +1,7 @@
 """A puzzle: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a check."""
 
 import ast
+import html
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -37,8 +38,8 @@ class Reads(NamedTuple):
 class Source(str):
     """A text of Python that shows as code."""
 
-    def _repr_markdown_(self) -> str:
-        return f"```python\n{self}\n```"
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
 
     __repr__ = str.__str__
 
@@ -102,10 +103,10 @@ class Puzzle:
         lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
         return f"{self.title} ({self.operator}, {lines})\n{self.task}\n\n{self.specification}"
 
-    def _repr_markdown_(self) -> str:
+    def _repr_html_(self) -> str:
         head, _, code = str(self).partition("\n\n")
         title, _, task = head.partition("\n")
-        return f"**{title}**\n\n{task}\n\n```python\n{code}\n```"
+        return f"<strong>{html.escape(title)}</strong><p>{html.escape(task)}</p><pre>{html.escape(code)}</pre>"
 
 
 def _without_docstring(function: Callable) -> str:

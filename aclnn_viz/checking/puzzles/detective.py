@@ -1,0 +1,142 @@
+"""A detective case: a broken kernel, its symptom, and suspects. The kernel can be run; its source cannot be read."""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.judging import Prepared, prepared, prepared_suite
+from aclnn_viz.checking.puzzles.progress import keep
+from aclnn_viz.checking.puzzles.symptoms import Symptom, outputs_of
+from aclnn_viz.errors import problem
+from aclnn_viz.faults import Fault, faults
+from aclnn_viz.operators import operator
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of an accusation: whether it is right, and why; `note` tells why it was not kept."""
+
+    right: bool
+    text: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join([self.text, *filter(None, [self.note])])
+
+    def _repr_html_(self) -> str:
+        colour, sign = ("#1b7837", "✔") if self.right else ("#7f7f7f", "…")
+        return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><pre>{sign} '
+                f"{html.escape(str(self))}</pre></div>")
+
+
+@dataclass(frozen=True, eq=False)
+class Detective:
+    """A broken kernel to be found out; displays as its story and its symptom.
+
+    `experiments` are (label, keywords of `av.case`); `show(experiments, kernel)` is what is seen of them. `kernel` takes
+    the operator's parameters, for experiments of one's own.
+    """
+
+    name: str
+    operator: str
+    title: str
+    story: str
+    experiments: tuple[tuple[str, dict], ...]
+    show: Callable = field(repr=False)
+    suspects: tuple[str, ...]
+    hints: tuple[str, ...] = field(repr=False)
+    culprit: str = field(repr=False)
+
+    @cached_property
+    def kernel(self) -> Callable:
+        return self.with_fault(self.culprit)
+
+    def with_fault(self, name: str) -> Callable:
+        """The kernel of this operator with a fault by its name."""
+        return faulty_kernel(self.operator, self._fault(name))
+
+    def _fault(self, name: str) -> Fault:
+        return next(one for one in faults(self.operator) if one.name == name)
+
+    @cached_property
+    def prepared(self) -> list[tuple[str, Prepared]]:
+        """The experiments, each with all that is needed to judge a kernel on it."""
+        op = operator(self.operator)
+        return [(label, prepared(Recipe(op.name, options), case(op, **options))) for label, options in self.experiments]
+
+    @cached_property
+    def symptom(self) -> Symptom:
+        """What is seen of the broken kernel."""
+        return self.show(self.prepared, self.kernel)
+
+    def hint(self, number: int = 1) -> str:
+        """Return one of the hints, from 1 on; ValueError for another number."""
+        if number not in range(1, len(self.hints) + 1):
+            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
+                                     f"ask for 1 to {len(self.hints)}"))
+        return self.hints[number - 1]
+
+    def accuse(self, suspect: str | None) -> Answer:
+        """Say whether a suspect is the fault, or what speaks against it, found by running both; None names them all.
+
+        Raises ValueError for a name that is no suspect.
+        """
+        names = ", ".join(map(repr, self.suspects))
+        if suspect is None:
+            return Answer(False, f"the suspects: {names}")
+        if suspect not in self.suspects:
+            raise ValueError(problem(f"a suspect is one of {names}", repr(suspect), "accuse one of them"))
+        note = keep(self.name, suspect == self.culprit)
+        if suspect != self.culprit:
+            return Answer(False, f"not {suspect!r}: {self._alibi(suspect)}", note)
+        found = self._fault(suspect)
+        lines = [f"it is {suspect!r}: {found.story}", f"seen with: {found.exposed_by}"]
+        lines += [f"not seen when {found.hidden[0]}"] if found.hidden else []
+        return Answer(True, "\n  ".join([*lines, *found.diff.splitlines()]), note)
+
+    def _alibi(self, suspect: str) -> str:
+        """An experiment, of those shown or else of the suite, in which the suspect would be seen otherwise.
+
+        One that is right with one of the two and wrong with the other says more than one with other wrong numbers.
+        """
+        other, numbers = self.with_fault(suspect), []
+        suite = ((str(one.recipe), one) for one in prepared_suite(self.operator, 0))
+        for label, one in [*self.prepared, *suite]:
+            (mine, wrong), (its, accused) = outputs_of(self.kernel, one), outputs_of(other, one)
+            for output in one.expected:
+                if output in wrong and output not in accused:
+                    return f"{output} would be right with {label}, where this kernel is wrong"
+                if output in accused and output not in wrong:
+                    return f"{output} would be wrong with {label}, where this kernel is right"
+                if output in wrong and (difference := _difference(mine[output], its[output])):
+                    numbers.append(f"with {label}, {output}{difference}")
+        return numbers[0]
+
+    def __str__(self) -> str:
+        suspects = "\n".join(f"  {name}" for name in self.suspects)
+        return f"{self.title} ({self.operator})\n{self.story}\n\n{self.symptom}\n\nsuspects:\n{suspects}"
+
+    def _repr_html_(self) -> str:
+        head, _, rest = str(self).partition("\n\n")
+        title, _, story = head.partition("\n")
+        return f"<strong>{html.escape(title)}</strong><p>{html.escape(story)}</p><pre>{html.escape(rest)}</pre>"
+
+
+def _difference(mine: np.ndarray, its: np.ndarray) -> str:
+    """Where two kernels that are both wrong give the most different numbers, or an empty text."""
+    if mine.shape != its.shape:
+        return f" would have shape {its.shape}, not {mine.shape}"
+    mine, its = mine.astype(np.float64), its.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = np.nan_to_num(np.where((mine == its) | np.isnan(mine) & np.isnan(its), 0.0, np.abs(mine - its)),
+                              nan=np.inf)
+    if not apart.any():
+        return ""
+    at = tuple(int(k) for k in np.unravel_index(int(apart.argmax()), apart.shape))
+    return f"{list(at)} would be {its[at]:.6g}; this kernel gives {mine[at]:.6g}"
