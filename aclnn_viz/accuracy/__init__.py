@@ -1,10 +1,12 @@
-"""How wrong an output is: error measures, and the acceptance standards that judge them."""
+"""How wrong an output is: error measures, the acceptance standards that judge them, and what rounding explains."""
 
 from aclnn_viz.accuracy import standards
 from aclnn_viz.accuracy.conditioning import Attribution, attribute_errors
+from aclnn_viz.accuracy.envelopes import Envelope, Explanation, envelope, explain
+from aclnn_viz.accuracy.factors import sweep_factor
 from aclnn_viz.accuracy.measures import Measures, measure
 from aclnn_viz.accuracy.report import Report, compare, disagreements
 from aclnn_viz.accuracy.sweeps import Sweep, sweep
 
-__all__ = ["Attribution", "Measures", "Report", "Sweep", "attribute_errors", "compare", "disagreements", "measure",
-           "standards", "sweep"]
+__all__ = ["Attribution", "Envelope", "Explanation", "Measures", "Report", "Sweep", "attribute_errors", "compare",
+           "disagreements", "envelope", "explain", "measure", "standards", "sweep", "sweep_factor"]

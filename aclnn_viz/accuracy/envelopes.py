@@ -1,8 +1,12 @@
 """Rounding envelopes: how far correct arithmetic under a precision plan can be from the exact value, per element.
 
 The bound is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard deviations
-of independent roundings. Where a comparison or a floor hangs on rounding the element is *undecided*: its value may
-jump, and neither envelope says anything about it.
+of independent roundings. What the rounding of inputs and coordinates moves is certain, and part of both. Where a
+comparison or a floor hangs on rounding the element is *undecided*: its value may jump, and neither envelope says
+anything about it.
+
+A sum in 16 bits whose order is not fixed, as by the atomic additions of Ascend 950, has a bound that is far above the
+usual error: some order of 256 terms errs a hundred times as much as most do. There the expected width tells more.
 """
 
 from dataclasses import dataclass
@@ -10,15 +14,18 @@ from functools import partial
 
 import numpy as np
 
+from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.anchors import ExactArrays, FromAnchors
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.bounded_array import plus, rounding
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.worlds import either
-from aclnn_viz.dtypes import round_to
+from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.plans import trace
 
+VERDICTS = ("explained", "not explained", "undecided")
+EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
 SIGMAS = 6.0
 SLACK = 1.0 + 1e-10  # the bounds themselves are computed in float64
 
@@ -103,8 +110,8 @@ def _envelope(plan, name, result, moved, open_, fmt, shape):
     return Envelope(*(part.reshape(shape) for part in (value, bound, expected, undecided)))
 
 
-def explain(actual, truth, envelope: Envelope) -> Explanation:
-    """Return how many elements of an output its envelope explains; `truth` is the exact value in float64 or wider.
+def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
+    """Return the verdict on each element of an output, as a position in VERDICTS; `truth` is float64 or longdouble.
 
     A correctly rounded element is explained whatever its bound, for `truth` itself is rounded. Where nothing is known
     (undecided, or a bound that is not finite and another value than the truth's) the verdict is undecided. Raises
@@ -112,25 +119,39 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
 
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
-    >>> print(explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"]))
-    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound; all within [1..1]
+    >>> found = verdicts(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"])
+    >>> [VERDICTS[verdict] for verdict in found]
+    ['explained', 'not explained']
     """
     actual, truth = np.asarray(actual), np.asarray(truth)
     if not actual.shape == truth.shape == envelope.bound.shape:
         raise ValueError(problem("actual, truth and envelope must have one shape",
                                  f"{actual.shape}, {truth.shape} and {envelope.bound.shape}", "compare one output"))
-    wide, rounded = actual.astype(np.float64), round_to(truth, actual.dtype).astype(np.float64)
     with np.errstate(all="ignore"):
-        error = np.abs(wide - truth)
-        right = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
+        wide, rounded = (x.astype(np.float64) for x in (actual, rounded_truth(truth, float_format(actual))))
+        right = same(wide, rounded)
         undecided = envelope.undecided | (np.isinf(envelope.bound) & ~right)
         # The truth may have been rounded to float64, which shows beside float64 outputs.
-        missed = ~(undecided | right | (error <= envelope.bound + np.abs(truth) * 2.0**-53))
-        excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
-    open_, out = int(undecided.sum()), int(missed.sum())
-    counts = actual.size - open_ - out, out, open_
-    if not out:
+        covered = np.abs(wide - truth) <= envelope.bound + np.abs(truth) * 2.0**-53
+    return np.where(undecided, UNDECIDED, np.where(right | covered, EXPLAINED, NOT_EXPLAINED))
+
+
+def explain(actual, truth, envelope: Envelope) -> Explanation:
+    """Return how many elements of an output its envelope explains, by the rule of `verdicts`.
+
+    >>> import aclnn_viz as av, numpy as np
+    >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
+    >>> print(explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"]))
+    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound; all within [1..1]
+    """
+    found = verdicts(actual, truth, envelope)
+    counts = np.bincount(found.reshape(-1), minlength=len(VERDICTS)).tolist()
+    missed = found == NOT_EXPLAINED
+    if not missed.any():
         return Explanation(*counts)
-    worst = np.unravel_index(int(excess.argmax()), actual.shape)
+    with np.errstate(all="ignore"):
+        error = np.abs(np.asarray(actual).astype(np.float64) - truth)
+        excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
+    worst = np.unravel_index(int(excess.argmax()), found.shape)
     region = tuple((int(at.min()), int(at.max())) for at in np.nonzero(missed))
     return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]), region)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
 from aclnn_viz.figures import style
-from aclnn_viz.figures.errors import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS, Errors
+from aclnn_viz.figures.errors import Errors
 from aclnn_viz.figures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text as table

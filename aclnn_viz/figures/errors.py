@@ -5,15 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from aclnn_viz.accuracy.envelopes import Envelope
+from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
 from aclnn_viz.accuracy.stretches import pair, rounded_truth, same
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
-from aclnn_viz.errors import problem
 from aclnn_viz.figures.provenance import Provenance
 from aclnn_viz.figures.text import number
-
-VERDICTS = ("explained", "not explained", "undecided")
-EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,20 +121,11 @@ def errors(actual, truth, provenance: Provenance, *, envelope: Envelope | None =
         steps = np.where(np.isnan(wide) != np.isnan(right), np.inf, steps)
         parts = {}
         if envelope is not None:
-            if envelope.bound.shape != pairing.shape:
-                raise ValueError(problem(f"the envelope must have the shape of the output, {pairing.shape}",
-                                         str(envelope.bound.shape), "take the envelope of the same output"))
-            parts = _judged(envelope, distance, spacing, equal)
+            verdict = verdicts(actual, truth, envelope).reshape(size)
+            bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
+            parts = {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
     return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, ordinals(rounded).reshape(size), **parts,
                   inputs=dict(inputs or {}))
-
-
-def _judged(envelope: Envelope, distance, spacing, equal) -> dict:
-    """The verdicts of `aclnn_viz.accuracy.envelopes.explain`, element by element."""
-    bound, expected = envelope.bound.reshape(-1), envelope.expected.reshape(-1)
-    undecided = envelope.undecided.reshape(-1) | (np.isinf(bound) & ~equal)
-    verdict = np.where(undecided, UNDECIDED, np.where(equal | (distance <= bound), EXPLAINED, NOT_EXPLAINED))
-    return {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
 
 
 def _overflow(fmt: FloatFormat) -> float:

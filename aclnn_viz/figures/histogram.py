@@ -11,6 +11,8 @@ from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text
 
 CLASSES = ("< −3", "−3", "−2", "−1", "exact", "+1", "+2", "+3", "> +3", "nan")
+EXACT = CLASSES.index("exact")
+STRIP, HEADER = 0.95, 0.36  # inches of the strip of one run among several, and of its name above it
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,27 +23,34 @@ class UlpHistogram(style.Picture):
     nothing: str
     counts: dict[str, np.ndarray]
 
-    height = 4.5
+    @property
+    def height(self) -> float:
+        strips = len(self.counts) * (STRIP + HEADER) - HEADER if len(self.counts) > 1 else 2.7
+        return self.head + strips + self.foot
+
+    @property
+    def room(self) -> float:
+        return HEADER if len(self.counts) > 1 else 0.1
 
     @property
     def size(self) -> int:
         return next(iter(self.runs.values())).size
 
     @property
-    def room(self) -> float:
-        return 0.3 if len(self.runs) > 1 else 0.1
-
-    @property
     def title(self) -> str:
         output = next(iter(self.runs.values())).provenance.output
         if self.nothing:
             return f"{output}: no ulps to count"
-        if len(self.runs) > 1:
-            shares = (f"{_percent(counts[4], self.size)} by {name}" for name, counts in self.counts.items())
-            return f"{output}: correctly rounded {', '.join(shares)}"
-        counts = next(iter(self.counts.values()))
-        return (f"{output}: {_percent(counts[4], self.size)} correctly rounded, {counts[:4].sum():,} too low, "
-                f"{counts[5:9].sum():,} too high" + (f", {counts[9]:,} nan on one side" if counts[9] else ""))
+        if len(self.counts) == 1:
+            return f"{output}: {self._summary(*self.counts.values())}"
+        least, most = (choose(self.counts, key=lambda name: self.counts[name][EXACT]) for choose in (min, max))
+        return (f"{output}: {_percent(self.counts[least][EXACT], self.size)} ({least}) to "
+                f"{_percent(self.counts[most][EXACT], self.size)} ({most}) correctly rounded")
+
+    def _summary(self, counts: np.ndarray) -> str:
+        low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1:-1].sum(), counts[-1]
+        return (f"{_percent(counts[EXACT], self.size)} correctly rounded, {low:,} too low, {high:,} too high"
+                + (f", {nans:,} nan on one side" if nans else ""))
 
     @property
     def caption(self) -> str:
@@ -62,31 +71,37 @@ class UlpHistogram(style.Picture):
         return style.framed(self.title, as_text(["ulps", *CLASSES], rows), self.warning, self.caption)
 
     def _draw(self, drawn, look):
+        """One strip a run, on one scale: counts stay legible, and no legend stands between a bar and its name."""
+        alone = len(self.counts) == 1
+        strips = drawn.subplots(len(self.counts), sharex=True, sharey=True, squeeze=False,
+                                gridspec_kw={"hspace": HEADER / STRIP})[:, 0]
+        for k, (axes, (name, counts)) in enumerate(zip(strips, self.counts.items())):
+            full = np.flatnonzero(counts)
+            axes.bar(full, counts[full] - 0.5, 0.79, bottom=0.5, color=style.SERIES[k][look.index], linewidth=0)
+            for x, count in enumerate(counts):
+                label = f"{count:,}" + (f"\n{_percent(count, self.size)}" if count and alone else "")
+                axes.annotate(label, (x, max(count, 0.5)), (0, 2), textcoords="offset points", ha="center", va="bottom",
+                              linespacing=1.1, fontsize=8.5, color=look.ink if count else look.quiet)
+            if not alone:
+                axes.set_title(f"{name}: {self._summary(counts)}", loc="left", fontsize=9.5, pad=4)
+            axes.grid(axis="y", linewidth=0.7)
+            axes.tick_params(axis="x", length=0)
+            axes.set_ylabel("elements", fontsize=9)
+        self._scale(strips[-1], 1.2 if alone else 1.35)
+
+    def _scale(self, axes, room: float) -> None:
+        """The scales of all strips, with `room` for a count above the highest bar as a multiple of that bar."""
         from matplotlib.ticker import NullLocator
-        axes = drawn.subplots()
-        wide = 0.84 / len(self.runs)
-        for k, (name, counts) in enumerate(self.counts.items()):
-            at = np.arange(len(CLASSES)) + (k - (len(self.runs) - 1) / 2) * wide
-            full = counts > 0
-            axes.bar(at[full], counts[full] - 0.5, 0.94 * wide, bottom=0.5, color=style.SERIES[k][look.index],
-                     hatch=style.SERIES[k][4], linewidth=0, label=name)
-            for x, count in zip(at, counts):
-                label = f"{count:,}" + (f"\n{_percent(count, self.size)}" if count and len(self.runs) == 1 else "")
-                axes.text(x, max(count, 0.5) * 1.15, label, ha="center", va="bottom", linespacing=1.1, fontsize=8.5,
-                          rotation=90 if len(self.runs) > 2 else 0, color=look.ink if count else look.quiet)
+        most = max(counts.max() for counts in self.counts.values())
         axes.set_yscale("log")
-        axes.set_ylim(0.5, max(c.max() for c in self.counts.values()) * 8)
+        axes.set_ylim(0.5, 0.5 * (2.0 * most) ** room)
         axes.yaxis.set_minor_locator(NullLocator())
-        decades = range(int(np.log10(axes.get_ylim()[1])) + 1)
+        highest = int(np.log10(most))
+        decades = range(0, highest + 1, 1 if len(self.counts) == 1 or highest < 3 else 2 if highest < 6 else 3)
         axes.set_yticks([10.0**k for k in decades], [f"{10**k:,}" if k < 6 else style.power_of_ten(k) for k in decades])
-        axes.grid(axis="y", linewidth=0.7)
         axes.set_xticks(range(len(CLASSES)), CLASSES)
         axes.set_xlim(-0.6, len(CLASSES) - 0.4)
-        axes.tick_params(axis="x", length=0)
         axes.set_xlabel("ulps from the rounded truth", fontsize=9)
-        axes.set_ylabel("elements", fontsize=9)
-        if len(self.runs) > 1:
-            style.legend(axes)
 
 
 def ulp_histogram(runs: dict[str, Errors]) -> UlpHistogram:

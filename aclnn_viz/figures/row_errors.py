@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED
 from aclnn_viz.errors import problem
 from aclnn_viz.figures import style
 from aclnn_viz.figures.error_plot import FLOOR, judged, limits
-from aclnn_viz.figures.errors import NOT_EXPLAINED, UNDECIDED, Errors
+from aclnn_viz.figures.errors import Errors
 from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text
 from aclnn_viz.figures.text import number

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.accuracy.envelopes import VERDICTS
 from aclnn_viz.errors import problem
 from aclnn_viz.figures import style
-from aclnn_viz.figures.errors import VERDICTS, Errors
+from aclnn_viz.figures.errors import Errors
 from aclnn_viz.figures.provenance import caption, warning
 from aclnn_viz.figures.table import as_text, draw_table, rows_height, wrapped
 from aclnn_viz.figures.text import number
