@@ -39,7 +39,7 @@ class State:
                                  "the share of the target that all classes get")
     weight: str = choice("rising", WEIGHTS, "weightOptional", "Operator", "the weights of the classes")
     ignoreIndex: int = whole(0, -100, 63, "ignoreIndex", "Operator", "rows with this target do not count")
-    lseSquareScaleForZloss: float = real(0.0, 0.0, 0.1, 0.001, "z-loss", "Operator", "lseSquareScaleForZloss")
+    lseSquareScaleForZloss: float = real(0.0, 0.0, 0.5, 0.01, "z-loss", "Operator", "lseSquareScaleForZloss")
     dtype: str = fields.dtype()
     row: int = whole(3, 0, 63, "row", "Cell")
     column: int = whole(2, 0, 63, "class", "Cell")

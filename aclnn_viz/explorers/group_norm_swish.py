@@ -50,7 +50,7 @@ class State:
     channels: int = whole(12, 1, 48, "C", "Tensors")
     positions: int = whole(24, 1, 64, "H·W", "Tensors")
     x_mean: float = real(1.5, 0.0, 500.0, 0.5, "mean of x", "Tensors", "x has the standard deviation 2")
-    beta_mean: float = real(0.0, -6.0, 6.0, 0.05, "beta", "Tensors", "where on the swish the values lie")
+    beta_mean: float = real(0.0, -6.0, 6.0, 0.05, "mean of beta", "Tensors", "where on the swish the values lie")
     dy_mean: float = real(1.0, -2.0, 2.0, 0.05, "mean of dy", "Tensors", "dy has the standard deviation 1")
     seed: int = fields.seed()
     device: str = fields.device()

@@ -7,7 +7,7 @@ from aclnn_viz.figures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Pa
 from aclnn_viz.figures.text import number, signed
 
 SOFTMAX, PRODUCT, TARGET, ROW, PAPER = range(5)  # kinds of marks
-TALL, LOW = 235, 175
+TALL, LOW = 222, 166
 
 
 def panels(data) -> list[Panel]:
@@ -61,7 +61,7 @@ def _distributions(data) -> Panel:
              Bars(classes + 0.2, data.target[row], TARGET, pulled, 0.36), Rule("x", state.column, kind=ROW)]
     if not data.counted[row]:
         marks.append(Note((state.classes - 1) / 2, 0.9 * float(data.softmax[row].max()), "an ignored row has no target"))
-    return Panel("row", f"Row {row}: what is, and what it is pulled to", tuple(marks), _classes(data),
+    return Panel("row", f"row {row}: what is, and what pulls it", tuple(marks), _classes(data),
                  Axis("", low=0.0), 6, TALL, ("column",))
 
 
@@ -76,7 +76,7 @@ def _gradient(data) -> Panel:
             marks.append(Dots(classes, values + data.zloss[row], ROW, "with the z-loss, by the documents", 4.0))
     else:
         marks.append(Note((state.classes - 1) / 2, 0.5, "0 everywhere" if not values.any() else "NaN: the divisor is 0"))
-    return Panel("gradient", f"Their difference × {number(factor)} = xGradOut of row {row}", tuple(marks), _classes(data),
+    return Panel("gradient", f"their difference × {number(factor)}", tuple(marks), _classes(data),
                  Axis("") if told else Axis("", -1.0, 1.0), 6, TALL, ("column",))
 
 
@@ -116,7 +116,7 @@ def _sums(data) -> Panel:
     found = np.concatenate([values[values > 0] for values, *_ in series])
     marks += [] if found.size else [Note(rows.mean(), 0.3, "nothing to draw: all 0 or NaN")]
     low, high = (found.min() / 3, found.max() * 3) if found.size else (0.1, 1.0)
-    return Panel("sums", "Each row of xGradOut sums to 0, but for rounding (0 has no place here)", tuple(marks),
+    return Panel("sums", "each row of xGradOut sums to 0, but for rounding (0 has no place here)", tuple(marks),
                  Axis("row"), Axis("", low, high, "log"), 11, LOW, ("row",))
 
 

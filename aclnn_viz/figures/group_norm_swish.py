@@ -7,7 +7,7 @@ from aclnn_viz.figures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Pa
 from aclnn_viz.figures.text import number, signed
 
 TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
-TALL, LOW = 230, 180
+TALL, LOW = 222, 172
 
 
 def panels(data) -> list[Panel]:
@@ -83,7 +83,7 @@ def _terms(data) -> Panel:
     marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
              Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
              Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
-    ticks = tuple(zip(at.tolist(), ("rstd · dx̂", "− mean", "− x̂ · mean", "= dx")))
+    ticks = tuple(zip(at.tolist(), ("direct", "− mean", "− x̂·mean", "= dx")))
     n, c, p = element(data)
     return Panel("terms", f"dx[{n}, {c}, {p}] = {number(dx)} in its terms", marks, Axis("", -0.6, 3.6, ticks=ticks),
                  Axis(""), 6, LOW)
