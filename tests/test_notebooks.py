@@ -1,4 +1,6 @@
-"""Every notebook runs from top to bottom without an error or a warning."""
+"""Every notebook runs from top to bottom without an error or a warning, and each lesson holds what a lesson holds."""
+
+import re
 
 import nbclient
 import nbformat
@@ -7,6 +9,29 @@ import pytest
 from machine import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = {
+    "01_two_phase_api": "two_phase", "02_hardswish": "hardswish", "03_rms_norm": "rms_norm",
+    "04_grid_sampler_2d": "grid_sampler_2d", "05_cross_entropy_loss": "cross_entropy_loss",
+    "06_group_norm_swish": "group_norm_swish", "07_numeric_error": "numeric_error",
+}
+OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
+HAS_ALL = {  # what stands in the code of a lesson on an operator
+    "the forward pass": "op.forward(", "its derivation": ".derive()", "the proofs": "theorem.prove().holds",
+    "their mutants": "mutant.prove()", "the truth": "op.truth(", "a device": "open_device(", "errata": "recompute(",
+    "a bound or a picture of the error": "error_plot(",
+}
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def named(name):
+    return read(ROOT / "notebooks" / f"{name}.ipynb")
+
+
+def texts(notebook, kind):
+    return [cell.source for cell in notebook.cells if cell.cell_type == kind]
 
 
 def run(notebook):
@@ -16,10 +41,27 @@ def run(notebook):
     return [output.text for output in outputs if output.get("name") == "stderr"]
 
 
+def explorers(notebook):
+    """(name, whether a guess is asked for in the cell before, whether moves are suggested in the cell after) of each."""
+    found = []
+    for before, cell, after in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
+        if shown := re.search(r'av\.explore\("(\w+)"', cell.source):
+            found.append((shown[1], "Guess" in before.source, "- " in after.source and "?" in after.source))
+    return found
+
+
+def lacks(notebook):
+    """What a lesson on an operator does not hold."""
+    code, words = "\n".join(texts(notebook, "code")), texts(notebook, "markdown")
+    found = [what for what, sign in HAS_ALL.items() if sign not in code]
+    found += [] if sum("uess" in text for text in words) >= 5 else ["questions before answers"]
+    return found + ([] if any(text.startswith("## Check yourself") for text in words[-2:]) else ["a check at the end"])
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
 def test_runs_from_top_to_bottom(path):
-    assert run(nbformat.read(path, as_version=4)) == []
+    assert run(read(path)) == []
 
 
 @pytest.mark.filterwarnings("default")
@@ -32,5 +74,31 @@ def test_an_error_and_a_warning_are_noticed():
     assert "careful" in run(notebook("import warnings; warnings.warn('careful')"))[0]
 
 
-def test_there_is_a_start_page():
+def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
+    linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(read(NOTEBOOKS[0]), "markdown")))
+    assert linked[:len(NOTEBOOKS) - 1] == [path.name for path in NOTEBOOKS[1:]]
+
+
+@pytest.mark.parametrize(("lesson", "name"), LESSONS.items())
+def test_a_lesson_shows_its_explorer_after_a_question_and_suggests_moves(lesson, name):
+    assert explorers(named(lesson)) == [(name, True, True)]
+
+
+@pytest.mark.parametrize("lesson", OPERATORS)
+def test_a_lesson_on_an_operator_is_whole(lesson):
+    assert lacks(named(lesson)) == []
+
+
+def test_the_lesson_on_devices_opens_all_three_and_says_what_is_absent():
+    code = "\n".join(texts(named("08_on_atlas"), "code"))
+    assert all(sign in code for sign in ('open_device("host")', "open_device(CAPSULE)", 'open_device("atlas")'))
+    assert "except av.DeviceUnavailable" in code and "error_runs(" in code
+
+
+def test_a_lesson_that_lacks_something_is_noticed():
+    lesson = named("02_hardswish")
+    kept = [cell for cell in lesson.cells if "mutant.prove()" not in cell.source and "Check yourself" not in cell.source]
+    assert lacks(nbformat.v4.new_notebook(cells=kept)) == ["the proofs", "their mutants", "a check at the end"]
+    shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
+    assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]

@@ -42,7 +42,7 @@ from aclnn_viz.explorers.widget import Explorer
 Explorer._repr_mimebundle_ = lambda self, **_: (
     {"image/png": self.lifted("png"), "text/plain": self.picture["text"]}, {"still": self.subject.name})
 """
-MOVES = "A still picture of the explorer. In JupyterLab it answers to every control, and points can be dragged."
+MOVES = "A still picture of the explorer: in JupyterLab it answers to every control."
 
 
 def lessons() -> list[Path]:
@@ -59,7 +59,8 @@ def executed(path: Path):
     """Return a notebook with its outputs, explorers as still pictures; raises CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(STILL))
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(LESSONS)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=300, coalesce_streams=True,
+                            resources={"metadata": {"path": str(LESSONS)}}).execute()
     del notebook.cells[0]
     return notebook
 
