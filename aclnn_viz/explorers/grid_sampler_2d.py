@@ -10,7 +10,6 @@ gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; al
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import cos, radians, sin
 
 import numpy as np
 
@@ -31,12 +30,16 @@ OP = operator("grid_sampler_2d")
 XP = NumPyArrays()
 PADDINGS = ("zeros", "border", "reflection")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+SCRIPTS = ("grid_sampler_2d_map.js", "grid_sampler_2d_panels.js", "grid_sampler_2d_hand.js", "grid_sampler_2d.js")
 REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
 
 
 @dataclass(frozen=True)
 class State:
-    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions."""
+    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions.
+
+    A dragged point is dragged in every sample.
+    """
 
     interpolationMode: int = choice(0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator")
     paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
@@ -45,6 +48,12 @@ class State:
     row: int = whole(5, 0, 47, "row", "Point")
     column: int = whole(15, 0, 47, "column", "Point")
     axis: str = choice("x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn")
+    samples: int = whole(1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more")
+    channels: int = whole(1, 1, 4, "C", "Shapes", "channels: each is darker than the one before; gridGrad is their sum")
+    height: int = whole(32, 1, 96, "H", "Shapes")
+    width: int = whole(32, 1, 96, "W", "Shapes")
+    grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
+    grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
     rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
     scale: float = real(1.2, 0.05, 3.0, 0.01, "scale", "Grid")
     shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
@@ -53,11 +62,9 @@ class State:
     image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
     gradOutput: str = choice("ones", {"ones": "ones", "random": "random", "chosen": "chosen point only"},
                              "gradOutput", "Tensors")
-    height: int = whole(32, 1, 96, "H", "Tensors")
-    width: int = whole(32, 1, 96, "W", "Tensors")
-    grid_height: int = whole(16, 1, 48, "Hout", "Tensors")
-    grid_width: int = whole(16, 1, 48, "Wout", "Tensors")
     seed: int = fields.seed()
+    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown")
+    channel: int = whole(0, 0, 3, "c", "Tensors", "the channel of image, out and inputGrad that is shown")
     device: str = fields.device()
     soc: str = fields.soc()
     cann: str = fields.cann()
@@ -69,6 +76,10 @@ class State:
             if getattr(self, name) >= size:
                 raise StateError(name, f"{name} must name one of the {size} points along {length}",
                                  f"{getattr(self, name)}", f"choose 0 to {size - 1}")
+        for name, letter, size in (("sample", "N", self.samples), ("channel", "C", self.channels)):
+            if getattr(self, name) >= size:
+                raise StateError(name, f"the {name} shown must be one of {letter} = {size}", f"{getattr(self, name)}",
+                                 f"choose {' to '.join(map(str, sorted({0, size - 1})))}, or raise {letter}")
         object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
 
     def _checked(self, point):
@@ -85,7 +96,10 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
+    """What is drawn, of the shown sample and channel; gridGrad is that of all channels together.
+
+    Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre.
+    """
 
     state: State
     inputs: dict  # of op.backward
@@ -95,7 +109,7 @@ class Data:
     outs: np.ndarray  # (3, Hout, Wout), one a padding mode
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
-    errors: tuple[float, float]  # largest distance of each from the truth
+    errors: tuple[float, float]  # largest distance of each from the truth, over all samples and channels
     sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
     taps: np.ndarray  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     breaks: np.ndarray  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
@@ -110,31 +124,47 @@ class Data:
 
 
 def points(state: State) -> np.ndarray:
-    """Return the grid (Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
-    height, width = state.grid_height, state.grid_width
+    """Return the grid (N, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
+    shape = height, width = state.grid_height, state.grid_width
     y, x = np.meshgrid((2 * np.arange(height) + 1) / height - 1, (2 * np.arange(width) + 1) / width - 1, indexing="ij")
-    steps = np.random.default_rng(state.seed).standard_normal((height, width, 2)) * state.jitter
-    x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
-    turn = radians(state.rotate)
-    grid = state.scale * np.stack([x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn)], axis=-1)
+    if state.jitter:
+        steps = np.random.default_rng(state.seed).standard_normal((state.samples, *shape, 2)) * state.jitter
+        x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
+    turn = np.radians(state.rotate + 20.0 * np.arange(state.samples))[:, None, None]
+    grid = state.scale * np.stack([x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)], axis=-1)
     grid += (state.shift_x, state.shift_y)
     for row, column, x, y in state.moved:
-        grid[row, column] = x, y
+        grid[:, row, column] = x, y
     return grid
+
+
+def _named(state: State) -> tuple:
+    """What the images of a state depend on."""
+    return state.image, state.samples, state.channels, state.height, state.width, state.seed, state.dtype
+
+
+@lru_cache(16)  # most movements leave the image as it is
+def _images(name: str, samples: int, channels: int, height: int, width: int, seed: int, dtype: str) -> np.ndarray:
+    """(N, C, H, W): samples are mirrored, upside down, or both; channel c is the image to the power c + 1."""
+    plain = image(name, height, width, seed)
+    turned = [plain, plain[:, ::-1], plain[::-1], plain[::-1, ::-1]][:samples]
+    made = round_to(np.stack([[one**power for power in range(1, channels + 1)] for one in turned]), dtype)
+    made.flags.writeable = False
+    return made
 
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
-    shape = 1, 1, state.grid_height, state.grid_width
-    upstream = np.ones(shape)
+    size, shape = (state.samples, state.channels), (state.grid_height, state.grid_width)
+    upstream = np.ones((*size, *shape))
     if state.gradOutput == "random":
-        upstream = np.random.default_rng(state.seed + 1).standard_normal(shape)
+        upstream = np.random.default_rng(state.seed + 1).standard_normal((*size, *shape))
     elif state.gradOutput == "chosen":
-        upstream = np.zeros(shape)
-        upstream[0, 0, state.row, state.column] = 1.0
-    pixels = image(state.image, state.height, state.width, state.seed)
-    return {"gradOutput": round_to(upstream, state.dtype), "input": round_to(pixels[None, None], state.dtype),
-            "grid": round_to(points(state)[None], state.dtype), "interpolationMode": state.interpolationMode,
+        upstream = np.zeros((*size, *shape))
+        upstream[..., state.row, state.column] = 1.0
+    pixels = _images(*_named(state))
+    return {"gradOutput": round_to(upstream, state.dtype), "input": pixels,
+            "grid": round_to(points(state), state.dtype), "interpolationMode": state.interpolationMode,
             "paddingMode": state.paddingMode, "alignCorners": state.alignCorners}
 
 
@@ -144,25 +174,26 @@ def compute(state: State, backward=host(OP)) -> Data:
     Raises whatever `backward` raises: a device refuses what its product lacks.
     """
     given = inputs(state)
-    size = state.height, state.width
-    grid = np.asarray(given["grid"][0], np.float64)
+    n, c, size = state.sample, state.channel, (state.height, state.width)
+    grid = np.asarray(given["grid"][n], np.float64)
+    shown = {"input": given["input"][n:n + 1, c:c + 1], "grid": given["grid"][n:n + 1]}
     (grads, notices), truth = backward(state, given), OP.truth(**given)
-    forward = {name: given[name] for name in ("input", "grid", "interpolationMode", "alignCorners")}
-    outs = np.stack([OP.forward(**forward, paddingMode=mode)["out"][0, 0] for mode in range(3)]).astype(np.float64)
+    modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
+    outs = [OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
     chosen = grid[state.row, state.column]
-    maps = [_maps(length, state.interpolationMode, state.alignCorners) for length in (state.width, state.height)]
+    maps = [_maps(length, *modes.values()) for length in size[::-1]]
     most = max(breaks.size for breaks, *_ in maps)
-    margin, surround = _surround(state, given["input"])
+    margin, surround = _surround(n, c, state.paddingMode, state.alignCorners, *_named(state))
     return Data(
         state=state, inputs=given, notices=notices, surround=surround, margin=margin,
         pixels=np.stack([page.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], -1),
-        outs=outs, inputGrad=np.asarray(grads["inputGrad"][0, 0], np.float64),
-        gridGrad=np.asarray(grads["gridGrad"][0], np.float64),
+        outs=np.stack(outs).astype(np.float64), inputGrad=np.asarray(grads["inputGrad"][n, c], np.float64),
+        gridGrad=np.asarray(grads["gridGrad"][n], np.float64),
         errors=tuple(_distance(grads[name], truth[name]) for name in ("inputGrad", "gridGrad")),
         sources=np.array([[_sampled(chosen[k:k + 1], n, state.interpolationMode, mode, state.alignCorners)
                            for k, n in enumerate(size[::-1])]
                           for mode in range(3)])[..., 0],
-        taps=np.stack([_taps(state, mode, chosen, given["input"][0, 0]) for mode in range(3)]),
+        taps=np.stack([_taps(state, mode, chosen, given["input"][n, c]) for mode in range(3)]),
         **{name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
            for at, (name, axis, short) in enumerate((("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1),
                                                      ("kinks", 1, 0)))},
@@ -222,15 +253,15 @@ def _taps(state: State, mode: int, chosen: np.ndarray, pixels: np.ndarray) -> np
     return np.array(found)
 
 
-def _surround(state: State, pixels: np.ndarray):
+@lru_cache(16)
+def _surround(sample: int, channel: int, paddingMode: int, aligned: bool, *images):
     """The image and a margin around it, read pixel by pixel through the padding mode."""
-    height, width = pixels.shape[2:]
-    rows, columns = (max(2, -(-n * 3 // 10)) for n in (height, width))
-    y, x = (np.arange(-m, n + m) for m, n in ((rows, height), (columns, width)))
-    y, x = (page.pad_index(XP, a.astype(np.float64), n, state.paddingMode, state.alignCorners)
-            for a, n in ((y, height), (x, width)))
-    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), (height, width))
-    values = np.where(inside, np.asarray(pixels[0, 0], np.float64).reshape(-1)[index], np.nan)
+    pixels = _images(*images)[sample, channel]
+    rows, columns = (max(2, -(-n * 3 // 10)) for n in pixels.shape)
+    y, x = (page.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
+            for m, n in zip((rows, columns), pixels.shape))
+    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), pixels.shape)
+    values = np.where(inside, np.asarray(pixels, np.float64).reshape(-1)[index], np.nan)
     return (rows, columns), values.reshape(y.size, x.size)
 
 
@@ -240,8 +271,8 @@ def picture(data: Data) -> tuple[dict, dict]:
                                                          max(1.0, float(data.outs.max())))}
     arrays = {name: getattr(data, name) for name in ("surround", "pixels", "outs", "inputGrad", "gridGrad", "sources",
                                                      "taps", "breaks", "coordinates", "slopes", "kinks")}
-    here = (0, 0, *data.chosen)
-    return arrays | {"grid": data.inputs["grid"][0]}, {
+    here = (data.state.sample, data.state.channel, *data.chosen)
+    return arrays | {"grid": data.inputs["grid"][data.state.sample]}, {
         "margin": list(data.margin), "maps": {name: list(of) for name, of in maps.items()},
         "upstream": float(data.inputs["gradOutput"][here]), "headline": headline(data), "corners": corners(data),
         "errors": [number(e) for e in data.errors], "notices": list(data.notices), "text": describe(data)}
@@ -249,4 +280,4 @@ def picture(data: Data) -> tuple[dict, dict]:
 
 def subject():
     from aclnn_viz.explorers.widget import Subject
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, picture, figure, ("grid_sampler_2d.js",))
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, picture, figure, SCRIPTS)

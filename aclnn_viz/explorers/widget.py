@@ -42,7 +42,7 @@ class Subject:
 class Explorer(anywidget.AnyWidget):
     """An explorer of one subject; `values` holds the whole state, `data` what the last good picture shows."""
 
-    values = traitlets.Dict().tag(sync=True)
+    values = traitlets.Dict().tag(sync=True, echo_update=False)  # the picture says which values it is for
     picture = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.figures.grid_sampler_2d_text import NAMES, corners, headline
+from aclnn_viz.figures.grid_sampler_2d_text import NAMES, corners, headline, plane
 from aclnn_viz.figures.palette import KINDS, MAPS, coloured, scale
 from aclnn_viz.figures.text import number, signed
 
@@ -32,10 +32,11 @@ def figure(data):
     _corners(axes["corners"], data)
     for name, out in zip(NAMES, data.outs):
         _heat(axes[name], out, "grey", low, high)
-        axes[name].set_title(f"out, {name}", fontsize=9)
+        axes[name].set_title(f"out{plane(state)}, {name}", fontsize=9)
         axes[name].plot(state.column, state.row, "s", markersize=8, markerfacecolor="none", markeredgecolor="#d81b60")
     _heat(axes["inputGrad"], data.inputGrad, *scale(data.inputGrad))
-    axes["inputGrad"].set_title(f"inputGrad, {number(data.inputGrad.min())} to {number(data.inputGrad.max())}", fontsize=9)
+    axes["inputGrad"].set_title(f"inputGrad{plane(state)}, {number(data.inputGrad.min())} to {number(data.inputGrad.max())}",
+                                fontsize=9)
     _outline_taps(axes["inputGrad"], data)
     _arrows(axes["gridGrad"], data, low, high)
     return drawn
@@ -68,7 +69,7 @@ def _image(axes, data, low, high):
     _outline_taps(axes, data)
     axes.set_xlim(left, state.width - 0.5 + columns)
     axes.set_ylim(state.height - 0.5 + rows, top)
-    axes.set_title(f"image, continued by {NAMES[state.paddingMode]}; dashed: x, y = -1 and 1", fontsize=9)
+    axes.set_title(f"image{plane(state)}, continued by {NAMES[state.paddingMode]}; dashed: x, y = -1 and 1", fontsize=9)
     axes.legend(fontsize=7, loc="lower left")
 
 
@@ -86,7 +87,7 @@ def _map(axes, below, data):
     axis = "xy".index(data.state.axis)
     size = (data.state.width, data.state.height)[axis]
     breaks = data.breaks[axis]
-    here = float(data.inputs["grid"][(0, *data.chosen, axis)])
+    here = float(data.inputs["grid"][(data.state.sample, *data.chosen, axis)])
     for mode, (name, colour, _, dash, marker) in enumerate(KINDS):
         style = {"color": colour, "linewidth": 2.2 if mode == data.state.paddingMode else 1.2,
                  "linestyle": (0, dash) if dash else "-"}
@@ -137,11 +138,12 @@ def _corners(axes, data):
 
 def _arrows(axes, data, low, high):
     state = data.state
-    _heat(axes, data.inputs["input"][0, 0].astype(np.float64), "grey", low - (high - low), high)
+    _heat(axes, data.inputs["input"][state.sample, state.channel].astype(np.float64), "grey", low - (high - low), high)
     shown = np.where(np.isfinite(data.gridGrad), data.gridGrad, 0.0)
     longest = float(np.hypot(shown[..., 0], shown[..., 1]).max())
     axes.quiver(data.pixels[..., 0], data.pixels[..., 1], shown[..., 0], shown[..., 1], angles="xy", color="#e69f00",
                 scale_units="xy", scale=(longest or 1.0) / (0.14 * max(state.height, state.width)), width=0.006)
     axes.set_xlim(-0.5 - data.margin[1], state.width - 0.5 + data.margin[1])
     axes.set_ylim(state.height - 0.5 + data.margin[0], -0.5 - data.margin[0])
-    axes.set_title(f"gridGrad, longest arrow {number(longest)}", fontsize=9)
+    sample = f" (n {state.sample})" if state.samples > 1 else ""
+    axes.set_title(f"gridGrad{sample}, longest arrow {number(longest)}", fontsize=9)

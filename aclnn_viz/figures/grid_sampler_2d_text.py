@@ -24,6 +24,11 @@ def _sentence(data, mode: int) -> str:
             f"slope {signed(slope_x)} in x, {signed(slope_y)} in y")
 
 
+def plane(state) -> str:
+    """Which sample and channel is shown, where there are several."""
+    return f" (n {state.sample}, c {state.channel})" if state.samples * state.channels > 1 else ""
+
+
 def corners(data) -> list[str]:
     """What alignCorners means along x, in pixels: for False and True, where -1 and 1 lie."""
     width = data.state.width
@@ -36,13 +41,14 @@ def corners(data) -> list[str]:
 def describe(data) -> str:
     """Return the whole picture in words and tables."""
     state, (row, column) = data.state, data.chosen
-    x, y = (float(v) for v in data.inputs["grid"][0, row, column])
+    x, y = (float(v) for v in data.inputs["grid"][state.sample, row, column])
     u, v = data.pixels[row, column]
     inside = ((data.pixels >= -0.5) & (data.pixels <= np.array([state.width, state.height]) - 0.5)).all(-1)
     mode = NAMES[state.paddingMode]
     lines = [
         f"aclnnGridSampler2DBackward: {state.grid_height} x {state.grid_width} points on {state.height} x {state.width} "
         f"pixels ({state.image}); {_interpolation(data)}, {mode}, alignCorners {state.alignCorners}, {state.dtype}",
+        *_shown(state),
         f"{int(inside.sum())} of {inside.size} points lie on the image.",
         f"Chosen point ({row}, {column}): x = {number(x)}, y = {number(y)}, that is column {number(u)}, "
         f"row {number(v)} before padding, {'on' if inside[row, column] else 'outside'} the image.",
@@ -62,6 +68,12 @@ def describe(data) -> str:
     return "\n".join([*lines, *data.notices])
 
 
+def _shown(state):
+    if plane(state):
+        yield (f"Shown is sample {state.sample} of {state.samples}, channel {state.channel} of {state.channels}; "
+               "its gridGrad is the sum over all channels.")
+
+
 def _interpolation(data) -> str:
     return ("bilinear", "nearest", "bicubic")[data.state.interpolationMode]
 
@@ -71,7 +83,7 @@ def _vector(pair) -> str:
 
 
 def _tap_rows(data):
-    upstream = float(data.inputs["gradOutput"][0, 0][data.chosen])
+    upstream = float(data.inputs["gradOutput"][(data.state.sample, data.state.channel, *data.chosen)])
     for at, (row, column, weight, dx, dy, inside, value) in enumerate(data.taps[data.state.paddingMode]):
         place = f"{row:4.0f} {column:7.0f}"
         gets = number(weight * upstream) if inside else "nothing: outside"

@@ -147,3 +147,40 @@ def test_small_shapes_and_other_interpolations_have_a_picture(values):
     assert np.isfinite(data.outs).all() and np.isfinite(data.gridGrad).all()
     if data.state.interpolationMode:
         assert not data.kinks.any()  # nearest has no gradient, and bicubic pads taps, not the coordinate
+
+
+SEVERAL = State(**SMALL, samples=3, channels=2, sample=1, channel=1, gradOutput="random", dtype="float64")
+
+
+@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
+def test_outputs_are_those_of_the_shown_sample_and_channel(mode):
+    data = compute(SEVERAL)
+    images, grids = data.inputs["input"], data.inputs["grid"]
+    assert images.shape == (3, 2, 6, 9) and grids.shape == (3, 4, 5, 2) and data.inputs["gradOutput"].shape == (3, 2, 4, 5)
+    expected = [[bilinear(images[1, 1], sampled(x, 9, mode, False), sampled(y, 6, mode, False)) for x, y in row]
+                for row in grids[1]]
+    np.testing.assert_allclose(data.outs[mode], expected, atol=1e-12)
+
+
+def test_gridGrad_of_a_sample_is_the_sum_over_its_channels():
+    data = compute(SEVERAL)
+    images, upstream, (row, column) = data.inputs["input"][1], data.inputs["gradOutput"][1], data.chosen
+    x, y = data.inputs["grid"][1, row, column]
+
+    def total(x, y):
+        where = sampled(x, 9, REFLECTION, False), sampled(y, 6, REFLECTION, False)
+        return sum(g[row, column] * bilinear(image, *where) for g, image in zip(upstream, images))
+    expected = difference(lambda at: total(at, y), x), difference(lambda at: total(x, at), y)
+    np.testing.assert_allclose(data.gridGrad[row, column], expected, atol=1e-7)
+
+
+def test_inputGrad_of_a_channel_hears_nothing_of_the_others():
+    data = compute(SEVERAL)
+    # Inside the image and at its mirrors weights add up to 1 a point, so a channel's gradients add up to its gradOutput.
+    assert data.inputGrad.sum() == pytest.approx(data.inputs["gradOutput"][1, 1].sum())
+
+
+def test_samples_and_channels_are_told_apart_in_all_arrays():
+    shown = [compute(State(samples=2, channels=2, sample=n, channel=c)) for n in range(2) for c in range(2)]
+    assert len({data.outs.tobytes() for data in shown}) == len({data.inputGrad.tobytes() for data in shown[::2]}) * 2 == 4
+    assert [data.gridGrad.tobytes() == shown[0].gridGrad.tobytes() for data in shown] == [True, True, False, False]

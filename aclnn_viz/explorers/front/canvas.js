@@ -23,19 +23,14 @@ function number(value) {
 
 // One canvas under a caption; `probe(x, y)` gives the words for a position or "".
 class Panel {
-  constructor(kit, name, label, layers = 1) {
+  constructor(kit, name, label) {
     this.kit = kit;
     this.caption = element("figcaption", {}, label);
-    this.stage = element("div", { class: "ae-stage" });
-    this.contexts = Array.from({ length: layers }, (_, k) => {
-      const canvas = element("canvas", k ? { "aria-hidden": "true" } : { role: "img", "aria-label": label });
-      this.stage.append(canvas);
-      return canvas.getContext("2d");
-    });
-    this.figure = element("figure", { class: `ae-panel ae-${name}` }, this.caption, this.stage);
+    this.top = element("canvas", { role: "img", "aria-label": label });
+    this.context = this.top.getContext("2d");
     this.hint = element("div", { class: "ae-hint", hidden: true });
-    this.stage.append(this.hint);
-    this.top = this.contexts.at(-1).canvas;
+    this.stage = element("div", { class: "ae-stage" }, this.top, this.hint);
+    this.figure = element("figure", { class: `ae-panel ae-${name}` }, this.caption, this.stage);
     this.probe = () => "";
     this.top.addEventListener("pointermove", (event) => this.tell(event.offsetX, event.offsetY));
     this.top.addEventListener("pointerleave", () => { this.hint.hidden = true; });
@@ -57,20 +52,35 @@ class Panel {
   measure() {
     this.width = this.stage.clientWidth;
     this.height = this.stage.clientHeight;
-    const ratio = devicePixelRatio || 1;
-    for (const { canvas } of this.contexts) {
-      const [w, h] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
-      if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
-    }
-    this.ratio = ratio;
+    this.ratio = devicePixelRatio || 1;
+    const [width, height] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];
+    if (this.top.width !== width || this.top.height !== height) Object.assign(this.top, { width, height });
+    this.key = null;
   }
 
-  begin(layer = 0) {
+  begin() {
     this.ready = true;
-    const context = this.contexts[layer];
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
-    return context;
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    return this.context;
+  }
+
+  // Whether this key was the last one given, and neither size nor theme has changed since.
+  shows(key) {
+    const last = this.key;
+    this.key = JSON.stringify(key);
+    return this.key === last;
+  }
+
+  // Below everything else goes what draw(context) makes of the key: drawn when the key changes, copied until then.
+  backdrop(key, draw) {
+    if (!this.shows(key)) {
+      this.still = new OffscreenCanvas(this.top.width, this.top.height);
+      const context = this.still.getContext("2d");
+      context.scale(this.ratio, this.ratio);
+      draw(context);
+    }
+    this.context.drawImage(this.still, 0, 0, this.still.width / this.ratio, this.still.height / this.ratio);
   }
 
   say(text) {

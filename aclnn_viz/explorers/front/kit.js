@@ -41,18 +41,22 @@ function makeControls(described, parent, change) {
     if (c.kind === "choice") {
       input = element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
       read = () => c.options[input.selectedIndex][0];
-      write = (value) => { input.selectedIndex = c.options.findIndex(([option]) => option === value); };
+      write = (value) => {
+        const index = c.options.findIndex(([option]) => option === value);
+        if (input.selectedIndex !== index) input.selectedIndex = index;
+      };
     } else if (c.kind === "flag") {
       input = element("input", { type: "checkbox" });
       read = () => input.checked;
-      write = (value) => { input.checked = value; };
+      write = (value) => { if (input.checked !== value) input.checked = value; };
     } else {
       input = element("input", { type: c.kind === "real" ? "range" : "number" });
       Object.assign(input, { min: c.low, max: c.high, step: c.step });
       read = () => (input.value === "" ? null : Number(input.value));
       write = (value) => {
-        if (document.activeElement !== input || read() !== value) input.value = value ?? "";
-        if (c.kind === "real") shown.textContent = Number(value).toFixed(c.step < 1 ? 2 : 0);
+        if (read() !== value) input.value = value ?? "";
+        const text = c.kind === "real" ? Number(value).toFixed(c.step < 1 ? 2 : 0) : "";
+        if (shown.textContent !== text) shown.textContent = text;
       };
     }
     input.id = id;
@@ -63,7 +67,7 @@ function makeControls(described, parent, change) {
     if (c.kind === "real") row.append(shown);
     row.append(problem);
     groups.get(c.group).append(row);
-    input.addEventListener("input", () => { const value = read(); write(value); change(c.field, value); });
+    input.addEventListener("input", () => change(c.field, read()));
     inputs[c.field] = { input, write, problem };
   }
   return inputs;
@@ -109,8 +113,8 @@ function makeLifts(model, parent) {
   return { bar, stop: () => model.off("msg:custom", receive) };
 }
 
-// build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay()}: draw after each answer of
-// the kernel, overlay at once after each movement of a control.
+// build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay(changes)}: draw after each answer
+// of the kernel, overlay at once after each movement of a control.
 function explorer(build) {
   function render({ model, el }) {
     el.classList.add("aclnn-explorer");
@@ -133,7 +137,7 @@ function explorer(build) {
         for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
         model.set("values", values);
         model.save_changes();
-        parts.overlay();
+        parts.overlay(changes);
       },
     };
     const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
@@ -157,9 +161,15 @@ function explorer(build) {
       const picture = model.get("picture");
       if (picture.index && kit.all.every((panel) => panel.width)) {
         parts.draw(picture, unpacked(picture));
-        words.textContent = picture.text;
+        if (twin.open) words.textContent = picture.text;
+        else tellLater();
       }
     }
+    let telling = 0;
+    const tellLater = () => {  // nobody looks at a closed text, but searching in the page must find it
+      clearTimeout(telling);
+      telling = setTimeout(() => { words.textContent = model.get("picture").text; }, 100);
+    };
     const finish = () => {
       draw();
       el.dataset.revision = String(Number(el.dataset.revision) + 1);
@@ -177,7 +187,7 @@ function explorer(build) {
       if (model.get("values") === values) return;
       values = { ...model.get("values") };
       for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
-      parts.overlay();
+      parts.overlay(values);
     };
     const repaint = () => {  // the first one comes when the browser has given the panels their sizes
       if (!panels.clientWidth) return;
@@ -200,6 +210,7 @@ function explorer(build) {
       model.off("change:problem", answered);
       model.off("change:values", restored);
       lifts.stop();
+      clearTimeout(telling);
       themes.disconnect();
       sizes.disconnect();
       el.removeEventListener("keydown", quiet);
