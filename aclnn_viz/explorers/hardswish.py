@@ -85,6 +85,7 @@ class Data:
     window_truth: np.ndarray
     curve: np.ndarray  # (M,): inputs
     curve_value: np.ndarray  # forward there
+    ends: np.ndarray  # (2,): the smallest and the largest size of swept inputs
     sweep: Sweep
     notices: tuple[str, ...]
 
@@ -112,6 +113,7 @@ def compute(state: State, backward=host(OP)) -> Data:
         value=float(OP.forward(self=given["self"][:1])["out"][0]), kinks=out[1:3], special=out[3:6],
         window=x[6:], window_out=out[6:], window_truth=right[6:],
         curve=curve, curve_value=value,
+        ends=_ends(state.dtype, state.reach),
         sweep=_sweep(state.dtype, state.reach, arriving, state.seed, state.device, state.soc, state.cann, state.plan,
                      backward))
 
@@ -138,17 +140,22 @@ def _curve(dtype: str):
     return x.astype(np.float64), OP.forward(self=x)["out"].astype(np.float64)
 
 
+def _ends(dtype: str, reach: str) -> np.ndarray:
+    """The smallest and the largest size of the inputs; 0 is there, too, where all numbers are."""
+    fmt = float_format(dtype)
+    return np.array([fmt.smallest_subnormal, fmt.largest] if reach == "all" else NEAR)
+
+
 @lru_cache(8)
 def _swept(dtype: str, reach: str, seed: int):
     """The ordinals of the inputs: all of a 16-bit format, else one of each stretch of equally many numbers."""
     fmt = float_format(dtype)
-    ends = (0.0, fmt.largest) if reach == "all" else NEAR
-    low, high = (int(ordinals(np.array(end), fmt)) for end in ends)
+    low, high = (int(place) for place in ordinals(_ends(dtype, reach), fmt))
     if fmt.bits == 16:
-        positive = np.arange(max(low, 1), high + 1)
+        positive = np.arange(low, high + 1)
     else:
         stride = (high - low) // (SAMPLE // 2)
-        positive = low + 1 + stride * np.arange(SAMPLE // 2, dtype=np.int64)
+        positive = low + stride * np.arange(SAMPLE // 2, dtype=np.int64)
         positive += np.random.default_rng(seed).integers(0, stride, positive.size)
     places = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
     return places, value_at(places, fmt)
@@ -158,7 +165,8 @@ def _swept(dtype: str, reach: str, seed: int):
 def _sweep(dtype, reach, arriving, seed, device, soc, cann, plan, backward) -> Sweep:
     state = State(dtype=dtype, reach=reach, seed=seed, device=device, soc=soc, cann=cann, plan=plan)
     places, x = _swept(dtype, reach, seed)
-    upstream = np.random.default_rng(seed + 1).standard_normal(x.size) if arriving is None else np.full(x.size, arriving)
+    random = np.random.default_rng(seed + 1).standard_normal(x.size)
+    upstream = random if arriving is None else np.full(x.size, arriving)
     given = {"gradOutput": round_to(upstream, dtype), "self": round_to(x, dtype)}
     outputs = further(OP, state, given, backward)
     right, out = truth(**given), outputs["out"]

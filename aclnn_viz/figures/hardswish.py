@@ -1,4 +1,4 @@
-"""The hardswish gradient in panels and in words: the curve, its slope, a window around a kink, the error of all inputs."""
+"""The hardswish gradient in panels and in words: curve, slope, a window around a kink, the error of all inputs."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.dtypes import float_format, ordinals, ulp
 from aclnn_viz.figures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.figures.panels import Axis, Bars, Dots, Line, Note, Panel, Rule
-from aclnn_viz.figures.text import number, signed
+from aclnn_viz.figures.text import number
 
 # The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
 PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
@@ -53,8 +53,8 @@ def _documented(x: float) -> float:
 
 def _slope(data) -> Panel:
     g = data.gradOutput
-    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, "gradOutput × slope"),
-             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, "between the slopes" if kink < 0 else "", 1.0)
+    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, "gradient"),
+             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, "jump" if kink < 0 else "", 1.0)
                for kink, inner, outer in zip(KINKS, (-0.5, 1.5), OPEN)),
              Dots(KINKS, data.kinks, GRADIENT, "on a kink", 4.0), Dots(KINKS, OPEN * g, SECOND, "V2 there", 4.0),
              Rule("x", data.x, "", GRADIENT))
@@ -68,7 +68,8 @@ def _window(data) -> Panel:
     steps = np.arange(-state.steps, state.steps + 1.0)
     step = float(ulp(state.centre, state.dtype))
     jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(state.centre, 0)  # the truth is not joined across it
-    marks = [Line(np.insert(steps, jump, steps[jump]), np.insert(data.window_truth, jump, np.nan), TRUTH, "truth", 1.2),
+    truth = np.insert(data.window_truth, jump, np.nan)
+    marks = [Line(np.insert(steps, jump, steps[jump]), truth, TRUTH, "truth", 1.2),
              Dots(steps, data.window_out, GRADIENT, "out", 4.0 if state.steps < 20 else 2.5)]
     for kink, slope in zip(KINKS, OPEN):
         if state.centre == kink:
@@ -80,7 +81,7 @@ def _window(data) -> Panel:
 
 def _errors(data) -> Panel:
     sweep, fmt = data.sweep, float_format(data.state.dtype)
-    axis = ordinal_axis(sweep.places, fmt)
+    axis = ordinal_axis(np.multiply.outer([-1, 1], ordinals(data.ends, fmt)), fmt)
     x = axis.x(sweep.places) / _binade(fmt)
     starts = np.linspace(0, x.size, STRETCHES + 1).astype(int)[:-1]
     size = np.diff([*starts, x.size])
@@ -96,7 +97,7 @@ def _errors(data) -> Panel:
         marks.insert(2, Dots(x[missed], np.maximum(sweep.errors[missed], LEAST), SECOND,
                              "not the nearest number", 4.0))
     marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, PAPER)
-              for value, text in ((-3.0, "-3"), (-1.5, ""), (3.0, "3"))]
+              for value, text in ((-3.0, ""), (-1.5, "-3, -1.5"), (3.0, "3"))]
     return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis),
                  Axis("ulp", LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide
                  else Axis("ulp", 0.0, 1.1 * top), 14, 205)
@@ -135,8 +136,9 @@ def _errors_title(data) -> str:
     size, dtype = f"{data.sweep.x.size:,}", data.state.dtype
     if not data.sweep.exhaustive:
         return f"error of {size} {dtype} numbers, one of each stretch"
-    where = "finite numbers" if data.state.reach == "all" else "numbers from 2^-10 to 16 and their negatives"
-    return f"error of all {size} {dtype} {where}"
+    if data.state.reach == "near":
+        return f"error of all {size} {dtype} numbers of size 2^-10 to 16"
+    return f"error of all {size} finite {dtype} numbers, of 65,536 patterns"
 
 
 def counts(sweep) -> np.ndarray:
@@ -168,10 +170,17 @@ def headline(data) -> list[str]:
         f"On the kinks -3 and 3 the gradient is {number(inner)} and {number(outer)}: the interval is closed. V2 of the "
         f"operator takes it open: 0 and {number(data.gradOutput)}; there is no derivative, only a convention.",
         f"{found[0]:,} of {sweep.x.size:,} inputs give the number nearest to the truth, {found[1:].sum():,} do not; "
-        f"largest error {number(sweep.errors[worst])} ulp, at x = {number(sweep.x[worst])}.",
+        f"largest error {number(sweep.errors[worst])} ulp, at x = {number(sweep.x[worst])}{_cause(sweep)}.",
         f"Computed by {data.computed_by}: -inf gives {number(data.special[0])}, inf {number(data.special[1])}, "
         f"nan {number(data.special[2])}.",
     ]
+
+
+def _cause(sweep) -> str:
+    worst = int(np.argmax(sweep.errors))
+    if sweep.errors[worst] < 0.51 and sweep.distances.any():
+        return ": rounded to float32 first, they came to lie on a tie"
+    return ", where x / 3 and 0.5 cancel" if sweep.errors[worst] > 4 and abs(sweep.x[worst] + 1.5) < 0.1 else ""
 
 
 def text(data) -> str:
@@ -188,8 +197,10 @@ def text(data) -> str:
              *(f"  {name} ulp from the nearest number: {count:,}" for name, count in zip(CLASSES, found))]
     missed = _misses(sweep)
     if missed.size:
-        lines += [f"The {min(missed.size, 12)} worst of those that are not the nearest number:",
-                  "  x                        out                      truth                    error in ulp",
-                  *(f"  {sweep.x[at]:<24.9g} {sweep.out[at]:<24.9g} {sweep.truth[at]:<24.12g} {signed(sweep.errors[at])}"
-                    for at in missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]])]
+        worst = missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]]
+        columns = (each[worst] for each in (sweep.x, sweep.out, sweep.truth, sweep.errors))
+        lines += [f"The {worst.size} worst of those that are not the nearest number:",
+                  "  x                  out                truth              error in ulp",
+                  *(f"  {x:<18.9g} {out:<18.9g} {right:<18.12g} {number(error)}"
+                    for x, out, right, error in zip(*columns))]
     return "\n".join([*lines, *data.notices])

@@ -21,7 +21,7 @@ def _row(data) -> Panel:
     at = np.arange(data.x.size, dtype=float)
     marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, "its part along x-hat", 1.5),
              Line(at, data.kept, KEPT, "dx / rstd: the rest", 1.5), Dots(at, data.kept, KEPT, "", 3.0),
-             Rule("x", float(data.state.column), "outlier" if data.state.outlier else "", PAPER))
+             Rule("x", float(data.state.column), "outlier" if data.state.outlier else "chosen", PAPER))
     return Panel("row", f"row {data.state.row}: dx / rstd is dy × gamma without its part along x-hat", marks,
                  Axis("column", -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
 
@@ -80,8 +80,8 @@ def _dx(data) -> Panel:
     state = data.state
     marks = (Heat(data.dxOut, *scale(data.dxOut)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
              Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, "", PART))
-    return Panel("dx", f"dxOut, {extent(data.dxOut)}", marks, Axis("column"), Axis("row", state.rows - 0.5, -0.5), 10, 195,
-                 ("column", "row"))
+    return Panel("dx", f"dxOut, {extent(data.dxOut)}", marks, Axis("column"), Axis("row", state.rows - 0.5, -0.5), 10,
+                 195, ("column", "row"))
 
 
 def _dgamma(data) -> Panel:
@@ -105,7 +105,7 @@ def headline(data) -> list[str]:
         f"Row {data.state.row}: ⟨dx, x⟩ = {number(data.inner[0])}, without the projection {number(data.inner[1])}; "
         f"{number(share)} of the part along x is left, in exact arithmetic {number(exact)}.",
         f"ε = {number(data.epsilon)} against mean(x²) = {number(data.mean_square)}: {regime}. {_largest(data)}",
-        f"A sum of {data.lengths[-1]:,} terms in {data.state.accumulate} costs {data.state.output} a relative error of: "
+        f"Relative error of {data.state.output} for sums of {data.lengths[-1]:,} terms in {data.state.accumulate}: "
         f"{errors}.",
         f"Computed by {data.computed_by}; from the truth: dxOut {number(data.errors[0])}, "
         f"dgammaOut {number(data.errors[1])}.",

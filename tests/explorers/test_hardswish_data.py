@@ -77,7 +77,7 @@ def test_a_window_in_bfloat16_has_steps_of_a_64th():
 def test_one_step_outside_of_a_kink_the_gradient_jumps(centre, side, jump):
     data = compute(State(centre=centre, steps=3))
     assert data.window_out[3 + side] - data.window_out[3] == jump
-    assert abs(data.window_out[3 - side] - data.window_out[3]) < 0.001  # a step is 0.002, the slope changes by 1/3 of it
+    assert abs(data.window_out[3 - side] - data.window_out[3]) < 0.001  # a step is 0.002
 
 
 @pytest.mark.parametrize("g", [0.7, 1.0, -3.15])
@@ -213,6 +213,14 @@ def test_the_words_tell_the_numbers():
     assert f"{panel_counts(data)[0]:,} of 63,487" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
     assert all(sentence in shown.text for sentence in shown.headline)
     assert f"+1   {3 + 2.0**-9!r}" in shown.text and len(shown.headline) <= 4
+
+
+@pytest.mark.parametrize(("values", "cause"), [
+    ({}, ": rounded to float32 first, they came to lie on a tie."), ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel."),
+    ({"arriving": "chosen"}, "0.5 ulp, at x = ")])
+def test_the_words_tell_why(values, cause):
+    shown = show(compute(State(**values)))
+    assert cause in shown.headline[2] and (":" in shown.headline[2]) == (not values)
 
 
 @pytest.mark.parametrize("values", [{"steps": 1}, {"steps": 64}, {"gradOutput": 0.0}, {"gradOutput": -4.0}])
