@@ -216,8 +216,8 @@ def test_the_words_tell_the_numbers():
 
 
 @pytest.mark.parametrize(("values", "cause"), [
-    ({}, ": rounded to float32 first, they came to lie on a tie."), ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel."),
-    ({"arriving": "chosen"}, "0.5 ulp, at x = ")])
+    ({}, ": rounded to float32 first, they came to lie on a tie."), ({"arriving": "chosen"}, "0.5 ulp, at x = "),
+    ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel.")])
 def test_the_words_tell_why(values, cause):
     shown = show(compute(State(**values)))
     assert cause in shown.headline[2] and (":" in shown.headline[2]) == (not values)
