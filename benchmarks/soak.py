@@ -76,7 +76,7 @@ def present_commit() -> str:
 
 
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
-    """The text and the number of failed tests of (root of a junit file, commit) pairs, tested on the machine `where`."""
+    """The text, and how many tests failed, of (root of a junit file, commit) pairs from the machine `where`."""
     summary, rows, failures = [], defaultdict(Row), []
     for root, commit in runs:
         cases = list(root.iter("testcase"))

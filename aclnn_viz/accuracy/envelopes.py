@@ -141,8 +141,9 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
 
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
-    >>> print(explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"]))
-    2 elements: 1 explained by rounding, 1 not explained, 0 undecided; worst at (1,), 68.65 times the bound; all within [1..1]
+    >>> found = explain(np.float16([0.8335, 1.2]), op.truth(**x)["out"], envelope(op, **x)["out"])
+    >>> found.explained, found.not_explained, found.worst, round(found.excess, 2)
+    (1, 1, (1,), 68.65)
     """
     found = verdicts(actual, truth, envelope)
     counts = np.bincount(found.reshape(-1), minlength=len(VERDICTS)).tolist()

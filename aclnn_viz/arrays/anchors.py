@@ -1,7 +1,7 @@
 """How far an exact result moves when its inputs and coordinates are rounded to the formats of a plan.
 
 A bounded run starts anew from such anchors, so its errors are those of the steps behind them. What the anchors
-themselves change is no matter of chance: it is the difference of two runs in float64, from the anchors and without them.
+themselves change is no matter of chance: it is the difference of two runs in float64, from the anchors and without.
 """
 
 from dataclasses import replace

@@ -2,7 +2,7 @@
 
 Each call (comparison, floor, rounding) that cannot decide some elements gets a bit of its own, even and odd bits in
 turn. Exact numbers that hang on decisions (indices, conditions) keep their values in three other worlds: where the even
-decisions fall the other way, where the odd ones do, and where both do. So it is known where a gradient might have landed
+decisions fall the other way, where the odd ones do, and where both do. So it is known where a gradient may have landed
 instead, in either direction. `decisions` are masks of bits, None for none.
 """
 

@@ -1,4 +1,4 @@
-"""Bounds are tight enough to plot, and few random points are undecided; where a bound must be loose, it is shown why."""
+"""Bounds are tight enough to plot, and few random points are undecided; where a bound must be loose, it shows why."""
 
 from itertools import product
 
@@ -7,6 +7,9 @@ import pytest
 from arrays.bounds import PLANS, judged, planned
 
 from aclnn_viz import case
+from aclnn_viz.arrays.bounded import BoundedArrays
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.dtypes import float_format, round_to
 
 SAMPLER = {"shape": (1, 4, 32, 32), "grid_shape": (64, 64)}
 TIGHT = {"hardswish": (["out"], {"shape": (20_000,)}), "rms_norm": (["dxOut"], {"shape": (32, 1024)}),
@@ -58,3 +61,36 @@ def test_a_point_that_a_rounded_coordinate_moves_to_another_pixel_is_explained_b
     assert not found.envelope.undecided.any()
     error, bound = found.error[0, 0, :, 0], found.envelope.bound[0, 0, :, 0]
     assert error.tolist() == [0, 128] and 128 <= bound[1] < 129  # slopes of 64 a pixel: one up, one down
+
+
+def worst_order(terms, dtype):
+    """The largest error of a sum in some order: terms of one sign first, each time the one with the best rounding."""
+    found = 0.0
+    for sign, first in product((1.0, -1.0), repeat=2):
+        left, total = terms.astype(np.float64), 0.0
+        while left.size:
+            choice = np.flatnonzero(np.sign(left) == first)
+            choice = choice if choice.size else np.arange(left.size)
+            sums = total + left[choice]
+            rounded = round_to(sums, dtype).astype(np.float64)
+            at = np.argmax(sign * (rounded - sums))
+            total, left = rounded[at], np.delete(left, choice[at])
+        found = max(found, abs(total - terms.astype(np.float64).sum()))
+    return found
+
+
+@pytest.mark.parametrize("dtype", SIXTEEN)
+@pytest.mark.parametrize("count,gap", [(16, 3), (64, 15), (256, 50)])
+def test_the_bound_of_a_sum_in_any_order_cannot_be_near_the_usual_error(dtype, count, gap):
+    """256 terms that atomics add up in 16 bits: some order errs a hundred times as much as the usual one does."""
+    rng, over, needed = np.random.default_rng(count), [], []
+    for seed in range(20):
+        terms = round_to(rng.standard_normal(count) * rng.uniform(0, 1, count) ** 2, dtype)
+        xp = BoundedArrays(Plan(compute=dtype, accumulate=dtype, scatter="shuffled", seed=seed), dtype)
+        image = xp.zeros((1, 1), float_format(dtype).numpy)
+        total = xp.scatter_add(image, np.zeros(count, np.int64), xp.given(terms[np.newaxis]))
+        usual, worst = abs(total.wide.item() - terms.astype(np.float64).sum()), worst_order(terms, dtype)
+        assert worst <= total.error.item()
+        over.append(total.error.item() / worst)
+        needed.append(worst / max(usual, np.finfo(np.float64).tiny))
+    assert np.median(needed) > gap and np.median(over) < 15
