@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom without an error or a warning, and each lesson holds what a lesson holds."""
 
+import importlib
 import re
 
 import nbclient
@@ -50,6 +51,19 @@ def explorers(notebook):
     return found
 
 
+def unknown_to_explorer(notebook, name):
+    """What the moves after an explorer name that is no control, no option and no output of it."""
+    from aclnn_viz.explorers.state import controls
+    subject = importlib.import_module(f"aclnn_viz.explorers.{name}").subject()
+    known = {*subject.operator(subject.state()).outputs}
+    for control in controls(subject.state):
+        known |= {control["label"], *(str(word) for option in control.get("options", ()) for word in option)}
+    at = next(k for k, cell in enumerate(notebook.cells) if "av.explore(" in cell.source)
+    moves = notebook.cells[at + 1].source
+    named = re.findall(r"`([^`]+)`", moves) + re.findall(r"(?<!\*)\*([^*\n]+)\*(?!\*)", re.sub(r"`[^`]+`", "", moves))
+    return [word for word in named if word not in known]
+
+
 def lacks(notebook):
     """What a lesson on an operator does not hold."""
     code, words = "\n".join(texts(notebook, "code")), texts(notebook, "markdown")
@@ -77,12 +91,17 @@ def test_an_error_and_a_warning_are_noticed():
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(read(NOTEBOOKS[0]), "markdown")))
-    assert linked[:len(NOTEBOOKS) - 1] == [path.name for path in NOTEBOOKS[1:]]
+    assert linked == [path.name for path in NOTEBOOKS[1:]]
 
 
 @pytest.mark.parametrize(("lesson", "name"), LESSONS.items())
 def test_a_lesson_shows_its_explorer_after_a_question_and_suggests_moves(lesson, name):
     assert explorers(named(lesson)) == [(name, True, True)]
+
+
+@pytest.mark.parametrize(("lesson", "name"), LESSONS.items())
+def test_the_moves_name_controls_and_options_that_exist(lesson, name):
+    assert unknown_to_explorer(named(lesson), name) == []
 
 
 @pytest.mark.parametrize("lesson", OPERATORS)
@@ -102,3 +121,5 @@ def test_a_lesson_that_lacks_something_is_noticed():
     assert lacks(nbformat.v4.new_notebook(cells=kept)) == ["the proofs", "their mutants", "a check at the end"]
     shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
     assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]
+    shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *as chosen*, `speed` and *fast*")
+    assert unknown_to_explorer(nbformat.v4.new_notebook(cells=shown), "hardswish") == ["speed", "fast"]
