@@ -43,7 +43,8 @@ class State:
     centre: float = choice(3.0, {-3.0: "-3, a kink", -1.5: "-1.5, slope 0", 3.0: "3, a kink"}, "window at", "Window")
     steps: int = whole(8, 1, 64, "± ulp", "Window", "steps of the format on either side")
     dtype: str = choice("float16", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
-    reach: str = choice("all", {"all": "all numbers", "near": "|x| from 2⁻¹⁰ to 16"}, "inputs", "Sweep")
+    reach: str = choice("all", {"all": "all numbers", "near": "2^-10 to 16"}, "inputs", "Sweep",
+                        "all of a 16-bit format, a sample of a wider one; by size")
     arriving: str = choice("random", {"random": "random", "chosen": "as chosen"}, "gradOutput", "Sweep",
                            "a normal number for each input, or the chosen gradOutput for all")
     seed: int = fields.seed("Sweep")

@@ -124,7 +124,7 @@ def _place_axis(axis: OrdinalAxis) -> Axis:
     unit = _binade(axis.format)
     ticks = tuple((at / unit, label) for at, label in zip(*axis.ticks()))
     low, high = (float(axis.x(np.array(end))) / unit for end in (axis.low, axis.high))
-    return Axis("x (self); every number of the format takes the same room", low, high, ticks=ticks)
+    return Axis("x (self), placed by its rank among the numbers of the format", low, high, ticks=ticks)
 
 
 def _binade(fmt) -> int:
