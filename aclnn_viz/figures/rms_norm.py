@@ -20,7 +20,8 @@ def panels(data) -> list[Panel]:
 def _row(data) -> Panel:
     at = np.arange(data.x.size, dtype=float)
     marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, "its part along x-hat", 1.5),
-             Line(at, data.kept, KEPT, "dx / rstd: the rest", 1.5), Dots(at, data.kept, KEPT, "", 3.0 if at.size <= 64 else 1.0),
+             Line(at, data.kept, KEPT, "dx / rstd: the rest", 1.5),
+             Dots(at, data.kept, KEPT, "", 3.0 if at.size <= 64 else 1.0),
              Rule("x", float(data.state.column), "outlier" if data.state.outlier else "chosen", PAPER))
     return Panel("row", f"row {data.state.row}: dx / rstd is dy × gamma without its part along x-hat", marks,
                  Axis("column", -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
