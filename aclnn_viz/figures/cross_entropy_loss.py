@@ -7,7 +7,7 @@ from aclnn_viz.figures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Pa
 from aclnn_viz.figures.text import number, signed
 
 SOFTMAX, PRODUCT, TARGET, ROW, PAPER = range(5)  # kinds of marks
-TALL, LOW = 222, 166
+TALL, LOW = 230, 162
 
 
 def panels(data) -> list[Panel]:
@@ -67,7 +67,8 @@ def _distributions(data) -> Panel:
 
 def _gradient(data) -> Panel:
     state, row, classes = data.state, data.state.row, np.arange(data.state.classes)
-    values, factor = data.xGradOut[row], data.factor[row]
+    values = data.xGradOut[row]
+    title = f"their difference × {number(data.factor[row])}" if np.isfinite(data.factor[row]) else "their difference × NaN"
     told = values.any() and np.isfinite(values).all()
     marks = [Rule("y", 0.0, kind=PAPER), Rule("x", state.column, kind=ROW)]
     if told:
@@ -76,7 +77,7 @@ def _gradient(data) -> Panel:
             marks.append(Dots(classes, values + data.zloss[row], ROW, "with the z-loss, by the documents", 4.0))
     else:
         marks.append(Note((state.classes - 1) / 2, 0.5, "0 everywhere" if not values.any() else "NaN: the divisor is 0"))
-    return Panel("gradient", f"their difference × {number(factor)}", tuple(marks), _classes(data),
+    return Panel("gradient", title, tuple(marks), _classes(data),
                  Axis("") if told else Axis("", -1.0, 1.0), 6, TALL, ("column",))
 
 
@@ -168,11 +169,11 @@ def _summed(data) -> str:
     if np.isnan(sums).any():
         return "A row of NaN sums to NaN; there is no error to speak of."
     apart = np.abs(data.softmax.sum(1) - 1).max()
-    why = f"in {state.dtype} the softmax of the saved logProb sums to 1 within {number(apart)}, and is taken as it is"
     zloss = ""
     if data.zloss.any():
         zloss = f" The z-loss would make it up to {number(np.abs((data.xGradOut + data.zloss).sum(1)).max())}."
-    return (f"Rows sum to 0 within {number(sums.max())}: {why}.{zloss} Largest error {number(data.errors.max())}.")
+    return (f"Rows sum to 0 within {number(sums.max())}, as the softmax of the saved {state.dtype} logProb sums to 1 within "
+            f"{number(apart)}.{zloss} Largest error {number(data.errors.max())}.")
 
 
 def text(data) -> str:

@@ -83,7 +83,7 @@ def _terms(data) -> Panel:
     marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
              Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
              Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
-    ticks = tuple(zip(at.tolist(), ("direct", "− mean", "− x̂·mean", "= dx")))
+    ticks = tuple(zip(at.tolist(), ("direct", "−mean", "−x̂·mean", "dx")))
     n, c, p = element(data)
     return Panel("terms", f"dx[{n}, {c}, {p}] = {number(dx)} in its terms", marks, Axis("", -0.6, 3.6, ticks=ticks),
                  Axis(""), 6, LOW)
@@ -130,11 +130,11 @@ def headline(data) -> list[str]:
     n = data.depth * state.positions
     without = direct - n * (mean + along)
     right, wrong = data.norms[:, list(data.sizes).index(n)]
-    times = f"{number(wrong / right)} times the size of the right one" if right > 0 else "of no more than 0"
+    times = f", and {number(wrong / right)} times as large overall" if right > 0 else ""
     return [f"dx of channel {state.channel}, position {state.position}: direct {signed(direct)}, minus mean "
             f"{signed(mean)}, minus x̂ times mean {signed(along)} = {signed(dx)}.",
-            f"Both means run over the n = {n} elements of group {data.group}. Their sums without 1/n, as the documents "
-            f"print them, would give {signed(without)} here, and overall a dx {times}.",
+            f"Both means run over the n = {n} elements of group {data.group}. Without 1/n, as the documents print the sums, "
+            f"dx would be {signed(without)} here{times}.",
             _slope(data), _errors(data)]
 
 

@@ -219,8 +219,9 @@ def test_the_words_tell_the_terms_and_the_wrong_result():
     data = compute(State())
     sample = data.means[0, 2]
     wrong = (data.dxhat[0, 9, 9] - 96 * (sample[0] + sample[1] * data.xhat[0, 9, 9])) * data.rstd[0, 2]
-    shown = show(data)
-    assert f"would give {wrong:+.4g} here" in shown.headline[1] and f"= {data.dx[0, 9, 9]:+.4g}" in shown.headline[0]
+    shown, times = show(data), data.norms[1, 3] / data.norms[0, 3]
+    assert data.sizes[3] == 96 and f"{times:.4g} times as large" in shown.headline[1]
+    assert f"dx would be {wrong:+.4g} here" in shown.headline[1] and f"= {data.dx[0, 9, 9]:+.4g}" in shown.headline[0]
     assert all(f"{values[0, 9, 20]:.4g}" in shown.text for values in (data.xhat, data.z, data.slope, data.dxhat, data.dx))
 
 
