@@ -1,6 +1,7 @@
 """The measures against their definitions in rational numbers, and against stated answers for every special case."""
 
 import math
+import tracemalloc
 from fractions import Fraction
 
 import error_oracle as oracle
@@ -194,6 +195,16 @@ def test_scaled_sums_of_unlike_size_add():
     assert (big + small).root() == (small + big).root() == 2.0**600
     assert (ScaledSum() + small).root() == (small + ScaledSum()).root() == 2.0**-600
     assert (big + big).root() == pytest.approx(2.0**600 * math.sqrt(2), rel=1e-15)
+
+
+def test_memory_is_that_of_stretches_not_of_the_data():
+    truth = np.random.default_rng(0).standard_normal(1 << 21)
+    actual = truth.astype(np.float32)
+    tracemalloc.start()
+    measure(actual, truth)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.3 * (actual.nbytes + truth.nbytes)  # a single float64 copy would be two thirds
 
 
 def test_non_contiguous_and_swapped_data():
