@@ -3,6 +3,8 @@
 A page is one file: pictures, formulas and style are inside, and its security policy forbids the browser to fetch.
 """
 
+import os
+import tempfile
 from html import escape
 from pathlib import Path
 
@@ -59,8 +61,10 @@ def executed(path: Path):
     """Return a notebook with its outputs, explorers as still pictures; raises CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(STILL))
-    nbclient.NotebookClient(notebook, timeout=300, coalesce_streams=True,
-                            resources={"metadata": {"path": str(LESSONS)}}).execute()
+    client = nbclient.NotebookClient(notebook, timeout=300, coalesce_streams=True,
+                                     resources={"metadata": {"path": str(LESSONS)}})
+    with tempfile.TemporaryDirectory() as folder:  # the reader's progress with the puzzles stays as it is
+        client.execute(env=os.environ | {"ACLNN_VIZ_DATA": folder})
     del notebook.cells[0]
     return notebook
 
