@@ -83,7 +83,8 @@ def _fitted(name: str, value, control: dict | None):
 
 def _option(name, value, control):
     for option in control["options"]:
-        if type(option) is type(value) and option == value:
+        same = type(option) is type(value) or type(option) is float and type(value) is int  # a browser writes 3.0 as 3
+        if same and option == value:
             return option
     raise StateError(name, f"{name} must be one of {', '.join(map(repr, control['options']))}", repr(value), "choose one")
 

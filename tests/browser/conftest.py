@@ -1,7 +1,10 @@
-"""One JupyterLab and one Chromium for all browser tests, in light and dark."""
+"""One JupyterLab and one Chromium for all browser tests."""
 
 import pytest
-from laboratory import chromium, laboratory
+
+pytest.register_assert_rewrite("grid_picture", "opened", "panel_picture")
+
+from laboratory import chromium, laboratory  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -14,10 +17,4 @@ def browser():
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
     with laboratory(tmp_path_factory.mktemp("lab")) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def dark_lab(tmp_path_factory):
-    with laboratory(tmp_path_factory.mktemp("dark"), "JupyterLab Dark") as server:
         yield server

@@ -41,9 +41,13 @@ class Drawing extends Marks {
       if (mark.mark === "Heat") [made.rows, made.columns] = arrays[mark.values].shape;
       return made;
     });
-    const context = this.context = this.panel.begin();
+    const context = this.panel.begin(), { width, height } = this.panel;
+    if (this.size !== `${width}x${height}`) {  // whole pixels: nothing is blurred
+      this.size = `${width}x${height}`;
+      Object.assign(this.panel.top.style, { width: `${width}px`, height: `${height}px` });
+    }
     const heat = this.marks.some(({ mark }) => mark === "Heat");
-    const legend = this.legend(context), { x, y } = told, { width, height } = this.panel;
+    const legend = this.legend(context), { x, y } = told;
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
     const left = Math.ceil((wide + 7) / 6) * 6 + (y.label ? 15 : 0);
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0);

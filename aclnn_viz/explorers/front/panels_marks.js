@@ -272,8 +272,16 @@ class Marks {
 
   note(context, { x, y, text, align }) {
     const all = text.split("\n"), at = this.sx(x), middle = this.sy(y) - (all.length - 1) * 6.5;
-    all.forEach((one, k) => write(context, one, at, middle + k * 13, this.kit.theme.text, TEXT, align));
+    const room = align === "left" ? this.panel.width - at : align === "right" ? at : 2 * Math.min(at, this.panel.width - at);
+    all.forEach((one, k) => write(context, shortened(context, one, room), at, middle + k * 13, this.kit.theme.text, TEXT, align));
   }
+}
+
+function shortened(context, text, wide) {
+  if (widthOf(context, text) <= wide) return text;
+  let kept = text.length;
+  while (kept > 1 && widthOf(context, `${text.slice(0, kept)}…`) > wide) kept -= 1;
+  return `${text.slice(0, kept)}…`;
 }
 
 function wrapped(context, text, wide) {

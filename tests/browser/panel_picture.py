@@ -1,0 +1,128 @@
+"""Whether panels on the screen are those of a state: axes, words, colours at the places of the data."""
+
+import json
+import re
+
+import numpy as np
+from aclnn_viz.figures.palette import coloured
+from aclnn_viz.figures.style import SERIES
+
+TOLD = """() => [...document.querySelectorAll(".aclnn-explorer [data-panel]")].map((figure) => [
+    figure.dataset.panel, figure.querySelector("figcaption").textContent, figure.querySelector("canvas").dataset.axes])"""
+# For each place: does a pixel within `radius` have the colour, up to `far` in each channel?
+FOUND = """([panel, places, colours, radius, far]) => {
+    const canvas = document.querySelector(`.aclnn-explorer [data-panel="${panel}"] canvas`);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return places.map(([x, y], k) => {
+        for (let j = -radius; j <= radius; j += 1) for (let i = -radius; i <= radius; i += 1) {
+            const at = 4 * ((Math.floor(y) + j) * canvas.width + Math.floor(x) + i);
+            if (data[at + 3] > 200 && colours[k].every((value, c) => Math.abs(value - data[at + c]) <= far)) return true;
+        }
+        return false;
+    });
+}"""
+# Rules, notes and boxes cover some places, and a dash leaves some out: for a line (7, 3) pixels are the longest, and its
+# gap lets a place be missed only where the line is steep.
+ENOUGH = {"Heat": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+MOST = 200  # places of a mark that are looked at
+
+
+def check(opened, state):
+    """Raise AssertionError unless the panels shown are those of the state."""
+    arrays, picture = opened.subject.picture(opened.data(state))
+    shown = opened.page.evaluate(TOLD)
+    assert [(name, title) for name, title, _ in shown] == [(told["name"], told["title"]) for told in picture["panels"]]
+    axes = {name: json.loads(said) for name, _, said in shown}
+    for told in picture["panels"]:
+        for name in "xy":
+            *ends, scale = axes[told["name"]][name]
+            assert scale == told[name]["scale"] and near(ends, [told[name]["low"], told[name]["high"]]), (told["name"], name)
+    words = opened.page.text_content(".aclnn-explorer .ae-twin pre")
+    assert NUMBER.sub("#", words) == NUMBER.sub("#", picture["text"])
+    assert near(NUMBER.findall(words), NUMBER.findall(picture["text"]))
+    assert misplaced(opened, axes, picture["panels"], arrays) == []
+
+
+def near(numbers, others):
+    """Whether lists of numbers agree but for float32 sums in another order, as another process may add them."""
+    numbers, others = np.array(numbers, float), np.array(others, float)
+    return numbers.shape == others.shape and np.allclose(numbers, others, 2e-3, 1e-6 * np.abs(others).max(initial=0.0))
+
+
+def misplaced(opened, axes, panels, arrays):
+    """Return what is not where the arrays say: the uppermost line, dots, bars or cells of each panel."""
+    wrong = []
+    for told in panels:
+        at = max((k for k, mark in enumerate(told["marks"]) if mark["mark"] in ENOUGH), default=None)
+        if at is None:
+            continue
+        mark = told["marks"][at]
+        places, colours = PLACES[mark["mark"]](mark, arrays, Frame(axes[told["name"]]))
+        if len(places):
+            chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
+            exact = mark["mark"] == "Heat"
+            found = opened.page.evaluate(FOUND, [told["name"], places[chosen].tolist(), colours[chosen].tolist(),
+                                                 0 if exact else 2, 4 if exact else 70])
+            if np.mean(found) < ENOUGH[mark["mark"]]:
+                wrong.append(f"{told['name']}: {mark['mark']} at {np.sum(found)} of {len(found)} places")
+    return wrong
+
+
+class Frame:
+    """The box of the axes in pixels, and what takes values of the axes there."""
+
+    def __init__(self, axes):
+        self.box, self.ends = axes["box"], {"x": axes["x"], "y": axes["y"]}
+
+    def place(self, x, y):
+        box = self.box
+        return np.stack([self._along("x", x, box["left"], box["right"]), self._along("y", y, box["bottom"], box["top"])], -1)
+
+    def _along(self, axis, values, start, end):
+        low, high, scale = self.ends[axis]
+        values = np.asarray(values, np.float64)
+        with np.errstate(all="ignore"):
+            lift = np.log10 if scale == "log" else np.asarray
+            return start + (lift(values) - lift(low)) / (lift(high) - lift(low)) * (end - start)
+
+    def inside(self, places, margin=1.0):
+        low = np.array([self.box["left"], self.box["top"]]) + margin
+        high = np.array([self.box["right"], self.box["bottom"]]) - margin
+        return (np.isfinite(places) & (places > low) & (places < high)).all(-1)
+
+
+def _series(mark, count):
+    colour = SERIES[mark["kind"] % len(SERIES)][0]
+    return np.tile([int(colour[k:k + 2], 16) for k in (1, 3, 5)], (count, 1))
+
+
+def _points(mark, arrays, frame):
+    places = frame.place(arrays[mark["x"]], arrays[mark["y"]])
+    if mark["mark"] == "Line":  # a point alone between gaps draws nothing
+        fine = np.isfinite(places).all(-1)
+        places = places[fine & (np.roll(fine, 1) | np.roll(fine, -1)) & (len(fine) > 1)]
+    places = places[frame.inside(places)]
+    return places, _series(mark, len(places))
+
+
+def _bars(mark, arrays, frame):
+    x, y = arrays[mark["x"]], arrays[mark["y"]]
+    tops, feet = frame.place(x, y), frame.place(x, np.zeros(len(x)))
+    feet[:, 1] = np.clip(np.nan_to_num(feet[:, 1], posinf=np.inf), frame.box["top"], frame.box["bottom"])
+    places = (tops + feet) / 2
+    places = places[(np.abs(tops - feet)[:, 1] > 6) & frame.inside(places)]
+    return places, _series(mark, len(places))
+
+
+def _cells(mark, arrays, frame):
+    values = np.asarray(arrays[mark["values"]], np.float64)
+    rows, columns = np.indices(values.shape)
+    size = np.abs(frame.place(1.0, 1.0) - frame.place(0.0, 0.0))
+    aside = np.where(size >= 8, 0.4, 0.0)  # beside a number or a sign in the middle
+    places = frame.place(columns - aside[0], rows - aside[1])
+    keep = frame.inside(places) & np.isfinite(values)
+    return places[keep], coloured(values, mark["map"], mark["low"], mark["high"])[keep].astype(int)
+
+
+PLACES = {"Line": _points, "Dots": _points, "Bars": _bars, "Heat": _cells}

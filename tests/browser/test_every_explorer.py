@@ -1,0 +1,193 @@
+"""Every explorer in a real JupyterLab: every control moved, fast and slow, its pixels checked, everything released."""
+
+from dataclasses import replace
+
+import grid_picture
+import numpy as np
+import panel_picture
+import pytest
+from aclnn_viz.explorers import EXPLORERS
+from opened import Opened
+
+pytestmark = pytest.mark.needs("chromium")
+
+
+@pytest.fixture(scope="module", params=EXPLORERS)
+def opened(request, browser, lab):
+    notebook = Opened(browser, lab, request.param)
+    yield notebook
+    notebook.close()
+
+
+@pytest.fixture
+def explorer(opened):
+    opened.reset()
+    yield opened
+    assert opened.all_faults() == []
+
+
+def check(explorer, state=None):
+    """Compare pixels, words and controls with the pure function of the state, by default that of the kernel."""
+    kept = explorer.state()
+    picture = grid_picture if explorer.name == "grid_sampler_2d" else panel_picture
+    picture.check(explorer, kept if state is None else state)
+    if not explorer.problem():
+        assert explorer.shown() == {c["field"]: getattr(kept, c["field"]) for c in explorer.controls}
+
+
+def ends_of(control):
+    """The outermost values of a control as it counts them, and the default last."""
+    match control["kind"]:
+        case "choice":
+            options = [value for value, _ in control["options"]]
+            return [*range(len(options)), options.index(control["initial"])]
+        case "flag":
+            return [not control["initial"], control["initial"]]
+    return [control["low"], control["high"], control["initial"]]
+
+
+def anywhere(control, random):
+    match control["kind"]:
+        case "choice":
+            return int(random.integers(len(control["options"])))
+        case "flag":
+            return bool(random.integers(2))
+        case "whole":
+            return int(random.integers(control["low"], control["high"] + 1))
+    return float(random.uniform(control["low"], control["high"]))
+
+
+def test_the_default_picture_is_the_right_one(explorer):
+    assert explorer.state() == explorer.subject.state()
+    check(explorer)
+
+
+def test_the_picture_of_another_state_is_rejected(explorer):
+    other = next(c for c in explorer.controls if c["kind"] == "choice" and c["field"] in ("dtype", "operator", "paddingMode"))
+    values = [value for value, _ in other["options"] if value != other["initial"]]
+    with pytest.raises(AssertionError):
+        check(explorer, replace(explorer.state(), **{other["field"]: values[0]}))
+
+
+def test_every_control_redraws_and_comes_back(explorer):
+    for control in explorer.controls:
+        before = explorer.revision()
+        for value in ends_of(control):
+            explorer.set((control["field"], value))
+            explorer.page.wait_for_timeout(25)
+        explorer.settle()
+        assert explorer.revision() > before, control["field"]
+        assert explorer.problem() == "", control["field"]
+    check(explorer)
+
+
+def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
+    random = np.random.default_rng(6)
+    for count in (300, *[10] * 9):
+        for _ in range(count // 5):
+            explorer.set(*[(c["field"], anywhere(c, random)) for c in random.choice(explorer.controls, 5)])
+        explorer.settle()
+        check(explorer)  # after a problem: the last good picture
+        if not explorer.problem():
+            break
+        explorer.reset()
+    assert explorer.problem() == "" and explorer.state() != explorer.subject.state()
+
+
+def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
+    control = next(c for c in explorer.controls if c["kind"] == "whole")
+    field, high = control["field"], control["high"]
+    explorer.set((field, high + 1))
+    explorer.settle()
+    assert explorer.problem() == (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
+                                  f"lower it to {high}")
+    place = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]")).locator(".ae-problem")
+    assert place.text_content() == explorer.problem()
+    check(explorer, explorer.subject.state())
+
+
+def test_code_in_a_cell_moves_the_controls(explorer):
+    control = next(c for c in explorer.controls if c["kind"] == "whole")
+    value = control["low"] if control["initial"] != control["low"] else control["high"]
+    explorer.run(f"explorer.values = {{**explorer.values, {control['field']!r}: {value}}}")
+    explorer.settle()
+    assert explorer.shown()[control["field"]] == value
+    check(explorer)
+
+
+def test_texts_are_lifted_out(explorer):
+    assert "def test_" in explorer.lifted("test") and compile(explorer.lifted("test"), "lifted", "exec")
+    assert "GetWorkspaceSize(" in explorer.lifted("cpp")
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_pictures_are_saved(explorer, kind, start):
+    with explorer.page.expect_download() as download:
+        explorer.press(kind)
+    with open(download.value.path(), "rb") as saved:
+        assert saved.read().startswith(start)
+
+
+def test_every_control_has_a_name_and_takes_the_focus(explorer):
+    nameless = explorer.page.evaluate("""() => [...document.querySelectorAll(
+        ".aclnn-explorer :is(input, select, button, textarea, canvas)")].filter((node) => {
+            const name = node.labels?.[0]?.textContent || node.getAttribute("aria-label") || node.textContent;
+            return !name && node.getAttribute("aria-hidden") !== "true";
+        }).map((node) => node.outerHTML)""")
+    assert nameless == []
+    for control in explorer.controls:
+        explorer.page.locator(f"[data-field={control['field']}]").focus()
+        outline = "getComputedStyle(document.activeElement).outlineStyle + document.activeElement.dataset.field"
+        explorer.page.keyboard.press("Shift")  # the keyboard is used: the focus is shown
+        assert explorer.page.evaluate(outline) == "solid" + control["field"]
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer, theme):
+    explorer.theme(theme)
+    inside, outside, contrast = explorer.page.evaluate("""() => {
+        const root = document.querySelector(".aclnn-explorer"), style = getComputedStyle(root);
+        const light = (colour) => {
+            const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map((c) => c / 255)
+                .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+        };
+        const [a, b] = [light(style.color), light(style.backgroundColor)];
+        const pane = root.closest(".jp-OutputArea-output");
+        return [pane.scrollWidth, pane.clientWidth, Math.max(a / b, b / a)];
+    }""")
+    assert inside <= outside and contrast > 7
+
+
+def memory(explorer):
+    """Bytes of the page's JavaScript heap, nodes, and listeners, after a collection."""
+    session = explorer.page.context.new_cdp_session(explorer.page)
+    session.send("Performance.enable")
+    for _ in range(2):
+        session.send("HeapProfiler.collectGarbage")
+    found = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+    session.detach()
+    return np.array([found["JSHeapUsedSize"], found["Nodes"], found["JSEventListeners"]])
+
+
+def test_a_thousand_changes_leave_memory_flat(explorer):
+    control = next(c for c in explorer.controls if c["kind"] in ("whole", "real"))
+    def changes(count):
+        for _ in range(count // 10):
+            explorer.set(*[(control["field"], control[end]) for end in ("low", "high") * 5])
+        explorer.settle()
+        return memory(explorer)
+    before, after = changes(100), changes(1000)
+    heap, nodes, listeners = after - before
+    assert heap < 2e6 and nodes < 300 and listeners < 50, f"{before} -> {after}"
+
+
+def test_closing_removes_nodes_and_listeners_and_it_opens_again(explorer):
+    explorer.open_again()  # Chromium keeps an element alive that once had the focus
+    before = memory(explorer)
+    explorer.run("explorer.close()")
+    explorer.page.wait_for_function("!document.querySelector('.aclnn-explorer canvas')")
+    heap, nodes, listeners = before - memory(explorer)
+    assert nodes > 5 * len(explorer.controls) and listeners > len(explorer.controls)
+    explorer.open_again()
+    check(explorer)
