@@ -1,6 +1,7 @@
 """Backward pages in the expression order of the device kernels, where it differs from that of the textbook pages.
 
-They run over a planned namespace (`aclnn_viz.arrays.planned`), whose `to_storage` rounds to the format of the inputs.
+They run over a planned namespace (`aclnn_viz.arrays.planned`), whose `to_storage` and `anchored` round to the format
+of the inputs.
 Sources: ops-nn activation/hard_swish_grad and norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h;
 ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950); the TBE kernels of CANN 8.1.
 """
