@@ -97,8 +97,9 @@ def write(folder: Path, chosen: list[Path]) -> list[Path]:
 def _navigation(name: str) -> str:
     names = [path.stem for path in lessons()]
     at = names.index(name)
-    links = [("index", "All lessons"), *((names[k], f"{arrow} {names[k][:2]}") for k, arrow in ((at - 1, "←"), (at + 1, "→"))
-                                         if 0 <= k < len(names))]
+    beside = [(other, f"← {other[:2]}") for other in names[:at][-1:]]
+    beside += [(other, f"→ {other[:2]}") for other in names[at + 1:][:1]]
+    links = [("index", "All lessons"), *beside]
     return "<nav>" + " ".join(f'<a href="{target}.html">{text}</a>' for target, text in links) + "</nav>"
 
 
