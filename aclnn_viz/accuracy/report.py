@@ -113,7 +113,7 @@ def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Repor
 def _of_dump(path, baseline, inputs) -> Reports:
     if not isinstance(path, (str, Path)) or baseline is not None or inputs is not None:
         raise TypeError(problem("compare takes an output and its truth, or the path of a dump alone",
-                                f"{type(path).__name__} without a truth", "pass op.truth(**inputs)[name] as the second"))
+                                f"{type(path).__name__} without a truth", "pass op.truth(**inputs)[name], too"))
     op, _, cases = files.read_cases(path)
     cases = list(cases)
     if len(cases) != 1:

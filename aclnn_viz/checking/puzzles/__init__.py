@@ -38,8 +38,8 @@ def detectives() -> tuple[Detective, ...]:
 def detective(name: str) -> Detective:
     """Return a detective case by its name; ValueError for an unknown one.
 
-    >>> detective("long_rows").accuse("missing 1/n").text
-    "not 'missing 1/n': dxOut would be wrong with rows of 16, where this kernel is right"
+    >>> detective("long_rows").accuse(None).text.split(",")[0]
+    "the suspects: 'missing 1/n'"
     """
     return _named(DETECTIVES, name, "a detective case")
 

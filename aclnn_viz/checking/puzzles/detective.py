@@ -39,8 +39,8 @@ class Answer:
 class Detective:
     """A broken kernel to be found out; displays as its story and its symptom.
 
-    `experiments` are (label, keywords of `av.case`); `show(experiments, kernel)` is what is seen of them. `kernel` takes
-    the operator's parameters, for experiments of one's own.
+    `experiments` are (label, keywords of `av.case`); `show(experiments, kernel)` is what is seen of them. `kernel`
+    takes the operator's parameters, for experiments of one's own.
     """
 
     name: str

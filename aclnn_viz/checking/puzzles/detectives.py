@@ -37,7 +37,8 @@ DETECTIVES = (
         "dgamma of the last row"),
     Detective(
         "half_digits", "hardswish", "Accepted here, refused there",
-        "A float16 kernel passes the loose standards and fails the strict ones. The formula was read twice: it is right.",
+        "A float16 kernel passes the loose standards and fails the strict ones. The formula was read twice, and is "
+        "right.",
         (("float16", {"shape": (64, 64), "dtype": "float16"}),), partial(standards, output="out"),
         ("both kinks open", "a third with three digits", "16-bit outputs truncated", "computed in 16 bits",
          "half forgotten"),

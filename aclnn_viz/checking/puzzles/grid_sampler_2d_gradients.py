@@ -119,7 +119,7 @@ GRADIENTS = (
         "of the clip.",
         "phase = np.remainder(np.abs(u + 0.5), 2 * width); the place is np.minimum(phase, 2 * width - phase) - 0.5; "
         "turned = (phase >= width) == (u >= -0.5) says where the sign is -1."),
-        Reads(ROW, "grad", (0,)),
+        Reads(ROW | {"x": np.array([-1.6, -0.5, 0.1, 0.9])}, "grad", (0,)),
         lambda row, x, gradOutput: _row_gradient(row, x, gradOutput, page.REFLECTION, False), tuple(rows(-4.0, 5.0))),
     Puzzle(grid_bicubic_slopes, "grid_sampler_2d", "Four slopes", ("slopes",), 4, (
         "Write the derivative of the near and of the far polynomial by d as two functions.",

@@ -176,7 +176,8 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
 def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
     """The outputs of a puzzle by name, from the page."""
     found = puzzle.truth(**inputs)
-    return dict(zip(puzzle.outputs, map(np.asarray, found if isinstance(found, tuple) else (found,)), strict=True))
+    found = found if isinstance(found, tuple) else (found,)
+    return {name: np.asarray(part, np.float64) for name, part in zip(puzzle.outputs, found, strict=True)}
 
 
 def _worst(one: _Seen) -> str:

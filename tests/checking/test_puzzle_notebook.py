@@ -1,0 +1,68 @@
+"""The notebook of puzzles: every one once and in order, stubs that fit and are empty, no solution and no culprit."""
+
+import ast
+import inspect
+import json
+import re
+
+from aclnn_viz.checking.puzzles import detectives, puzzles
+from aclnn_viz.checking.puzzles.solutions import solution_of
+from machine import ROOT
+
+CELLS = [("".join(cell["source"]), cell["cell_type"])
+         for cell in json.loads((ROOT / "notebooks" / "09_puzzles.ipynb").read_text(encoding="utf-8"))["cells"]]
+CODE = [text for text, kind in CELLS if kind == "code"]
+
+
+def stubs(cells):
+    """{name: node} of the functions that the cells define."""
+    return {node.name: node for text in cells for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+
+
+def drift(cells, wanted):
+    """What is wrong with the stubs of the wanted puzzles."""
+    found = stubs(cells)
+    yield from (f"{name} is no puzzle" for name in found.keys() - {one.name for one in wanted})
+    for one in wanted:
+        if one.name not in found:
+            yield f"{one.name} has no stub"
+            continue
+        body = [node for node in found[one.name].body
+                if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+        if [argument.arg for argument in found[one.name].args.args] != list(inspect.signature(one.spec).parameters):
+            yield f"{one.name} takes other inputs"
+        if body:
+            yield f"{one.name} is written already"
+
+
+def test_every_puzzle_and_case_is_shown_once_and_in_order():
+    shown = re.findall(r'= (?:puzzle|detective)\("(\w+)"\)\ndisplay\(\w+, picture\(\w+\)\)', "\n".join(CODE))
+    assert shown == [one.name for one in (*puzzles(), *detectives())]
+    checked = re.findall(r'puzzle\("(\w+)"\)\.check\((\w+)\)', "\n".join(CODE))
+    assert checked == [(one.name, one.name) for one in puzzles()]
+    assert re.findall(r'detective\("(\w+)"\)\.accuse\(None\)', "\n".join(CODE)) == [one.name for one in detectives()]
+
+
+def test_the_stubs_fit_and_are_empty():
+    assert list(drift(CODE, puzzles())) == []
+
+
+def test_headings_carry_the_titles():
+    headings = [line for text, kind in CELLS if kind == "markdown" for line in text.splitlines() if line[:4] == "### "]
+    titles = [f"### {k}. {one.title}" for k, one in enumerate(puzzles(), 1)]
+    assert headings == titles + [f"### Case {k}: {one.title}" for k, one in enumerate(detectives(), 1)]
+
+
+def test_no_solution_and_no_culprit_stands_in_it():
+    everything = " ".join(" ".join(text.split()) for text, _ in CELLS)
+    lines = [line.strip() for one in puzzles() for line in solution_of(one).source.splitlines()[1:]]
+    assert [line for line in lines if len(line) > 25 and line in everything] == []
+    assert [one.culprit for one in detectives() if one.culprit in everything] == []
+
+
+def test_drift_is_noticed():
+    some = puzzles()[:2]
+    assert list(drift(["def hardswish_middle(y):\n    ...", "def other(x):\n    ..."], some)) == [
+        "other is no puzzle", "hardswish_middle takes other inputs", "hardswish_slope has no stub"]
+    assert list(drift(["def hardswish_middle(x):\n    return x / 3 + 0.5"], some[:1])) == [
+        "hardswish_middle is written already"]

@@ -1,0 +1,236 @@
+"""Puzzles: what is right passes however it is written, what is wrong is told where and, if it is usual, by its name."""
+
+import time
+
+import numpy as np
+import pytest
+
+from aclnn_viz.checking.puzzles import puzzle, puzzles
+from aclnn_viz.checking.puzzles.solutions import Mistake, Solution, solution_of
+from aclnn_viz.checking.puzzles.verdict import apart, body_lines, judged, right_answer
+
+ALL = pytest.mark.parametrize("name", [one.name for one in puzzles()])
+PARTS = pytest.mark.parametrize("name", [one.name for one in puzzles() if one.truth])
+MISTAKES = [(one.name, mistake) for one in puzzles() for mistake in solution_of(one).mistakes]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
+    return tmp_path
+
+
+@ALL
+def test_a_solution_passes_in_the_lines_that_are_promised(name):
+    one = puzzle(name)
+    solution = solution_of(one)
+    result = one.check(solution.function)
+    assert result.passed, result
+    assert body_lines(solution.function) <= one.lines and f"{one.lines} expected" in result.text
+
+
+@ALL
+def test_an_empty_stub_is_told_how_to_begin(name, folder):
+    result = puzzle(name).check(lambda *args, **inputs: None)
+    assert not result.passed and not result.begun
+    assert "nothing is returned yet" in str(result) and "hint(1)" in str(result)
+    assert list(folder.iterdir()) == []  # it is no attempt
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
+def test_a_usual_mistake_fails_and_is_named(name, mistake):
+    one = puzzle(name)
+    result = one.check(solution_of(one).wrong(mistake))
+    assert not result.passed and result.mistake == mistake.name
+    assert repr(mistake.name) in result.text and mistake.why in result.text and "hint(1)" in result.text
+    assert " instead of " in result.text or ", right is " in result.text
+
+
+@ALL
+def test_there_are_three_mistakes_and_three_hints(name):
+    one, mistakes = puzzle(name), solution_of(puzzle(name)).mistakes
+    assert len({mistake.name for mistake in mistakes}) == len(mistakes) == 3
+    assert len(set(one.hints)) >= 3 and one.hint(1) == one.hints[0] and one.hint(3) == one.hints[2]
+    assert one.title and one.task.endswith(".") and one.outputs
+
+
+@PARTS
+def test_the_mistakes_are_told_apart_by_the_cases(name):
+    one, found = puzzle(name), []
+    for mistake in solution_of(one).mistakes:
+        wrong = solution_of(one).wrong(mistake)
+        with np.errstate(all="ignore"):
+            found.append([np.asarray(part).tolist() for inputs in one.cases
+                          for part in (lambda out: out if isinstance(out, tuple) else (out,))(wrong(**inputs))])
+    assert all(repr(a) != repr(b) for k, a in enumerate(found) for b in found[:k])
+
+
+@PARTS
+def test_the_specification_passes(name):
+    assert puzzle(name).check(puzzle(name).spec).passed
+
+
+@PARTS
+def test_a_wrong_answer_that_is_not_usual_gets_no_name(name):
+    one = puzzle(name)
+    result = one.check(lambda **inputs: tuple(1.001 * part for part in right_answer(one, inputs).values()))
+    assert not result.passed and result.mistake is None
+    assert "none of the usual mistakes" in result.text and "the mistake is" not in result.text
+
+
+@PARTS
+def test_the_right_numbers_in_float32_are_refused(name):
+    one = puzzle(name)
+    result = one.check(lambda **inputs: tuple(part.astype(np.float32) for part in right_answer(one, inputs).values()))
+    assert not result.passed and "float32: digits are lost" in result.text
+
+
+@PARTS
+def test_nan_is_not_right(name):
+    one = puzzle(name)
+    result = one.check(lambda **inputs: tuple(part * np.nan for part in right_answer(one, inputs).values()))
+    assert not result.passed
+
+
+@ALL
+def test_the_text_holds_the_loop_and_not_its_sentence(name):
+    one = puzzle(name)
+    assert f"def {name}(" in one.specification and '"""' not in one.specification and "for " in one.specification
+    assert one.title in str(one) and one.task in str(one) and str(one.lines) in str(one)
+    assert "&quot;" in one._repr_html_() or name in one._repr_html_()
+    assert f"def {name}(" in one.solution() and one.solution() != one.specification
+
+
+# The same mistakes and the same right answers as a learner would write them, not made from the solution.
+
+def peer_sign_lost(u, size, alignCorners):
+    return u * 0.0 + 1.0
+
+
+def peer_without_one_over_n(dy, x, rstd, gamma):
+    dx = np.empty_like(x)
+    for k in range(len(x)):
+        xhat, scaled = x[k] * rstd[k], dy[k] * gamma
+        dx[k] = rstd[k] * (scaled - xhat * (scaled @ xhat))
+    return dx
+
+
+def peer_buffered(index, values, pixels):
+    image = np.zeros((values.shape[0], pixels + 1))
+    image[:, index] += values
+    return image[:, :-1]
+
+
+def peer_overflow(z, swishScale):
+    e = np.exp(swishScale * z)
+    return e / (1 + e) + z * swishScale * e / (1 + e) * (1 - e / (1 + e))
+
+
+@pytest.mark.parametrize(("name", "answer", "mistake"), [
+    ("grid_reflect_slope", peer_sign_lost, "reflection sign lost"),
+    ("rms_dx", peer_without_one_over_n, "missing 1/n"),
+    ("grid_scatter", peer_buffered, "scatter overwrites"),
+    ("swish_slope", peer_overflow, "exp overflows"),
+    ("hardswish_slope", lambda x: (x > -3) * np.minimum(x / 3 + 0.5, 1.5) * (x < 3) + 1.0 * (x >= 3), None),
+    ("ce_divisor", lambda target, weight, ignoreIndex: sum(t != ignoreIndex for t in target),
+     "mean over the counted rows"),
+    ("ce_softmax", lambda logProb, target: np.eye(logProb.shape[1])[target] - np.exp(logProb), "sign flipped"),
+    ("gn_means", lambda dxhat, xhat, numGroups: {
+        "along": np.einsum("ncp,ncp->nc", dxhat, xhat) / xhat.shape[2], "shift": dxhat.mean(axis=2)},
+     "statistics of one channel"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_mistake_is_named_however_it_is_written(name, answer, mistake):
+    result = puzzle(name).check(answer)
+    assert not result.passed and result.mistake == mistake
+
+
+@pytest.mark.parametrize(("name", "answer"), [
+    ("hardswish_slope", lambda x: np.select([x < -3, x <= 3], [np.zeros_like(x), (2 * x + 3) / 6], 1)),
+    ("grid_nearest", lambda u: u.round()),
+    ("rms_dx", lambda dy, x, rstd, gamma: rstd * (dy * gamma) - x * rstd**3 * ((dy * gamma) * x).mean(1)[:, None]),
+    ("ce_target_weight", lambda target, weight, ignoreIndex: np.array(
+        [0.0 if t == ignoreIndex else weight[t] for t in target])),
+    ("gn_xhat", lambda x, mean, rstd, numGroups: (x - np.repeat(mean, x.shape[1] // numGroups, 1)[..., None])
+     * np.repeat(rstd, x.shape[1] // numGroups, 1)[..., None]),
+    ("gn_parameters", lambda dz, xhat: {"dbeta": dz.sum((0, 2)), "dgamma": np.einsum("ncp,ncp->c", dz, xhat)}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_right_answer_passes_however_it_is_written(name, answer):
+    result = puzzle(name).check(answer)
+    assert result.passed, result
+
+
+def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
+    def by_floor(u, size, alignCorners):
+        low, span = (0.0, size - 1.0) if alignCorners else (-0.5, float(size))
+        return 1.0 - 2.0 * (np.floor((u - low) / span) % 2)
+    result = puzzle("grid_reflect_slope").check(by_floor)
+    assert not result.passed and result.mistake is None and "is -1, right is 1" in result.text
+
+
+@pytest.mark.parametrize(("answer", "told"), [
+    (lambda x: x[:-1], "has shape (12,) instead of (13,)"), (lambda x: 1 / 0, "raises ZeroDivisionError"),
+    (lambda y: y, "raises TypeError"), (lambda x: "slope", "returns str"), (lambda x: x * 0, "is 0 everywhere"),
+    (lambda x: (x, x), "returns 2 outputs instead of 1: slope"), (lambda x: {"other": x}, "slope is missing"),
+    (lambda x: -(x / 3 + 0.5), "is -1 times the truth"), (lambda x: 2 * (x / 3 + 0.5), "is 2 times the truth"),
+    (lambda x: (x / 3 + 0.5)[::-1], "slope[0] is 1.46667, right is -0.466667, at x = -2.9"),
+    (lambda x: x.__iadd__(1), "modifies its input x"), (3, "a function is judged, this is int")])
+def test_other_trouble_is_told(answer, told):
+    result = puzzle("hardswish_middle").check(answer)
+    assert not result.passed and told in str(result), result
+
+
+def test_an_answer_that_hangs_is_left_behind(monkeypatch):
+    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.2)
+    assert "does not return within 0.2 s" in puzzle("hardswish_middle").check(lambda x: time.sleep(30)).text
+
+
+def test_where_it_is_right_is_told():
+    one = puzzle("grid_reflect")
+    result = one.check(solution_of(one).wrong(solution_of(one).mistakes[0]))
+    assert "right with alignCorners = True" in result.text
+
+
+def test_two_mistakes_that_agree_are_both_told(monkeypatch):
+    twin = (Mistake("first", "", (("x / 3", "x / 6"),)), Mistake("second", "", (("x / 3", "x / 6"),)))
+    both = Solution(solution_of(puzzle("hardswish_middle")).function, twin)
+    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.solution_of", lambda _: both)
+    result = judged(puzzle("hardswish_middle"), lambda x: x / 6 + 0.5)
+    assert result.mistake is None and "one of 'first', 'second'" in result.text
+
+
+def test_a_change_of_text_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="stands once in hardswish_middle: got 'x / 7', 0 times; quote"):
+        solution_of(puzzle("hardswish_middle")).wrong(Mistake("", "", (("x / 7", ""),)))
+
+
+def test_what_differs_is_more_than_rounding_and_nan_equals_nothing_else():
+    nan = np.nan
+    found = apart(np.array([1.0, 1.0 + 1e-12, 1.001, nan, nan, np.inf]), np.array([1.0, 1.0, 1.0, nan, 1.0, np.inf]))
+    assert found.tolist() == [False, False, True, False, True, False]
+
+
+def test_unknown_names_and_hints_are_refused():
+    with pytest.raises(ValueError, match="a puzzle is one of hardswish_middle, .*: got 'softmax'; name one"):
+        puzzle("softmax")
+    for number in (0, 4, "one", None):
+        with pytest.raises(ValueError, match="rms_dx has 3 hints: got .*; ask for 1 to 3"):
+            puzzle("rms_dx").hint(number)
+
+
+def test_lines_are_counted_without_comments_and_docstrings():
+    def several(x,
+                y):
+        """Two
+        lines."""
+        # why
+
+        z = x
+        return (z +
+                y)
+    assert body_lines(several) == 3 and body_lines(lambda x: x) is None and body_lines(3) is None
+
+
+def test_results_show_in_a_notebook():
+    one = puzzle("rms_dx")
+    good, bad = one.check(solution_of(one).function), one.check(lambda **inputs: 1 / 0)
+    assert "✔" in good._repr_html_() and "✘" in bad._repr_html_() and "ZeroDivision" in bad._repr_html_()
