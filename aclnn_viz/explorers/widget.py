@@ -6,6 +6,7 @@ sends only the last state when the kernel is idle, so no backlog can grow and th
 
 import io
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ from aclnn_viz.figures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
 COMMON = ("kit.js", "canvas.js")
+# Before it computes, the thread that answers lets the kernel's sending thread tell that the kernel is busy: it would wait
+# for the interpreter (5 ms) otherwise, and that message then stand before the picture.
+YIELD = 2e-4
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     def _moved(self, change):
+        time.sleep(YIELD)
         with self._lock, self.hold_sync():  # code in a cell and the browser are answered in different threads
             self._show(change["new"])
 
