@@ -68,7 +68,7 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     for count, fixed in enumerate(wanted.series):
         told = ", ".join(f"{name} = {value}" for name, value in fixed.items())
         curves, at = (_outputs(puzzle, puzzle.spec, {wanted.over: xs} | fixed) for xs in (x, marked))
-        yours = None if answer is None else _outputs(puzzle, answer, {wanted.over: sparse} | fixed)
+        yours, complaint = _drawable(lambda: _outputs(puzzle, answer, {wanted.over: sparse} | fixed), answer)
         for name in puzzle.outputs:
             place = (name, told) if apart else (name, "")
             marks = panels.setdefault(place, [])
@@ -84,18 +84,30 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     drawn = tuple(Panel(name + told, f"{name} over {wanted.over}" + f", {told}" * bool(told), tuple(marks),
                         Axis(wanted.over), Axis(), COLUMNS // len(panels), 230)
                   for (name, told), marks in panels.items())
-    head = (f"{puzzle.title}: what is wanted of {puzzle.name}. Dots mark the places that are easily got wrong.",)
+    head = (f"{puzzle.title}: what is wanted of {puzzle.name}. Dots mark the places that are easily got wrong.",
+            *filter(None, [complaint]))
     return Picture(head, drawn, "\n".join([*head, *lines]))
 
 
-def _outputs(puzzle: Puzzle, function, inputs: dict) -> dict[str, np.ndarray] | None:
-    """The outputs of a function by name; None where it returns anything else."""
+def _drawable(make, answer):
+    """(What `make` makes of an answer, or None; why not): whatever that does, the picture of what is wanted stays."""
+    if answer is None:
+        return None, ""
+    try:
+        return make(), ""
+    except Exception as error:  # somebody else's code may raise anything
+        return None, f"Yours cannot be drawn: {str(error)[:200]}"
+
+
+def _outputs(puzzle: Puzzle, function, inputs: dict) -> dict[str, np.ndarray]:
+    """The outputs of a function by name; ValueError where it returns anything else."""
     with np.errstate(all="ignore"):
         found = function(**inputs)
     found = tuple(found.get(name) for name in puzzle.outputs) if isinstance(found, dict) else found
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(puzzle.outputs) or any(np.ndim(part) == 0 for part in found):
-        return None
+        raise ValueError(problem(f"{puzzle.name} returns {', '.join(puzzle.outputs)}", "something else",
+                                 "write its body"))
     return dict(zip(puzzle.outputs, (np.asarray(part, np.float64) for part in found)))
 
 
@@ -110,12 +122,7 @@ def _with_gaps(row: np.ndarray) -> np.ndarray:
 def _reads(puzzle: Puzzle, answer) -> Picture:
     wanted = puzzle.picture
     spec = _recorded(puzzle, solution_of(puzzle).function)
-    yours, complaint = None, ""
-    if answer is not None:
-        try:
-            yours = _recorded(puzzle, answer)
-        except Exception as error:  # whatever somebody else's kernel does, the picture of what is wanted stays
-            complaint = f"Yours cannot be drawn: {str(error)[:200]}"
+    yours, complaint = _drawable(lambda: _recorded(puzzle, answer), answer)
     arrays = {name: value for name, value in wanted.inputs.items() if isinstance(value, np.ndarray) and value.ndim}
     rest = ", ".join(f"{name} = {number(value.item()) if isinstance(value, np.ndarray) else value}"
                      for name, value in wanted.inputs.items() if name not in arrays)

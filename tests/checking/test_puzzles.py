@@ -173,7 +173,9 @@ def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
     (lambda x: (x, x), "returns 2 outputs instead of 1: slope"), (lambda x: {"other": x}, "slope is missing"),
     (lambda x: -(x / 3 + 0.5), "is -1 times the truth"), (lambda x: 2 * (x / 3 + 0.5), "is 2 times the truth"),
     (lambda x: (x / 3 + 0.5)[::-1], "slope[0] is 1.46667, right is -0.466667, at x = -2.9"),
-    (lambda x: x.__iadd__(1), "modifies its input x"), (3, "a function is judged, this is int")])
+    (lambda x: x.__iadd__(1), "modifies its input x"),
+    (lambda x: x > 0, "slope[6] is 0, right is 0.5"), (lambda x: x + 1j, "returns ndarray"),
+    (lambda x: x.astype("float16"), "float16: digits are lost"), (3, "a function is judged, this is int")])
 def test_other_trouble_is_told(answer, told):
     result = puzzle("hardswish_middle").check(answer)
     assert not result.passed and told in str(result), result
@@ -227,7 +229,13 @@ def test_lines_are_counted_without_comments_and_docstrings():
         z = x
         return (z +
                 y)
-    assert body_lines(several) == 3 and body_lines(lambda x: x) is None and body_lines(3) is None
+
+    def annotated(x: np.ndarray = np.zeros(()), *, y=(1, 2)) -> np.ndarray:
+        return x
+
+    def short(x): return x
+    assert body_lines(several) == 3 and body_lines(annotated) == body_lines(short) == 1
+    assert body_lines(lambda x: x) is None and body_lines(3) is None and body_lines(np.sum) is not None
 
 
 def test_results_show_in_a_notebook():

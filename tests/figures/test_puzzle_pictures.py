@@ -94,7 +94,8 @@ def test_a_wrong_answer_is_drawn_beside_what_is_wanted():
 def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
     found = picture(puzzle("rms_dx"), answer)
     assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and "Yours cannot be drawn" in str(found)
-    assert marks(picture(puzzle("hardswish_slope"), lambda x: None), Line)
+    curve = picture(puzzle("hardswish_slope"), lambda x: answer(x=x))
+    assert marks(curve, Line) and "Yours cannot be drawn" in str(curve)
 
 
 @pytest.mark.parametrize("name", [one.name for one in detectives()])

@@ -4,6 +4,7 @@ A part of a kernel is compared with the named function of the kernel's page, in 
 ties and borders. A whole kernel goes through `check`.
 """
 
+import ast
 import html
 import inspect
 import textwrap
@@ -87,16 +88,14 @@ def body_lines(function) -> int | None:
     """
     try:
         source = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
+        definition = ast.parse(source).body[0]
+    except (OSError, TypeError, SyntaxError):
         return None
-    if not source.startswith("def "):
+    if not isinstance(definition, ast.FunctionDef):
         return None
-    body = source[source.index("):") + 2:].splitlines()[1:]
-    text = [line.strip() for line in body]
-    if text and text[0].startswith('"""'):
-        end = next(k for k, line in enumerate(text) if line.endswith('"""') and len(line) > 3)
-        text = text[end + 1:]
-    return sum(bool(line) and not line.startswith("#") for line in text)
+    body = definition.body[ast.get_docstring(definition) is not None:]
+    lines = source.splitlines()[body[0].lineno - 1:body[-1].end_lineno] if body else []
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
 
 
 def _whole(puzzle, answer) -> PuzzleResult:
@@ -188,7 +187,7 @@ def _worst(one: _Seen) -> str:
         off = np.where(mask, np.nan_to_num(np.abs(actual - truth.astype(np.float64)), nan=np.inf), -1.0)
     at = tuple(int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
     place = f"{name}{list(at)}" if at else name
-    return f"{place} is {actual[at]:.6g}, right is {truth[at]:.6g}, at {_given(one.inputs, truth.shape, at)}"
+    return f"{place} is {float(actual[at]):.6g}, right is {truth[at]:.6g}, at {_given(one.inputs, truth.shape, at)}"
 
 
 def _given(inputs: dict, shape=None, at=()) -> str:
