@@ -38,7 +38,14 @@ def test_pictures_are_small():
 
 
 def test_the_picture_of_numeric_error_is_the_present_one():
-    assert pictures.distance(pictures.error_picture(), committed("error_plot")) < pictures.SAME
+    assert pictures.distance(pictures.error_picture(), committed("error_plot")) < pictures.SAME, "make gallery"
+
+
+def test_without_chromium_it_says_so_and_leaves_the_explorers(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pictures, "PICTURES", tmp_path)
+    monkeypatch.setattr(pictures.shutil, "which", lambda name: None)
+    assert [path.name for path in pictures.write()] == ["error_plot.png"]
+    assert "no chromium" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks

@@ -14,7 +14,7 @@ def apart(browser, lab, name, arguments=""):
 
 @pytest.mark.parametrize("name", pictures.EXPLORERS)
 def test_the_explorer_is_the_one_that_readme_shows(browser, lab, name):
-    assert apart(browser, lab, name) < pictures.SAME
+    assert apart(browser, lab, name) < pictures.SAME, "make gallery draws it anew"
 
 
 def test_another_state_is_noticed(browser, lab):
