@@ -122,6 +122,16 @@ def test_the_lesson_on_devices_opens_all_three_and_says_what_is_absent():
     assert "except av.DeviceUnavailable" in code and "error_runs(" in code
 
 
+def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
+    """Lesson 01: of seventeen mistakes six return 0 from every call, and four of them print the right numbers."""
+    from aclnn_viz.explorers.two_phase import MISTAKES, State, compute
+    found = [compute(State(mistake=mistake)) for mistake in MISTAKES if mistake != "none"]
+    silent = [data for data in found if data.failing is None]
+    assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
+    words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
+    assert "of its seventeen mistakes" in words and "Six of them, and four of the six even print" in words
+
+
 def test_a_lesson_that_lacks_something_is_noticed():
     lesson = named("02_hardswish")
     cut = "mutant.prove()", "Check yourself"
