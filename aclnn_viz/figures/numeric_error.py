@@ -17,7 +17,7 @@ from aclnn_viz.figures.text import number
 
 CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
-SHORT = ("format", "input", "plan", "open", "bug?")
+SHORT = ("format", "inputs", "plan", "open", "bug?")
 PIECES = {"compute": "products", "accumulate": "sums", "order": "order", "rounding": "ties"}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 GREY = 4

@@ -163,7 +163,7 @@ def _heat(axes, mark, look):
 def _digits(values, wide):
     """The numbers of all cells with as many digits as fit into a width in pixels, or None."""
     for digits in ("4", "3", "2"):
-        texts = [[f"{value:.{digits}g}" for value in row] for row in values]
+        texts = [["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in values]
         if max(len(text) for row in texts for text in row) * 6 + 3 <= wide:
             return texts
     return None

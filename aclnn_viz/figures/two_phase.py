@@ -18,7 +18,7 @@ MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside o
 LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
          ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
          ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"), "aclFinalize"))
-STATUS, ALIVE, WIDE = 5.9, 11.3, 0.95  # columns of the panel of calls: status, first lane, width of a lane
+STATUS, ALIVE, WIDE = 6.0, 11.15, 1.0  # columns of the panel of calls: status, first lane, width of a lane
 POISON = 0xA5
 LINE = 50  # characters of a line of words
 
@@ -85,7 +85,7 @@ def calls(data) -> Panel:
             stop = len(found) - 1 if end is None else end
             marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", lane, filled=True))
             if left:
-                marks.append(Note(at + 0.45 * WIDE, stop, "left!", "center"))
+                marks.append(Note(at + 0.45 * WIDE, stop, "left", "center"))
     marks += [Note(0.5, -1, "call", "left"), Note(STATUS, -1, "status", "left")]
     title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
              "and what they keep alive")
@@ -224,10 +224,10 @@ def headline(data) -> list[str]:
         lines.append(f"Call {failing + 1} of {len(data.calls)}, {call.function}, fails with {call.status} "
                      f"{status_name(call.status)}{early}; {result}.")
     if data.misuse:
-        told = "One complaint" if len(data.misuse) == 1 else f"{len(data.misuse)} complaints"
-        lines.append(f"{told} of the emulator, of what no status tells: the library does not notice.")
+        told = "one complaint" if len(data.misuse) == 1 else f"{len(data.misuse)} complaints"
+        lines.append(f"The emulator has {told} that no status tells of: the library does not notice.")
     elif failing is None:
-        lines.append("The emulator has nothing to object.")
+        lines.append("The emulator has no complaint either.")
     lines.append(_workspace(data))
     return lines
 

@@ -213,7 +213,8 @@ class Marks {
   digits(values, wide, tall) {
     if (tall < 11 || values.length > 1500) return null;
     for (const many of [4, 3, 2]) {
-      const texts = Array.from(values, (value) => (Number.isFinite(value) ? number(Number(value.toPrecision(many))) : String(value)));
+      const written = (value) => (Number.isFinite(value) ? number(Number(value.toPrecision(many))) : String(value));
+      const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
       if (Math.max(...texts.map((text) => text.length)) * 5.7 + 3 <= wide) return texts;
     }
     return null;
