@@ -181,6 +181,20 @@ def test_panels_show_the_data():
     assert np.isnan(largest[~data.counted]).all()  # 0 has no place on a logarithmic axis
 
 
+@pytest.mark.parametrize(("label", "values"), [
+    ("|sum of the row|", lambda data: np.abs(data.xGradOut.sum(1))), ("error", lambda data: data.errors),
+    ("|sum with the z-loss|", lambda data: np.abs(data.xGradOut.sum(1) + data.zloss.sum(1)))])
+def test_the_sums_and_errors_of_rows_are_drawn(label, values):
+    data = compute(State(lseSquareScaleForZloss=0.1, dtype="bfloat16", ignored=0.0, ignoreIndex=-1))
+    np.testing.assert_array_equal(mark(show(data), "sums", Dots, label).y, values(data))
+
+
+def test_without_a_reduction_each_row_has_its_own_gradient():
+    upstream = inputs(State(reduction="none", gradLoss=2.0, dtype="float64"))["gradLoss"]
+    assert np.unique(upstream).size == 16 and (1.0 <= upstream).all() and (upstream <= 3.0).all()
+    assert inputs(State(reduction="sum", gradLoss=2.0))["gradLoss"] == 2.0
+
+
 @pytest.mark.parametrize(("lead", "word"), [(-3.0, "short of"), (12.0, "beyond")])
 def test_smoothing_has_its_rest_below_certainty(lead, word):
     data = compute(State(weight="none", labelSmoothing=0.2, lead=lead))

@@ -183,9 +183,33 @@ def test_panels_show_the_data():
     # The line is the least-squares fit, but for eps in rstd.
     fit = np.polyfit(group[1], group[0], 1)
     np.testing.assert_allclose(line.y, np.polyval(fit, line.x), rtol=1e-4)
+    wrong = mark(shown, "line", Line, "without 1/n: 96 times that")
+    np.testing.assert_allclose(wrong.y, 96 * line.y, rtol=1e-12)
     left = mark(shown, "line", Line, "what is left: dx / rstd")
     assert np.diff(left.y)[0] * data.rstd[0, 2] == pytest.approx(data.dx[0, 9, 9], rel=1e-5)
     assert (state.channel, state.position) == (9, 9)
+
+
+@pytest.mark.parametrize("scale", [-1.5, 2.5])
+def test_curves_reach_over_the_chosen_group(scale):
+    data = compute(State(swishScale=scale, channel=1, numGroups=12, sample=1, beta_mean=4.0, dtype="float64"))
+    own = data.z[1, 1]
+    curves = {label: mark(show(data), "swish", Line, label) for label in ("swish", "its slope")}
+    assert curves["swish"].x[-1] == -curves["swish"].x[0] == pytest.approx(1.05 * np.abs(own).max())
+    at = curves["swish"].x
+    np.testing.assert_allclose(curves["swish"].y, at / (1 + np.exp(-scale * at)), atol=1e-13)
+    slope = (lambda z: 1 / (1 + np.exp(-scale * z)) + scale * z * np.exp(-scale * z) / (1 + np.exp(-scale * z)) ** 2)(at)
+    np.testing.assert_allclose(curves["its slope"].y, slope, atol=1e-12)
+    np.testing.assert_array_equal(mark(show(data), "swish", Dots, "group 1").x, own)
+
+
+def test_both_sizes_are_drawn_over_the_size_of_the_groups():
+    data = compute(State())
+    for label, norms in (("dx", data.norms[0]), ("without 1/n", data.norms[1])):
+        for kind in (Line, Dots):
+            drawn = mark(show(data), "growth", kind, label)
+            np.testing.assert_array_equal(drawn.x, data.sizes)
+            np.testing.assert_array_equal(drawn.y, norms)
 
 
 def test_groups_are_drawn_on_their_channels():
