@@ -25,6 +25,8 @@ def check(opened, state):
     for selector, values, colours in [*maps, (".ae-inputGrad", data.inputGrad, scale(data.inputGrad))]:
         drawn = np.array(opened.page.evaluate(CELLS, [selector, *values.shape])).reshape(*values.shape, 3)
         far = np.abs(drawn - coloured(values, *colours).astype(int)).max(-1) > 3
+        if max(values.shape) > 40:
+            far = far[1:-1, 1:-1]  # the frame covers most of a small cell
         marks = 1 if "out" in selector else 16 + int((data.inputGrad < 0).sum())  # outlines and minus signs
         assert far.sum() <= marks, f"{selector}: {far.sum()} of {far.size} cells are of another colour"
     words = opened.page.text_content(".aclnn-explorer .ae-twin pre")

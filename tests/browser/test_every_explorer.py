@@ -71,21 +71,22 @@ def test_the_picture_of_another_state_is_rejected(explorer):
 
 def test_every_control_redraws_and_comes_back(explorer):
     for control in explorer.controls:
-        before = explorer.revision()
+        before, taken = explorer.revision(), False
         for value in ends_of(control):
             explorer.set((control["field"], value))
+            taken |= explorer.shown()[control["field"]] != control["initial"]  # or there is only one point to choose
             explorer.page.wait_for_timeout(25)
         explorer.settle()
-        assert explorer.revision() > before, control["field"]
+        assert explorer.revision() > before or not taken, control["field"]
         assert explorer.problem() == "", control["field"]
     check(explorer)
 
 
 def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
     random = np.random.default_rng(6)
-    for count in (300, *[10] * 9):
-        for _ in range(count // 5):
-            explorer.set(*[(c["field"], anywhere(c, random)) for c in random.choice(explorer.controls, 5)])
+    for count in (300, *[3] * 12):
+        for _ in range(count // 3):
+            explorer.set(*[(c["field"], anywhere(c, random)) for c in random.choice(explorer.controls, 3)])
         explorer.settle()
         check(explorer)  # after a problem: the last good picture
         if not explorer.problem():
@@ -95,13 +96,10 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 
 
 def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
-    control = next(c for c in explorer.controls if c["kind"] == "whole")
-    field, high = control["field"], control["high"]
-    explorer.set((field, high + 1))
+    explorer.set(("seed", 10_000))
     explorer.settle()
-    assert explorer.problem() == (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
-                                  f"lower it to {high}")
-    place = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]")).locator(".ae-problem")
+    assert explorer.problem() == "seed must be a whole number from 0 to 9999: got 10000; lower it to 9999"
+    place = explorer.page.locator(".ae-control", has=explorer.page.locator("[data-field=seed]")).locator(".ae-problem")
     assert place.text_content() == explorer.problem()
     check(explorer, explorer.subject.state())
 
