@@ -49,7 +49,7 @@ def test_a_usual_mistake_fails_and_is_named(name, mistake):
 @ALL
 def test_there_are_three_mistakes_and_three_hints(name):
     one, mistakes = puzzle(name), solution_of(puzzle(name)).mistakes
-    assert len({mistake.name for mistake in mistakes}) == len(mistakes) == 3
+    assert len({mistake.name for mistake in mistakes}) == len(mistakes) >= 3
     assert len(set(one.hints)) >= 3 and one.hint(1) == one.hints[0] and one.hint(3) == one.hints[2]
     assert one.title and one.task.endswith(".") and one.outputs
 

@@ -74,7 +74,7 @@ DETECTIVES = (
         "scatter overwrites"),
     Detective(
         "by_what", "cross_entropy_loss", "Divided by what?",
-        "Some means are wrong, in every row. Sums never are.",
+        "Some means are wrong, in every row that counts. Sums never are.",
         (("mean", {}), ("mean, no weights", NO_WEIGHTS), ("mean, no row ignored", {"target": 1}),
          ("mean, no weights, no row ignored", NO_WEIGHTS | {"target": 1}), ("sum", {"reduction": "sum"}),
          ("none", {"reduction": "none"})), table,

@@ -94,7 +94,7 @@ def rows(low, high):
 
 def scattered():
     rng = np.random.default_rng(2)
-    for index, pixels in (([0, 2, 1], 4), ([1, 1, 3, 1], 4), ([-1, 0, 2, -1], 3), (rng.integers(-1, 6, 20), 6)):
+    for index, pixels in (([0, 2, 1], 4), ([1, 1, 3, 1], 5), ([-1, 0, 2, -1], 3), (rng.integers(-1, 6, 20), 6)):
         yield {"index": np.array(index), "values": rng.normal(size=(2, len(index))), "pixels": pixels}
 
 

@@ -66,6 +66,8 @@ MISTAKES = {
     "ce_mean_gradient": (
         Mistake("mean over all rows", "the divisor is N instead of the sum of the weights that count",
                 (("np.sum(w)", "len(w)"),)),
+        Mistake("mean over the counted rows", "the rows are counted instead of adding up their weights",
+                (("np.sum(w)", "np.sum(counted)"),)),
         Mistake("weight of the column", "each column is scaled by its own weight instead of that of the target",
                 (("(w / np.sum(w))[:, None]", "(counted / np.sum(w))[:, None] * weight"),)),
         Mistake("ignored rows not zeroed", "they get the gradient of the class that stands in for them",

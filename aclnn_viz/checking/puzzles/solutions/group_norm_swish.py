@@ -88,6 +88,8 @@ MISTAKES = {
     ),
     "gn_dx": (
         Mistake("change of the mean forgotten", "every x of the group is in the mean, too", ((" - shift", ""),)),
+        Mistake("missing 1/n", "the group is summed, not averaged; the documentation prints it so",
+                (("np.mean(dxhat * xhat", "np.sum(dxhat * xhat"), ("np.mean(dxhat,", "np.sum(dxhat,"))),
         Mistake("change of rstd forgotten", "every x of the group is in rstd, too", ((" - xhat * along", ""),)),
         Mistake("last rstd forgotten", "the bracket is returned without its factor", ((" * rstd", ""),)),
     ),

@@ -52,6 +52,8 @@ MISTAKES = {
                 ((" - xhat * np.mean(dy * gamma * xhat, axis=-1, keepdims=True)", ""),)),
         Mistake("missing 1/n", "the row mean is written as a row sum", (("np.mean(", "np.sum("),)),
         Mistake("last rstd forgotten", "the bracket is returned without its factor", ((")) * rstd", "))"),)),
+        Mistake("gamma forgotten in the mean", "the mean is taken of dy instead of dy * gamma",
+                (("np.mean(dy * gamma", "np.mean(dy"),)),
     ),
     "rms_dgamma": (
         Mistake("rows averaged", "the loss is a sum over the rows, so their gradients add up",
