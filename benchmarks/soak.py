@@ -1,7 +1,8 @@
 """Write benchmarks/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
 
-A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. One row for each test function that
-recorded numbers, and for each `group` that it recorded: the range of every number over its cases.
+A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. A test that a later file repeats
+counts there alone. One row for each test function that recorded numbers, and for each `group` that it recorded: the
+range of every number over its cases.
 """
 
 import platform
@@ -44,6 +45,10 @@ def failed(case: ElementTree.Element) -> bool:
     return case.find("failure") is not None or case.find("error") is not None
 
 
+def identity(case: ElementTree.Element) -> tuple[str, str]:
+    return case.get("classname"), case.get("name")
+
+
 def name_of(case: ElementTree.Element) -> str:
     """The test function, with the group that its case recorded."""
     file, function = case.get("classname").removeprefix("tests."), case.get("name").split("[")[0]
@@ -78,10 +83,11 @@ def present_commit() -> str:
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
     """The text, and how many tests failed, of (root of a junit file, commit) pairs from the machine `where`."""
     summary, rows, failures = [], defaultdict(Row), []
+    last = {identity(case): root for root, _ in runs for case in root.iter("testcase")}
     for root, commit in runs:
-        cases = list(root.iter("testcase"))
+        cases = [case for case in root.iter("testcase") if last[identity(case)] is root]
         wrong = [case for case in cases if failed(case)]
-        failures += [f"- {case.get('classname')}.{case.get('name')}" for case in wrong]
+        failures += [f"- {'.'.join(identity(case))}" for case in wrong]
         started = datetime.fromisoformat(next(root.iter("testsuite")).get("timestamp"))
         summary.append([f"{started:%Y-%m-%d %H:%M}", commit, str(len(cases)), str(len(wrong)),
                         f"{sum(float(case.get('time')) for case in cases):.0f} s"])
@@ -104,7 +110,8 @@ def main(*files: str) -> int:
         runs.append((ElementTree.parse(path).getroot(), commit or present_commit()))
     text, failures = report(runs, machine())
     REPORT.write_text(text, encoding="utf-8")
-    print(f"{REPORT.name}: {sum(len(list(root.iter('testcase'))) for root, _ in runs)} tests, {failures} failed")
+    tests = {identity(case) for root, _ in runs for case in root.iter("testcase")}
+    print(f"{REPORT.name}: {len(tests)} tests, {failures} failed")
     return 1 if failures else 0
 
 

@@ -35,13 +35,21 @@ def junit(pytester):
     return run
 
 
+def rows_of(text):
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
 def test_each_run_and_each_group_has_a_row(junit):
-    text, failures = soak.report([(junit(), "abc"), (junit(), "def")], "a machine")
-    rows = [line for line in text.splitlines() if line.startswith("|")]
+    other = junit()
+    for case in other.iter("testcase"):
+        case.set("classname", "test_other")
+    text, failures = soak.report([(junit(), "abc"), (other, "def")], "a machine")
+    rows = rows_of(text)
     assert [row.split(" | ")[1:4] for row in rows if "abc" in row or "def" in row] == [
         ["abc", "4", "0"], ["def", "4", "0"]]
-    assert any(row.startswith("| test_it.test_sweep: host | 4 | 0 | elements 5 to 1,000 |") for row in rows)
-    assert any(row.startswith("| test_it.test_sweep: A2 | 2 | 0 | elements 3,000 |") for row in rows)
+    for name in ("test_it", "test_other"):
+        assert any(row.startswith(f"| {name}.test_sweep: host | 2 | 0 | elements 5 to 1,000 |") for row in rows)
+        assert any(row.startswith(f"| {name}.test_sweep: A2 | 1 | 0 | elements 3,000 |") for row in rows)
     assert "without_numbers" not in text and "a machine" in text and failures == 0
 
 
@@ -49,6 +57,15 @@ def test_a_failed_test_is_counted_and_named(junit):
     text, failures = soak.report([(junit(wrong=3000), "abc")], "a machine")
     assert failures == 1 and "| abc | 4 | 1 |" in text
     assert "- test_it.test_sweep[A2-3000]" in text
+
+
+def test_a_later_run_of_a_test_replaces_an_earlier_one(junit):
+    later = junit()
+    for case in list(later.iter("testcase"))[1:]:
+        next(later.iter("testsuite")).remove(case)
+    text, failures = soak.report([(junit(wrong=1000), "abc"), (later, "def")], "a machine")
+    assert failures == 0 and "| abc | 3 | 0 |" in text and "| def | 1 | 0 |" in text
+    assert any(row.startswith("| test_it.test_sweep: host | 2 | 0 | elements 5 to 1,000 |") for row in rows_of(text))
 
 
 def test_the_report_is_written_and_a_failure_fails_it(junit, pytester, monkeypatch, capsys):
