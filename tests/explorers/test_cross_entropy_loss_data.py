@@ -269,6 +269,13 @@ def test_a_state_can_be_lifted_out(explorer):
     explorer.values = start
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_a_lifted_test_judges_small_gradients_of_every_format(explorer, dtype):
+    explorer.values = {**explorer.values, "dtype": dtype}
+    assert_lifted_test_judges(explorer, "xGradOut")
+    explorer.values = {**explorer.values, "dtype": "float32"}
+
+
 def test_inputs_are_reachable_and_of_the_format():
     given = inputs(State(dtype="float16", lseSquareScaleForZloss=0.1, reduction="none"))
     assert given["logProb"].dtype == given["gradLoss"].dtype == given["lseForZlossOptional"].dtype == np.float16
