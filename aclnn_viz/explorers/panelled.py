@@ -30,4 +30,5 @@ def subject(name: str, operator: Callable, state: type, inputs: Callable, comput
         shown = show(data)
         return figure(shown.panels, shown.headline)
 
-    return Subject(name, operator, state, inputs, compute, picture, drawn, ("panels_marks.js", "panels.js"))
+    scripts = ("panels_paths.js", "panels_marks.js", "panels.js")
+    return Subject(name, operator, state, inputs, compute, picture, drawn, scripts)

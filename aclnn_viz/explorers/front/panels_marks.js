@@ -1,80 +1,6 @@
-// The marks of panels (figures/panels.py). Positions are in CSS pixels; `sx` and `sy` take values of the axes to them.
+// The marks of panels (figures/panels.py), drawn by methods of their names.
 
-const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
-
-const tiles = new Map(), widths = new Map();
-function widthOf(context, text, size = TEXT) {
-  const key = `${size} ${text}`;
-  if (!widths.has(key)) {
-    if (widths.size > 4000) widths.clear();
-    context.font = `${size}px system-ui, sans-serif`;
-    widths.set(key, context.measureText(text).width);
-  }
-  return widths.get(key);
-}
-
-function scaling({ low, high, scale }, from, to) {
-  const lift = scale === "log" ? Math.log10 : (value) => value;
-  const start = lift(low), factor = (to - from) / (lift(high) - start || 1);
-  const at = (value) => from + (lift(value) - start) * factor;
-  at.back = (place) => {
-    const value = start + (place - from) / factor;
-    return scale === "log" ? 10 ** value : value;
-  };
-  return at;
-}
-
-// Square, triangle, circle, diamond, triangle on its tip: kinds can be told apart without colour.
-function addShape(path, kind, x, y, r) {
-  if (kind === 0) return path.rect(x - r, y - r, 2 * r, 2 * r);
-  if (kind === 2) {
-    path.moveTo(x + r, y);
-    return path.arc(x, y, r, 0, 2 * Math.PI);
-  }
-  const corners = {
-    1: [[0, -1.2], [1.15, 0.9], [-1.15, 0.9]], 3: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
-    4: [[0, 1.2], [1.15, -0.9], [-1.15, -0.9]],
-  }[kind];
-  corners.forEach(([dx, dy], k) => (k ? path.lineTo(x + dx * r, y + dy * r) : path.moveTo(x + dx * r, y + dy * r)));
-  path.closePath();
-}
-
-const INSIDE = [
-  () => true, (i, j, r) => Math.abs(i) <= (j + r + 1) / 2, (i, j, r) => i * i + j * j <= r * r + 0.5,
-  (i, j, r) => Math.abs(i) + Math.abs(j) <= r, (i, j, r) => Math.abs(i) <= (r - j + 1) / 2,
-];
-
-// A line with at most three points in a column of pixels; what is not finite interrupts it.
-function trace(path, xs, ys, sx, sy, dense) {
-  let pen = false, column = NaN, low = 0, high = 0, last = 0;
-  const flush = () => {
-    if (low < high) for (const y of [low, high, last]) path.lineTo(column, y);
-  };
-  for (let k = 0; k < xs.length; k += 1) {
-    const x = sx(xs[k]), y = Math.min(Math.max(sy(ys[k]), -4000), 4000);
-    if (!Number.isFinite(x) || Number.isNaN(y) || !Number.isFinite(ys[k])) {
-      if (dense) flush();
-      [pen, column, low, high] = [false, NaN, 0, 0];
-      continue;
-    }
-    if (dense && Math.round(x) === column) {
-      if (y < low) low = y;
-      if (y > high) high = y;
-      last = y;
-      continue;
-    }
-    if (dense) {
-      flush();
-      column = Math.round(x);
-      low = high = last = y;
-    }
-    if (pen) path.lineTo(x, y); else path.moveTo(x, y);
-    pen = true;
-  }
-  if (dense) flush();
-}
-
-// What draws each mark into the axes `box` of a panel; the methods bear the names of the marks.
+// `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {
   line(context, { x, y, colour, dash, width }) {
     context.strokeStyle = colour;
@@ -231,9 +157,27 @@ class Marks {
     context.lineTo(...(axis === "x" ? [place, box.bottom] : [box.right, place]));
     context.stroke();
     if (!label) return;
-    const wide = widthOf(context, label), first = axis === "y" ? box.right - wide - 4 : place + wide + 6 < box.right ? place + 4 : place - wide - 4;
-    const y = axis === "x" ? box.top + 8 : place - 8 > box.top ? place - 7 : place + 8;
-    this.label(context, label, first, y, wide);
+    const wide = widthOf(context, label), beyond = box.right - wide - 4;
+    const free = axis === "x"
+      ? [[place + 4, box.top + 8], [place - wide - 4, box.top + 8], [place + 4, box.bottom - 8], [place - wide - 4, box.bottom - 8]]
+      : [[beyond, place - 8], [box.left + 4, place - 8], [beyond, place + 8], [box.left + 4, place + 8]];
+    const inside = free.filter(([x, y]) => x >= box.left && x <= beyond + 4 && y > box.top + 5 && y < box.bottom - 5);
+    const crowds = inside.map(([x, y]) => this.crowd(x, y, wide));
+    this.label(context, label, ...(inside[crowds.indexOf(Math.min(...crowds))] ?? free[0]), wide);
+  }
+
+  // How many points of lines and dots lie where words would stand.
+  crowd(left, y, wide) {
+    let count = 0;
+    for (const { mark, x: xs, y: ys } of this.marks) {
+      if (mark !== "Line" && mark !== "Dots") continue;
+      const step = Math.ceil(xs.length / 500);
+      for (let k = 0; k < xs.length; k += step) {
+        const px = this.sx(xs[k]);
+        if (px > left - 5 && px < left + wide + 5 && Math.abs(this.sy(ys[k]) - y) < 10) count += 1;
+      }
+    }
+    return count;
   }
 
   // Words on a quiet ground, moved down until they cover no others.
@@ -271,29 +215,20 @@ class Marks {
     });
   }
 
+  // Words that would touch their neighbours are written smaller, then cut short.
   note(context, { x, y, text, align }) {
-    const all = text.split("\n"), at = this.sx(x), middle = this.sy(y) - (all.length - 1) * 6.5;
-    const room = align === "left" ? this.panel.width - at : align === "right" ? at : 2 * Math.min(at, this.panel.width - at);
-    all.forEach((one, k) => write(context, shortened(context, one, room), at, middle + k * 13, this.kit.theme.text, TEXT, align));
-  }
-}
-
-function shortened(context, text, wide) {
-  if (widthOf(context, text) <= wide) return text;
-  let kept = text.length;
-  while (kept > 1 && widthOf(context, `${text.slice(0, kept)}…`) > wide) kept -= 1;
-  return `${text.slice(0, kept)}…`;
-}
-
-function wrapped(context, text, wide) {
-  const rows = [];
-  for (const paragraph of text ? text.split("\n") : []) {
-    let row = "";
-    for (const word of paragraph.split(" ")) {
-      const longer = row ? `${row} ${word}` : word;
-      if (row && widthOf(context, longer) > wide) { rows.push(row); row = word; } else row = longer;
+    const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
+    let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
+    for (const other of this.marks) {
+      if (other.mark !== "Note" || other.align !== align || Math.abs(this.sy(other.y) - level) > 6) continue;
+      const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
+      if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);
     }
-    rows.push(row);
+    const wide = Math.max(...rows.map((row) => widthOf(context, row)));
+    const size = Math.max(8.5, Math.min(TEXT, TEXT * room / wide));
+    rows.forEach((row, k) => {
+      const kept = shortened(context, row, room, size);
+      write(context, kept, at, level + (k - (rows.length - 1) / 2) * 13, this.kit.theme.text, size, align);
+    });
   }
-  return rows;
 }

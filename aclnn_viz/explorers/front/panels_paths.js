@@ -1,0 +1,95 @@
+// What the marks of panels are made of: scales, shapes, lines and measured words. Positions are in CSS pixels.
+
+const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
+
+const tiles = new Map(), widths = new Map();
+function widthOf(context, text, size = TEXT) {
+  const key = `${size} ${text}`;
+  if (!widths.has(key)) {
+    if (widths.size > 4000) widths.clear();
+    context.font = `${size}px system-ui, sans-serif`;
+    widths.set(key, context.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+function scaling({ low, high, scale }, from, to) {
+  const lift = scale === "log" ? Math.log10 : (value) => value;
+  const start = lift(low), factor = (to - from) / (lift(high) - start || 1);
+  const at = (value) => from + (lift(value) - start) * factor;
+  at.back = (place) => {
+    const value = start + (place - from) / factor;
+    return scale === "log" ? 10 ** value : value;
+  };
+  return at;
+}
+
+// Square, triangle, circle, diamond, triangle on its tip: kinds can be told apart without colour.
+function addShape(path, kind, x, y, r) {
+  if (kind === 0) return path.rect(x - r, y - r, 2 * r, 2 * r);
+  if (kind === 2) {
+    path.moveTo(x + r, y);
+    return path.arc(x, y, r, 0, 2 * Math.PI);
+  }
+  const corners = {
+    1: [[0, -1.2], [1.15, 0.9], [-1.15, 0.9]], 3: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
+    4: [[0, 1.2], [1.15, -0.9], [-1.15, -0.9]],
+  }[kind];
+  corners.forEach(([dx, dy], k) => (k ? path.lineTo(x + dx * r, y + dy * r) : path.moveTo(x + dx * r, y + dy * r)));
+  path.closePath();
+}
+
+const INSIDE = [
+  () => true, (i, j, r) => Math.abs(i) <= (j + r + 1) / 2, (i, j, r) => i * i + j * j <= r * r + 0.5,
+  (i, j, r) => Math.abs(i) + Math.abs(j) <= r, (i, j, r) => Math.abs(i) <= (r - j + 1) / 2,
+];
+
+// A line with at most three points in a column of pixels; what is not finite interrupts it.
+function trace(path, xs, ys, sx, sy, dense) {
+  let pen = false, column = NaN, low = 0, high = 0, last = 0;
+  const flush = () => {
+    if (low < high) for (const y of [low, high, last]) path.lineTo(column, y);
+  };
+  for (let k = 0; k < xs.length; k += 1) {
+    const x = sx(xs[k]), y = Math.min(Math.max(sy(ys[k]), -4000), 4000);
+    if (!Number.isFinite(x) || Number.isNaN(y) || !Number.isFinite(ys[k])) {
+      if (dense) flush();
+      [pen, column, low, high] = [false, NaN, 0, 0];
+      continue;
+    }
+    if (dense && Math.round(x) === column) {
+      if (y < low) low = y;
+      if (y > high) high = y;
+      last = y;
+      continue;
+    }
+    if (dense) {
+      flush();
+      column = Math.round(x);
+      low = high = last = y;
+    }
+    if (pen) path.lineTo(x, y); else path.moveTo(x, y);
+    pen = true;
+  }
+  if (dense) flush();
+}
+
+function shortened(context, text, wide, size) {
+  if (widthOf(context, text, size) <= wide + 0.5) return text;
+  let kept = text.length;
+  while (kept > 1 && widthOf(context, `${text.slice(0, kept)}…`, size) > wide) kept -= 1;
+  return `${text.slice(0, kept)}…`;
+}
+
+function wrapped(context, text, wide) {
+  const rows = [];
+  for (const paragraph of text ? text.split("\n") : []) {
+    let row = "";
+    for (const word of paragraph.split(" ")) {
+      const longer = row ? `${row} ${word}` : word;
+      if (row && widthOf(context, longer) > wide) { rows.push(row); row = word; } else row = longer;
+    }
+    rows.push(row);
+  }
+  return rows;
+}
