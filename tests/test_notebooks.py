@@ -1,6 +1,7 @@
 """Every notebook runs from top to bottom without an error or a warning, and each lesson holds what a lesson holds."""
 
 import importlib
+import os
 import re
 
 import nbclient
@@ -8,6 +9,7 @@ import nbformat
 import pytest
 
 from machine import ROOT
+from standin.fixtures import roots  # noqa: F401, a fixture
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESSONS = {
@@ -41,12 +43,12 @@ def texts(notebook, kind):
     return [cell.source for cell in notebook.cells if cell.cell_type == kind]
 
 
-def run(notebook):
-    """Execute a notebook and return what its cells wrote to stderr."""
+def run(notebook, stream="stderr", **environment):
+    """Execute a notebook and return what its cells wrote to a stream."""
     where = {"metadata": {"path": str(ROOT / "notebooks")}}
-    nbclient.NotebookClient(notebook, timeout=120, resources=where).execute()
+    nbclient.NotebookClient(notebook, timeout=120, resources=where).execute(env=os.environ | environment)
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    return [output.text for output in outputs if output.get("name") == "stderr"]
+    return [output.text for output in outputs if output.get("name") == stream]
 
 
 def explorers(notebook):
@@ -130,6 +132,16 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
     assert "of its seventeen mistakes" in words and "Six of them, and four of the six even print" in words
+
+
+@pytest.mark.needs("g++")
+@pytest.mark.filterwarnings("default")
+def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one(roots):  # noqa: F811
+    """The stand-in for CANN takes the place of the libraries; every table has one more column."""
+    root = roots("9.x")
+    printed = run(named("08_on_atlas"), "stdout", ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64"))
+    assert "No Atlas" not in printed[0] and "atlas:0 (stand-in)" in printed[0]
+    assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in printed)
 
 
 def test_a_lesson_that_lacks_something_is_noticed():
