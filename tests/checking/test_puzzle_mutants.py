@@ -1,0 +1,65 @@
+"""Mechanical mutants of the solutions of the puzzles: the check of a puzzle refuses each, or there is nothing wrong."""
+
+from functools import cache
+from importlib import import_module
+
+import pytest
+
+from aclnn_viz import operators
+from aclnn_viz.checking.judging import prepared_suite
+from aclnn_viz.checking.puzzles import puzzle
+from aclnn_viz.checking.puzzles.verdict import judged
+from aclnn_viz.checking.running import named
+from checking.mutation import mutants
+from checking.test_mutants import NEVER_READ, killed
+
+NO_SLOPE = "the slope there is 0: beyond the last centre, or at a mirror"
+ONE_PIXEL = "both neighbours are then the last pixel"
+HALF = "both sides are 1/2 at t = 0"
+
+# (function, text of the line, change without its place): why the mutant computes the same.
+EQUIVALENT = {
+    ("grid_reflect", "np.remainder(np.abs(u - low)", "abs"): "the wave is the same on both sides of a mirror",
+    ("grid_scatter", "pixels + 1", "1"): "one more column that is cut off",
+    ("grid_reflected_gradient", "(phase >= width) == (u >= -0.5)", "GtE"): NO_SLOPE,
+    ("grid_reflected_gradient", "(place > 0) & (place < width - 1)", "Lt"): ONE_PIXEL,
+    ("grid_reflected_gradient", "(place > 0) & (place < width - 1)", "Sub"): ONE_PIXEL,
+    ("grid_reflected_gradient", "np.clip(place, 0, width - 1)", "Sub"): NO_SLOPE,
+    ("grid_reflected_gradient", "np.clip(place, 0, width - 1)", "1"): NO_SLOPE,
+    ("ce_target_weight", "np.where(counted, target, 0)", "0 "): NEVER_READ,
+    ("ce_mean_gradient", "np.where(counted, target, 0)", "0 "): NEVER_READ,
+    ("gn_kernel", "np.where(t < 0", "Lt"): HALF,
+}
+
+
+@cache
+def of(op):
+    """The mutants of an operator's solutions that are functions of a puzzle."""
+    return list(mutants(import_module(f"aclnn_viz.checking.puzzles.solutions.{op.name}")))
+
+
+def refused(mutant):
+    one, answer = puzzle(mutant.function), getattr(mutant.page, mutant.function)
+    if one.truth:
+        return not judged(one, answer).passed
+    return any(killed(prepared, lambda **inputs: named(answer(**inputs), list(prepared.expected)))
+               for prepared in prepared_suite(one.operator, 0))
+
+
+def reason(mutant):
+    return next((why for (function, line, change), why in EQUIVALENT.items()
+                 if mutant.function == function and line in mutant.line and mutant.change.startswith(change)), None)
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_every_mutant_of_a_solution_is_refused_or_equivalent(op):
+    assert [str(mutant) for mutant in of(op) if not reason(mutant) and not refused(mutant)] == []
+
+
+def test_what_is_called_equivalent_passes():
+    listed = [mutant for op in operators() for mutant in of(op) if reason(mutant)]
+    assert len(listed) >= len(EQUIVALENT) and [str(mutant) for mutant in listed if refused(mutant)] == []
+
+
+def test_there_are_enough_mutants():
+    assert len({str(mutant) for op in operators() for mutant in of(op)}) >= 300
