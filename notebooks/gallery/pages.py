@@ -61,8 +61,9 @@ def executed(path: Path):
     """Return a notebook with its outputs, explorers as still pictures; raises CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(STILL))
-    client = nbclient.NotebookClient(notebook, timeout=300, coalesce_streams=True,
-                                     resources={"metadata": {"path": str(LESSONS)}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, coalesce_streams=True, resources={"metadata": {"path": str(LESSONS)}},
+        extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
     with tempfile.TemporaryDirectory() as folder:  # the reader's progress with the puzzles stays as it is
         client.execute(env=os.environ | {"ACLNN_VIZ_DATA": folder})
     del notebook.cells[0]
