@@ -197,7 +197,10 @@ class Program:
                 self.call(MEMORY, "aclrtMemcpy", _host(tensor), tensor.bytes, _address(tensor), tensor.bytes, TO_HOST)
 
     def _release(self):
-        """Give back what there is, in the opposite order."""
+        """Wait for what is queued, then give back what there is, in the opposite order."""
+        queued = any(call.function == self.op.aclnn_name and call.status == 0 for call in self.calls)
+        if queued and not any(call.stage == STREAM for call in self.calls):
+            self.call(RELEASE, "aclrtSynchronizeStream", Name("stream"))
         ends = [lambda: self.call(RELEASE, "aclrtDestroyStream", Name("stream")) if "stream" in self.values else None,
                 lambda: self.call(RELEASE, "aclrtResetDevice", 0), lambda: self.call(RELEASE, "aclFinalize")]
         early = self.mistake == "finalize"

@@ -159,8 +159,8 @@ def ladder(data) -> list[tuple[str, float, int]]:
 
 def headline(data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
-    if not e.size:
-        return ["There are no elements to judge."]
+    if data.plot.nothing:
+        return [f"{data.output} of {data.state.operator}: {data.plot.nothing}"]
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
     lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "

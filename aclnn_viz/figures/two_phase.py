@@ -18,7 +18,8 @@ MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside o
 LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
          ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
          ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"), "aclFinalize"))
-STATUS, ALIVE, WIDE = 6.0, 11.15, 1.0  # columns of the panel of calls: status, first lane, width of a lane
+STATUS, ALIVE, WIDE = 6.15, 11.25, 1.0  # columns of the panel of calls: status, first lane, width of a lane
+FEWEST = 16  # rows that the panel of calls has room for, at least
 POISON = 0xA5
 LINE = 50  # characters of a line of words
 
@@ -90,7 +91,7 @@ def calls(data) -> Panel:
     title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
              "and what they keep alive")
     return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
-                 Axis("", len(found) - 0.4, -1.6, ticks=()), 14, 306)
+                 Axis("", max(len(found), FEWEST) - 0.4, -1.6, ticks=()), 14, 306)
 
 
 def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:

@@ -188,7 +188,14 @@ def test_scales_reach_the_ends_of_the_format():
 
 def test_nothing_finite_is_said_in_words():
     shown = show(compute(State(dtype="float16", gradient=8.0, plan="kit", **SMALL)))
-    assert shown.headline and "No element is finite" in shown.panels[0].marks[0].text.replace("\n", " ")
+    said = shown.panels[0].marks[0].text.replace("\n", " ")
+    assert "No element is finite" in said and shown.headline == [f"dxOut of rms_norm: {said}"]
+
+
+def test_float64_is_computed_in_float64():
+    state = State(dtype="float64")
+    assert (plan_of(state).compute, plan_of(state).accumulate) == ("float64", "float64")
+    assert "products in float64, sums in float64" in show(compute(state)).headline[0]
 
 
 def test_an_atlas_is_held_to_the_envelope_of_the_plan():
