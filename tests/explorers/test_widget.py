@@ -35,6 +35,12 @@ def test_the_picture_is_that_of_the_state(explorer):
     assert explorer.picture["for"] == explorer.values and explorer.problem == {}
 
 
+@pytest.mark.parametrize("values", [{}, {"height": 1, "width": 1, "grid_height": 1, "grid_width": 1, "row": 0, "column": 0}])
+def test_a_picture_of_any_size_fills_a_segment_of_the_loopback(explorer, values):
+    move(explorer, **values)
+    assert len(explorer.picture["buffer"]) > 65_483 and explorer.problem == {}
+
+
 def test_an_impossible_value_leaves_the_last_good_picture(explorer):
     before = explorer.picture
     move(explorer, height=0)

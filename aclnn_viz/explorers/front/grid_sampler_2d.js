@@ -7,12 +7,12 @@ function buildGridSampler(kit) {
   kit.panels.append(head);
   const lines = ["■", "▲", "●"].map((shape, kind) => {
     const text = element("span"), sign = element("i", {}, shape);
-    const line = element("li", {}, sign, element("b", {}, kit.theme.kinds[kind].name), text);
+    const line = element("li", { class: "ae-line" }, sign, element("b", {}, kit.theme.kinds[kind].name), text);
     head.append(line);
     return { line, text, sign };
   });
-  const rounding = element("li", { class: "ae-rounding" });
-  head.append(rounding);
+  const rounding = element("li", { class: "ae-line ae-rounding" }), notices = element("li", { class: "ae-notice" });
+  head.append(rounding, notices);
   const view = {
     kit, seen: null,  // {picture, arrays, state} of the last answer
     boxes: new Map(),  // where the cells of each heat map lie
@@ -34,7 +34,9 @@ function buildGridSampler(kit) {
     for (const [panel, text] of view.captions) panel.say(text);
     const [inputGrad, gridGrad] = picture.errors;
     rounding.textContent = `${state.dtype}: inputGrad differs from the float64 truth by at most ${inputGrad}, `
-      + `gridGrad by ${gridGrad}. ${picture.notices.join(" ")}`;
+      + `gridGrad by ${gridGrad}.`;
+    notices.textContent = picture.notices.join(" ");
+    notices.hidden = !picture.notices.length;
     lines.forEach(({ line, text, sign }, kind) => {
       sign.style.color = kit.theme.kinds[kind].colour;
       line.toggleAttribute("aria-current", kind === state.paddingMode);
