@@ -164,8 +164,8 @@ def headline(data) -> list[str]:
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
     lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "
-             f"sums in {plan.accumulate} ({plan.order}), ties {_ties(data)}: at most {number(e.ulps[e.worst])} ulp off, "
-             f"median {number(e.median)}, {right:.4g} % correctly rounded."]
+             f"sums in {plan.accumulate} ({plan.order}), ties {_ties(data)}: at most {number(e.ulps[e.worst])} ulp "
+             f"off, median {number(e.median)}, {right:.4g} % correctly rounded."]
     told = f"{counts['format']:,} are the format's, {counts['inputs']:,} the inputs', {counts['plan']:,} the plan's"
     if missed:
         lines.append(f"{missed:,} of {e.size:,} elements lie outside the envelope: no correct arithmetic of this plan "
