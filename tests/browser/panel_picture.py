@@ -57,15 +57,20 @@ def misplaced(opened, axes, panels, arrays):
         at = max((k for k, mark in enumerate(told["marks"]) if mark["mark"] in ENOUGH), default=None)
         if at is None:
             continue
-        mark = told["marks"][at]
-        places, colours = PLACES[mark["mark"]](mark, arrays, Frame(axes[told["name"]]))
+        mark, frame = told["marks"][at], Frame(axes[told["name"]])
+        places, colours = PLACES[mark["mark"]](mark, arrays, frame)
+        chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
+
+        def share(aside, radius, far):
+            asked = [told["name"], (places + aside)[chosen].tolist(), colours[chosen].tolist(), radius, far]
+            return np.mean(opened.page.evaluate(FOUND, asked))
+
         if len(places):
-            chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
-            exact = mark["mark"] == "Heat"
-            found = opened.page.evaluate(FOUND, [told["name"], places[chosen].tolist(), colours[chosen].tolist(),
-                                                 0 if exact else 2, 4 if exact else 70])
-            if np.mean(found) < ENOUGH[mark["mark"]]:
-                wrong.append(f"{told['name']}: {mark['mark']} at {np.sum(found)} of {len(found)} places")
+            found = share(0, 0, 4) if mark["mark"] == "Heat" else share(0, 2, 70)
+            if found < ENOUGH[mark["mark"]]:
+                wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
+            elif mark["mark"] == "Bars" and (beyond := share(_outwards(mark, arrays, frame), 1, 70)) > 0.3:
+                wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
 
 
@@ -106,20 +111,30 @@ def _points(mark, arrays, frame):
     return places, _series(mark, len(places))
 
 
-def _bars(mark, arrays, frame):
+def _ends(mark, arrays, frame):
+    """The end of each bar that can be seen, and 1 where it points downwards, -1 upwards."""
     x, y = arrays[mark["x"]], arrays[mark["y"]]
-    tops, feet = frame.place(x, y), frame.place(x, np.zeros(len(x)))
+    ends, feet = frame.place(x, y), frame.place(x, np.zeros(len(x)))
     feet[:, 1] = np.clip(np.nan_to_num(feet[:, 1], posinf=np.inf), frame.box["top"], frame.box["bottom"])
-    places = (tops + feet) / 2
-    places = places[(np.abs(tops - feet)[:, 1] > 6) & frame.inside(places)]
-    return places, _series(mark, len(places))
+    long = (np.abs(ends - feet)[:, 1] > 8) & frame.inside(ends, 6.0)
+    return ends[long], np.sign(ends - feet)[long, 1]
+
+
+def _bars(mark, arrays, frame):
+    ends, sign = _ends(mark, arrays, frame)
+    return ends - sign[:, None] * np.array([0.0, 3.0]), _series(mark, len(ends))
+
+
+def _outwards(mark, arrays, frame):
+    """From the places just inside the ends of bars to those just outside."""
+    return _ends(mark, arrays, frame)[1][:, None] * np.array([0.0, 7.0])
 
 
 def _cells(mark, arrays, frame):
     values = np.asarray(arrays[mark["values"]], np.float64)
     rows, columns = np.indices(values.shape)
     size = np.abs(frame.place(1.0, 1.0) - frame.place(0.0, 0.0))
-    aside = np.where(size >= 8, 0.4, 0.0)  # beside a number or a sign in the middle
+    aside = np.where(size >= 8, 0.38 if mark["digits"] else 0.3, 0.0)  # beside a number or a sign in the middle
     places = frame.place(columns - aside[0], rows - aside[1])
     keep = frame.inside(places) & np.isfinite(values)
     return places[keep], coloured(values, mark["map"], mark["low"], mark["high"])[keep].astype(int)

@@ -80,14 +80,17 @@ class Drawing extends Marks {
     }
     context.strokeStyle = theme.dark ? "#ffffff1e" : "#0000001a";
     context.beginPath();
+    const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
+      .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
+    const meets = ([at, text], k) => k && at - across[k - 1][0] < (widthOf(context, text) + widthOf(context, across[k - 1][1])) / 2 + 4;
+    const size = across.some(meets) ? 8.5 : TEXT;
     let free = -Infinity;
-    for (const [value, text] of [...x.ticks].sort((a, b) => this.sx(a[0]) - this.sx(b[0]))) {
-      const at = this.sx(value), half = widthOf(context, text) / 2;
-      if (!(at >= box.left - 1 && at <= box.right + 1)) continue;
+    for (const [at, text] of across) {
+      const half = widthOf(context, text, size) / 2;
       if (!heat) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
       if (at - half < free) continue;
-      free = at + half + 4;
-      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, TEXT);
+      free = at + half;
+      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, size);
     }
     free = Infinity;
     for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {

@@ -204,6 +204,11 @@ class Marks {
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
     }
+    if (this.marks.some(({ mark }) => mark === "Heat")) {  // cells are light and dark in either theme
+      context.strokeStyle = this.kit.theme.back;
+      context.lineWidth = 3.4;
+      context.strokeRect(left, top, wide, tall);
+    }
     context.strokeStyle = colour;
     context.lineWidth = 1.8;
     context.setLineDash(dash);
