@@ -96,10 +96,14 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 
 
 def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
-    explorer.set(("seed", 10_000))
+    wholes = [c for c in explorer.controls if c["kind"] == "whole"]
+    control = next((c for c in wholes if c["field"] == "seed"), wholes[0])  # a chosen point is kept inside anyway
+    field, high = control["field"], control["high"]
+    explorer.set((field, high + 1))
     explorer.settle()
-    assert explorer.problem() == "seed must be a whole number from 0 to 9999: got 10000; lower it to 9999"
-    place = explorer.page.locator(".ae-control", has=explorer.page.locator("[data-field=seed]")).locator(".ae-problem")
+    assert explorer.problem() == (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
+                                  f"lower it to {high}")
+    place = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]")).locator(".ae-problem")
     assert place.text_content() == explorer.problem()
     check(explorer, explorer.subject.state())
 
