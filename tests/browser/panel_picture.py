@@ -134,8 +134,9 @@ def _cells(mark, arrays, frame):
     values = np.asarray(arrays[mark["values"]], np.float64)
     rows, columns = np.indices(values.shape)
     size = np.abs(frame.place(1.0, 1.0) - frame.place(0.0, 0.0))
-    # Beside a number or a sign in the middle, and away from an outline.
-    aside = np.where(size >= 16, 0.38 if mark["digits"] else 0.3, np.where(size >= 8, 0.2, 0.0))
+    # Beside a number or a sign in the middle, and 3 pixels away from the outlines of a cell where there is room.
+    most = (0.38 if mark["digits"] else 0.3) * size
+    aside = np.where(size >= 8, np.clip(size / 2 - 3, 1.6, most) / size, 0.0)
     places = frame.place(columns - aside[0], rows - aside[1])
     keep = frame.inside(places) & np.isfinite(values)
     return places[keep], coloured(values, mark["map"], mark["low"], mark["high"])[keep].astype(int)
