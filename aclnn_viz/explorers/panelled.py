@@ -28,7 +28,7 @@ def subject(name: str, operator: Callable, state: type, inputs: Callable, comput
 
     def drawn(data):
         shown = show(data)
-        return figure(shown.panels, shown.headline)
+        return figure(shown.panels, [*shown.headline, *shown.notices])
 
     scripts = ("panels_paths.js", "panels_marks.js", "panels.js")
     return Subject(name, operator, state, inputs, compute, picture, drawn, scripts)

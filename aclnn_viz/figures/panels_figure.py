@@ -93,7 +93,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     edge = (GAP - inner) / room[0]  # the left end of the panel, in shares of the axes
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
-        axes.legend(named.values(), named.keys(), loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
+        order = [text for text in dict.fromkeys(labels) if text in named]
+        axes.legend([named[text] for text in order], order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
                     fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1, labelspacing=0.15)
     axes.annotate("\n".join(_title(panel)), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
                   textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
