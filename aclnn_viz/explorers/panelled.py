@@ -24,7 +24,8 @@ def subject(name: str, operator: Callable, state: type, inputs: Callable, comput
     def picture(data):
         shown = show(data)
         arrays, panels = described(shown.panels)
-        return arrays, {"panels": panels, "headline": shown.headline, "text": shown.text, "notices": list(shown.notices)}
+        return arrays, {"panels": panels, "headline": shown.headline, "text": shown.text,
+                        "notices": list(shown.notices)}
 
     def drawn(data):
         shown = show(data)

@@ -95,7 +95,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
         axes.legend([named[text] for text in order], order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
-                    fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1, labelspacing=0.15)
+                    fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1,
+                    labelspacing=0.15)
     axes.annotate("\n".join(_title(panel)), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
                   textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
     for image in axes.images[:1]:
@@ -122,7 +123,8 @@ def _dash(mark):
 
 
 def _line(axes, mark, look):
-    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=0.72 * mark.width, label=mark.label, **_colour(mark, look))
+    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=0.72 * mark.width, label=mark.label,
+              **_colour(mark, look))
 
 
 def _dots(axes, mark, look):

@@ -118,7 +118,8 @@ class Notebook:
 
     def all_faults(self) -> list[str]:
         printed = self.server.log.read_bytes()[self._logged:].decode(errors="replace")
-        return self.faults + ([f"server: {printed[printed.index('Traceback'):][:2000]}"] if "Traceback" in printed else [])
+        _, sign, trace = printed.partition("Traceback")
+        return self.faults + ([f"server: {trace[:2000]}"] if sign else [])
 
     def close(self):
         self.page.close()

@@ -8,7 +8,8 @@ from aclnn_viz.figures.palette import coloured
 from aclnn_viz.figures.style import SERIES
 
 TOLD = """() => [...document.querySelectorAll(".aclnn-explorer [data-panel]")].map((figure) => [
-    figure.dataset.panel, figure.querySelector("figcaption").textContent, figure.querySelector("canvas").dataset.axes])"""
+    figure.dataset.panel, figure.querySelector("figcaption").textContent,
+    figure.querySelector("canvas").dataset.axes])"""
 # For each place: does a pixel within `radius` have the colour, up to `far` in each channel?
 FOUND = """([panel, places, colours, radius, far]) => {
     const canvas = document.querySelector(`.aclnn-explorer [data-panel="${panel}"] canvas`);
@@ -16,13 +17,13 @@ FOUND = """([panel, places, colours, radius, far]) => {
     return places.map(([x, y], k) => {
         for (let j = -radius; j <= radius; j += 1) for (let i = -radius; i <= radius; i += 1) {
             const at = 4 * ((Math.floor(y) + j) * canvas.width + Math.floor(x) + i);
-            if (data[at + 3] > 200 && colours[k].every((value, c) => Math.abs(value - data[at + c]) <= far)) return true;
+            const same = colours[k].every((value, c) => Math.abs(value - data[at + c]) <= far);
+            if (same && data[at + 3] > 200) return true;
         }
         return false;
     });
 }"""
-# Rules, notes and boxes cover some places, and a dash leaves some out: for a line (7, 3) pixels are the longest, and its
-# gap lets a place be missed only where the line is steep.
+# Rules, notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
 ENOUGH = {"Heat": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = 200  # places of a mark that are looked at
@@ -37,7 +38,8 @@ def check(opened, state):
     for told in picture["panels"]:
         for name in "xy":
             *ends, scale = axes[told["name"]][name]
-            assert scale == told[name]["scale"] and near(ends, [told[name]["low"], told[name]["high"]]), (told["name"], name)
+            assert scale == told[name]["scale"], (told["name"], name)
+            assert near(ends, [told[name]["low"], told[name]["high"]]), (told["name"], name)
     words = opened.page.text_content(".aclnn-explorer .ae-twin pre")
     assert NUMBER.sub("#", words) == NUMBER.sub("#", picture["text"])
     assert near(NUMBER.findall(words), NUMBER.findall(picture["text"]))
@@ -82,7 +84,8 @@ class Frame:
 
     def place(self, x, y):
         box = self.box
-        return np.stack([self._along("x", x, box["left"], box["right"]), self._along("y", y, box["bottom"], box["top"])], -1)
+        across = self._along("x", x, box["left"], box["right"])
+        return np.stack([across, self._along("y", y, box["bottom"], box["top"])], -1)
 
     def _along(self, axis, values, start, end):
         low, high, scale = self.ends[axis]

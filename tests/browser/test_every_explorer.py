@@ -63,7 +63,7 @@ def test_the_default_picture_is_the_right_one(explorer):
 
 
 def test_the_picture_of_another_state_is_rejected(explorer):
-    other = next(c for c in explorer.controls if c["kind"] == "choice" and c["field"] in ("dtype", "operator", "paddingMode"))
+    other = next(c for c in explorer.controls if c["field"] in ("dtype", "operator", "paddingMode"))
     values = [value for value, _ in other["options"] if value != other["initial"]]
     with pytest.raises(AssertionError):
         check(explorer, replace(explorer.state(), **{other["field"]: values[0]}))
@@ -103,8 +103,8 @@ def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
     explorer.settle()
     assert explorer.problem() == (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
                                   f"lower it to {high}")
-    place = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]")).locator(".ae-problem")
-    assert place.text_content() == explorer.problem()
+    row = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]"))
+    assert row.locator(".ae-problem").text_content() == explorer.problem()
     check(explorer, explorer.subject.state())
 
 

@@ -1,4 +1,4 @@
-"""What only the grid-sampler explorer has: points that are dragged and moved by keys, and modes that a product lacks."""
+"""What only the grid-sampler explorer has: points dragged and moved by keys, and modes that a product lacks."""
 
 import grid_picture
 import pytest
@@ -42,7 +42,8 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     assert (row, column) == (state.row, state.column)
     size = min((box["width"] - 2) / 52, (box["height"] - 2) / 52)  # 32 pixels and a margin of 10 on both sides
     u, v = (x + 59 - box["x"] - box["width"] / 2) / size, (y - 29.5 - box["y"] - box["height"] / 2) / size
-    assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)  # pointers stand on whole screen pixels, a fifth of a cell
+    # Pointers stand on whole screen pixels, a fifth of a cell.
+    assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
 
 
 def test_keys_move_and_choose_points(explorer):

@@ -1,4 +1,4 @@
-"""Panels under the pointer: hints, clicks, and that their pixels are judged; on the explorer of group norm and swish."""
+"""Panels under the pointer: hints, clicks, and the judge of their pixels; on the explorer of group norm and swish."""
 
 import json
 
@@ -77,7 +77,8 @@ def test_a_cell_tells_its_value(explorer):
     _, panels, arrays = shown(explorer, State())
     value = arrays[panels[0]["marks"][0]["values"]][2, 13]
     words = hint(explorer, "map", 13, 2)
-    assert words.startswith("channel 2, position 13: ") and float(words.rsplit(" ", 1)[1]) == pytest.approx(value, rel=1e-3)
+    assert words.startswith("channel 2, position 13: ")
+    assert float(words.rsplit(" ", 1)[1]) == pytest.approx(value, rel=1e-3)
 
 
 def test_series_tell_their_names_and_values(explorer):
@@ -114,7 +115,8 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
             wrong[mark["values"]] = mirrored(arrays[mark["values"]], (mark["low"], mark["high"]), "linear")
         elif "x" in mark:
             wrong[mark["y"]] = mirrored(arrays[mark["y"]], (told["y"]["low"], told["y"]["high"]), told["y"]["scale"])
-    assert [words.split(":")[0] for words in panel_picture.misplaced(explorer, axes, [told], {**arrays, **wrong})] == [panel]
+    found = panel_picture.misplaced(explorer, axes, [told], {**arrays, **wrong})
+    assert [words.split(":")[0] for words in found] == [panel]
 
 
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):

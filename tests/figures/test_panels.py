@@ -37,7 +37,8 @@ def test_the_ends_hold_all_finite_marks_and_a_twentieth_of_room(marks, x, y):
 
 
 def test_given_ends_win_and_may_be_inverted():
-    assert ends(Line(a(0.0, 9.0), a(0.0, 9.0)), x=Axis(low=5.0, high=-5.0), y=Axis(low=0.0)) == ((5.0, -5.0), (0.0, 9.45))
+    got = ends(Line(a(0.0, 9.0), a(0.0, 9.0)), x=Axis(low=5.0, high=-5.0), y=Axis(low=0.0))
+    assert got == ((5.0, -5.0), (0.0, 9.45))
 
 
 def test_room_on_a_log_axis_is_a_share_of_its_decades_and_what_has_no_logarithm_is_left_out():
@@ -51,8 +52,9 @@ def test_a_heat_map_has_its_rows_downwards_and_no_room():
 
 
 @pytest.mark.parametrize(("low", "high", "texts"), [
-    (-3, 3, "-3 -2 -1 0 1 2 3"), (3, -3, "-3 -2 -1 0 1 2 3"), (0, 1, "0 0.2 0.4 0.6 0.8 1"), (0, 15, "0 2.5 5 7.5 10 12.5 15"),
-    (0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"), (1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
+    (-3, 3, "-3 -2 -1 0 1 2 3"), (3, -3, "-3 -2 -1 0 1 2 3"), (0, 1, "0 0.2 0.4 0.6 0.8 1"),
+    (0, 15, "0 2.5 5 7.5 10 12.5 15"), (0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"),
+    (1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
     (2, 2, "2"), (-1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300")])
 def test_ticks_are_round_numbers_between_the_ends(low, high, texts):
     got = ticks(Axis(), float(low), float(high))
@@ -61,7 +63,8 @@ def test_ticks_are_round_numbers_between_the_ends(low, high, texts):
 
 
 @pytest.mark.parametrize(("low", "high", "texts"), [
-    (0.5, 2000, "1 10 100 1000"), (1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"), (2, 7, "2 5"), (0.9, 11, "1 10"), (30, 3, "5 10 20")])
+    (0.5, 2000, "1 10 100 1000"), (1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"), (2, 7, "2 5"), (0.9, 11, "1 10"),
+    (30, 3, "5 10 20")])
 def test_ticks_of_a_log_axis_are_powers_of_ten(low, high, texts):
     got = ticks(Axis(scale="log"), low, high)
     assert [text for _, text in got] == texts.split()

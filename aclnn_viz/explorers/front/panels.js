@@ -82,8 +82,9 @@ class Drawing extends Marks {
     context.beginPath();
     const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
       .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
-    const meets = ([at, text], k) => k && at - across[k - 1][0] < (widthOf(context, text) + widthOf(context, across[k - 1][1])) / 2 + 4;
-    const size = across.some(meets) ? 8.5 : TEXT;
+    const halves = across.map(([, text]) => widthOf(context, text) / 2);
+    const meet = across.some(([at], k) => k && at - across[k - 1][0] < halves[k] + halves[k - 1] + 4);
+    const size = meet ? 8.5 : TEXT;
     let free = -Infinity;
     for (const [at, text] of across) {
       const half = widthOf(context, text, size) / 2;
@@ -157,7 +158,10 @@ class Drawing extends Marks {
       context.beginPath();
       context.moveTo(x, y);
       context.lineTo(x + 22, y);
-      if (mark.mark === "Arrows") for (const side of [-4, 4]) { context.moveTo(x + 22, y); context.lineTo(x + 16, y + side); }
+      for (const side of mark.mark === "Arrows" ? [-4, 4] : []) {
+        context.moveTo(x + 22, y);
+        context.lineTo(x + 16, y + side);
+      }
       context.stroke();
     }
     context.restore();
@@ -194,12 +198,14 @@ class Drawing extends Marks {
       if (mark !== "Heat" || !(row >= 0 && row < rows && column >= 0 && column < columns)) continue;
       lines.push(`${name(told.y, row)}, ${name(told.x, column)}: ${number(values[row * columns + column])}`);
     }
-    const near = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark)).map((mark) => this.nearest(mark, x, y));
+    const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
+    const near = series.map((mark) => this.nearest(mark, x, y));
     const least = Math.min(...near.map(({ away }) => away));
     const found = near.filter(({ away }) => away < least + 3);
     if (Number.isFinite(least)) {
       const first = found.find(({ away }) => away === least);
-      lines.push(name(told.x, first.x), ...new Set(found.map((each) => `${each.label || told.y.label || "y"}: ${number(each.y)}`)));
+      const values = found.map((each) => `${each.label || told.y.label || "y"}: ${number(each.y)}`);
+      lines.push(name(told.x, first.x), ...new Set(values));
     }
     return lines.join("\n");
   }
@@ -266,7 +272,10 @@ function buildPanels(kit) {
     draw(picture, arrays) {
       say(picture);
       arrange(picture.panels);
-      for (const told of picture.panels) if (drawings.get(told.name).panel.width) drawings.get(told.name).draw(told, arrays);
+      for (const told of picture.panels) {
+        const drawing = drawings.get(told.name);
+        if (drawing.panel.width) drawing.draw(told, arrays);
+      }
     },
     overlay() {},
   };

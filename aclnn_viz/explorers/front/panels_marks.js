@@ -18,7 +18,8 @@ class Marks {
     context.beginPath();
     for (let k = 0; k < x.length; k += 1) {
       const [px, py] = [this.sx(x[k]), this.sy(y[k])];
-      if (px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1) addShape(context, shape, px, py, size);
+      const inside = px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1;
+      if (inside) addShape(context, shape, px, py, size);
     }
     context.fillStyle = colour;
     context.fill();
@@ -34,7 +35,9 @@ class Marks {
       this.scratch = { key, canvas, paint, image, pixels: new Uint32Array(image.data.buffer) };
     }
     const { canvas, paint, image, pixels } = this.scratch, stamp = [];
-    for (let j = -r; j <= r; j += 1) for (let i = -r; i <= r; i += 1) if (INSIDE[shape](i, j, r)) stamp.push(j * across + i);
+    for (let j = -r; j <= r; j += 1) {
+      for (let i = -r; i <= r; i += 1) if (INSIDE[shape](i, j, r)) stamp.push(j * across + i);
+    }
     const ink = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
     const word = (0xff000000 | ink[2] << 16 | ink[1] << 8 | ink[0]) >>> 0;
     pixels.fill(0);
@@ -70,11 +73,13 @@ class Marks {
   }
 
   bars(context, mark) {
-    const { x, y, width } = mark, base = Math.min(Math.max(this.sy(0), this.area.top), this.area.bottom) || this.area.bottom;
+    const { x, y, width } = mark, { top: most, bottom } = this.area;
+    const base = Math.min(Math.max(this.sy(0), most), bottom) || bottom;  // a log axis has no 0
     context.fillStyle = this.pattern(context, mark);
     for (let k = 0; k < x.length; k += 1) {
       const [a, b] = [this.sx(x[k] - width / 2), this.sx(x[k] + width / 2)], top = this.sy(y[k]);
-      if (Number.isFinite(top)) context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
+      if (!Number.isFinite(top)) continue;
+      context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
     }
   }
 
@@ -82,7 +87,7 @@ class Marks {
     context.fillStyle = colour;
     context.globalAlpha = 0.3;
     let from = 0;
-    const ok = (k) => Number.isFinite(this.sx(x[k])) && Number.isFinite(this.sy(low[k])) && Number.isFinite(this.sy(high[k]));
+    const ok = (k) => [this.sx(x[k]), this.sy(low[k]), this.sy(high[k])].every(Number.isFinite);
     for (let to = 0; to <= x.length; to += 1) {
       if (to < x.length && ok(to)) continue;
       context.beginPath();
@@ -121,12 +126,14 @@ class Marks {
     context.scale(w, h);
     context.drawImage(sheet(values, rows, columns, table, low, high), 0, 0);
     context.restore();
-    const room = Math.min(Math.abs(w), Math.abs(h)), texts = mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
+    const room = Math.min(Math.abs(w), Math.abs(h));
+    const texts = mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
-      const light = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128 || Number.isNaN(values[k]) && !this.kit.theme.dark;
+      const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
+      const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
       if (texts) write(context, texts[k], x, y, light ? "#000" : "#fff", 10);
       else if (values[k] < low / 128) {
         context.fillStyle = light ? "#000" : "#fff";
@@ -158,9 +165,9 @@ class Marks {
     context.stroke();
     if (!label) return;
     const wide = widthOf(context, label), beyond = box.right - wide - 4;
-    const free = axis === "x"
-      ? [[place + 4, box.top + 8], [place - wide - 4, box.top + 8], [place + 4, box.bottom - 8], [place - wide - 4, box.bottom - 8]]
-      : [[beyond, place - 8], [box.left + 4, place - 8], [beyond, place + 8], [box.left + 4, place + 8]];
+    const [columns, rows] = axis === "x" ? [[place + 4, place - wide - 4], [box.top + 8, box.bottom - 8]]
+      : [[beyond, box.left + 4], [place - 8, place + 8]];
+    const free = rows.flatMap((y) => columns.map((x) => [x, y]));
     const inside = free.filter(([x, y]) => x >= box.left && x <= beyond + 4 && y > box.top + 5 && y < box.bottom - 5);
     const crowds = inside.map(([x, y]) => this.crowd(x, y, wide));
     this.label(context, label, ...(inside[crowds.indexOf(Math.min(...crowds))] ?? free[0]), wide);
@@ -182,7 +189,8 @@ class Marks {
 
   // Words on a quiet ground, moved down until they cover no others.
   label(context, text, x, y, wide) {
-    while (this.taken.some(([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w) && y < this.area.bottom - 16) y += 12;
+    const covers = ([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w;
+    while (this.taken.some(covers) && y < this.area.bottom - 16) y += 12;
     this.taken.push([x, y, wide]);
     this.written(context, text, x, y, wide, 0.75);
   }
