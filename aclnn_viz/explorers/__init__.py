@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operators
 
 # The modules of this room that hold a subject, in learning order.
 EXPLORERS = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish", "numeric_error",
@@ -11,8 +11,9 @@ EXPLORERS = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "
 
 
 def explore(name, /, **state):
-    """Return the explorer of an operator, of "numeric_error" or of "two_phase" as a Jupyter widget, in its default state but for the values given.
+    """Return the explorer of an operator, of "numeric_error" or of "two_phase", as a Jupyter widget.
 
+    Its state is the default one but for the values given. An operator may also be called by its vendor's name.
     Raises ValueError for an unknown name or a value that does not fit, TypeError for a name that the state has not,
     ModuleNotFoundError without the packages of the extra `lab`.
 
@@ -22,7 +23,9 @@ def explore(name, /, **state):
     >>> explorer.close()
     """
     if name not in EXPLORERS:
-        name = operator(name).name  # by the vendor's name, or the error that lists the operators
+        name = next((op.name for op in operators() if name in (op, op.aclnn_name)), name)
+    if name not in EXPLORERS:
+        raise ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(EXPLORERS)}"))
     try:
         from aclnn_viz.explorers.widget import Explorer
     except ModuleNotFoundError as error:

@@ -56,5 +56,5 @@ def test_a_buffer_gives_back_what_was_packed():
 
 
 def test_no_explorer_of_another_name():
-    with pytest.raises(ValueError, match="no such operator"):
+    with pytest.raises(ValueError, match="no such explorer: got 'conv'; open one of hardswish, .*two_phase"):
         explore("conv")
