@@ -119,8 +119,8 @@ def _grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, al
         "points sharing a pixel": float(u[0].size > touched),
         "closeness to a kink": 1.0 / (1.0 + distance),
         "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)),
-        "variation of gradOutput": _spread(gradOutput), "variation of the image": _spread(input), "masked outputs": float(not all(outputMask)),
-        "gridGrad": float(outputMask[1])}
+        "variation of gradOutput": _spread(gradOutput), "variation of the image": _spread(input),
+        "masked outputs": float(not all(outputMask)), "gridGrad": float(outputMask[1])}
 
 
 def _cross_entropy_loss(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction,

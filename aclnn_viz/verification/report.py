@@ -11,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.accuracy import measure, sweep
+from aclnn_viz.accuracy import measure, sweep, sweep_factor
 from aclnn_viz.accuracy.measures import ULP_CLASSES
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.dtypes import FORMATS, round_to
-from aclnn_viz.kernels.group_norm_swish import swish_slope
+from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.verification.numeric import file_of
 
@@ -49,8 +47,6 @@ def measured_rows() -> list[dict]:
 
 def swept() -> dict[str, dict]:
     """The exhaustive sweeps: `hardswish` with gradient 1, and the factor of swish with scale 1."""
-    xp = NumPyArrays()
-
     def hardswish(function: Callable):
         return lambda x: function(gradOutput=np.ones_like(x), self=x)["out"]
 
@@ -58,9 +54,7 @@ def swept() -> dict[str, dict]:
     found = {}
     for fmt in FORMATS[:2]:
         found[f"hardswish {fmt.name}"] = sweep(hardswish(op.backward), hardswish(op.truth), fmt)
-        found[f"swish factor {fmt.name}"] = sweep(
-            lambda x, fmt=fmt: round_to(swish_slope(xp, x.astype(np.float32), 1.0), fmt),
-            lambda x: swish_slope(xp, x, 1.0), fmt)
+        found[f"swish factor {fmt.name}"] = sweep_factor("swish", fmt)
     return found
 
 
