@@ -10,6 +10,7 @@ NumPy's file format has no bfloat16: its .npy files hold the bits as uint16, and
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,8 +54,8 @@ def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0) -
         tensors = {name: value for name, value in one.case.inputs.items() if isinstance(value, np.ndarray)}
         for name, value in tensors.items():
             _write(place / "in" / name, value)
-        for name, value in one.outputs.items():
-            _write(place / "out" / name, value)
+        for name in filter(one.outputs.__contains__, op.outputs):  # a kernel may invent others
+            _write(place / "out" / name, one.outputs[name])
         listed.append({
             "folder": place.name, "seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype,
             "attributes": {name: value for name, value in one.case.inputs.items() if name not in tensors},
@@ -73,8 +74,10 @@ def read_cases(folder) -> tuple[Operator, int, Iterator[Entry]]:
     folder = Path(folder)
     try:
         content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        op, seed, cases = operator(content["operator"]), content["seed"], list(content["cases"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        op, seed, cases = operator(content["operator"]), int(content["seed"]), list(content["cases"])
+        if not cases:
+            raise ValueError("no cases in it")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(problem(WANTED, f"{folder}: {_told(error)}", "write the cases again")) from error
     return op, seed, (_entry(op, folder, listed) for listed in cases)
 
@@ -85,23 +88,27 @@ def _entry(op: Operator, folder: Path, listed: dict) -> Entry:
         inputs = {name: tuple(value) if isinstance(value, list) else value
                   for name, value in listed["attributes"].items()}
         for name, described in listed["inputs"].items():
-            inputs[name] = read_tensor(place / "in" / name, described)
+            shape, dtype = _shape_and_dtype(described)
+            inputs[name] = read_tensor(place / "in" / name, shape, dtype)
             if inputs[name] is None:
                 raise ValueError(f"no {name}.npy and no {name}.bin in {place / 'in'}")
-            if list(inputs[name].shape) != described["shape"]:
-                raise ValueError(f"{name} of shape {list(inputs[name].shape)} instead of {described['shape']}")
+            if inputs[name].shape != shape:
+                raise ValueError(f"{name} of shape {list(inputs[name].shape)} instead of {list(shape)}")
         case = Case(op, {p.name: inputs[p.name] for p in op.parameters if p.name in inputs},
                     float_format(listed["dtype"]).name, listed["seed"])
         op.arrange_backward(**op.bind(case.inputs))
-        described = listed["outputs"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        described = {name: _shape_and_dtype(what) for name, what in listed["outputs"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
         where = listed.get("folder", "a case") if isinstance(listed, dict) else "a case"
         raise ValueError(problem("the inputs of every case of a dump lie whole in its folder",
                                  f"{folder}, {where}: {_told(error)}", "write the cases again")) from error
     outputs, unreadable = {}, {}
     for name in op.outputs:
+        path = place / "out" / name
         try:
-            value = read_tensor(place / "out" / name, described.get(name))
+            value = read_tensor(path, *described.get(name, (None, None)))
+            if value is not None and _other_bytes(path, value):
+                raise ValueError(f"{name}.npy and {name}.bin, which hold different numbers: delete the older one")
         except (OSError, ValueError) as error:
             unreadable[name] = str(error)
         else:
@@ -109,38 +116,61 @@ def _entry(op: Operator, folder: Path, listed: dict) -> Entry:
     return Entry(listed["folder"], case, outputs, unreadable)
 
 
-def read_tensor(path: Path, described: dict | None) -> np.ndarray | None:
+def read_tensor(path: Path, shape: tuple[int, ...] | None, dtype: np.dtype | None) -> np.ndarray | None:
     """Return a tensor from its .npy or else its .bin file, None where there is neither.
 
-    Raises ValueError for a file that is not what `described` says.
+    Raises ValueError for a file that cannot be read, or whose numbers do not fill the shape.
     """
     npy, raw = path.with_suffix(".npy"), path.with_suffix(".bin")
     if npy.exists():
-        try:
-            value = np.load(npy, allow_pickle=False)
-        except (EOFError, ValueError) as error:
-            raise ValueError(f"{npy.name}, which NumPy cannot read ({error})") from error
-        bits = described and described["dtype"] == "bfloat16" and value.dtype.itemsize == 2 \
-            and value.dtype.kind in "uiV"
-        return value.view(BFLOAT16.numpy) if bits else value
+        return _loaded(npy, dtype)
     if not raw.exists():
         return None
-    if described is None:
+    if shape is None:
         return np.zeros(0)
-    dtype, shape = _dtype(described["dtype"]), tuple(described["shape"])
     content = raw.read_bytes()
-    expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    expected = prod(shape) * dtype.itemsize
     if len(content) != expected:
         raise ValueError(f"{raw.name} with {len(content)} bytes instead of {expected} for {dtype}{list(shape)}")
     return np.frombuffer(content, dtype).reshape(shape).copy()
+
+
+def _loaded(npy: Path, dtype: np.dtype | None) -> np.ndarray:
+    with open(npy, "rb") as file:
+        try:
+            value = np.lib.format.read_array(file, allow_pickle=False)
+        except Exception as error:  # what is damaged may raise anything, a lack of memory included
+            raise ValueError(f"{npy.name}, which NumPy cannot read ({error})") from error
+    value = value.astype(value.dtype.newbyteorder("="))
+    if dtype == BFLOAT16.numpy and value.dtype.itemsize == 2 and value.dtype.kind in "uiV":
+        value = value.view(BFLOAT16.numpy)
+    if not is_number(value.dtype):
+        raise ValueError(f"{npy.name} of dtype {value.dtype}, which is no number")
+    return value
+
+
+def _other_bytes(path: Path, value: np.ndarray) -> bool:
+    """Whether both files are there, and the .bin file is not what was read from the .npy file."""
+    raw = path.with_suffix(".bin")
+    return path.with_suffix(".npy").exists() and raw.exists() and raw.read_bytes() != value.tobytes()
+
+
+def is_number(dtype: np.dtype) -> bool:
+    """Whether elements are real numbers; the formats of ml_dtypes are, although NumPy counts them as void.
+
+    >>> is_number(np.dtype(float)), is_number(np.dtype(complex)), is_number(np.dtype("V2"))
+    (True, False, False)
+    """
+    return dtype.kind in "biufV" and dtype.type is not np.void
 
 
 def _described(shape, dtype) -> dict:
     return {"shape": list(shape), "dtype": np.dtype(dtype).name}
 
 
-def _dtype(name: str) -> np.dtype:
-    return np.dtype(name) if name.startswith("int") else float_format(name).numpy
+def _shape_and_dtype(described: dict) -> tuple[tuple[int, ...], np.dtype]:
+    name = described["dtype"]
+    return tuple(map(int, described["shape"])), np.dtype(name) if name.startswith("int") else float_format(name).numpy
 
 
 def _write(path: Path, value: np.ndarray) -> None:

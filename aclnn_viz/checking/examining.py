@@ -24,7 +24,7 @@ class Evidence:
     misbehaviour: dict[str, str] = field(default_factory=dict)
     refused: int = 0
     silent: int = 0  # cases on which the kernel returned nothing
-    stopped: bool = False
+    unrun: str = ""  # why some cases were not run
     first_failure: float | None = None  # seconds, with the preparation of the cases
 
 
@@ -37,7 +37,7 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
     total = suite_size(op) if chosen is None else len(chosen)
     for number, prepared in enumerate(progress(cases, total) if progress else cases):
         if time.monotonic() - start > time_limit:
-            evidence.stopped = True
+            evidence.unrun = "stopped at the time limit: the rest of the cases was not run"
             break
         prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
         names = list(prepared.expected)
@@ -66,9 +66,9 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
     return CheckResult(
-        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=seed, cases=len(seen),
+        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=int(seed), cases=len(seen),
         failed=len(wrong), refused=evidence.refused, undecided=sum(one.prepared.undecided for one in seen),
-        stopped=evidence.stopped, seconds=seconds, first_failure=evidence.first_failure,
+        unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
         diagnosis=diagnose(op, seen, kernel, evidence.silent) if wrong else None,

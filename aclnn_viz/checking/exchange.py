@@ -40,8 +40,9 @@ def read_and_check(op, folder) -> CheckResult:
         if entry.outputs:
             one = _prepared(found, entry)
             evidence.seen.append(Seen(one, entry.outputs, judge(one, entry.outputs)))
-        silent += not entry.outputs
-    evidence.stopped = silent > 0
+        silent += not entry.outputs and not entry.unreadable
+    if silent:
+        evidence.unrun = f"{silent} cases have no output: they were not run, and are not judged"
     if not evidence.seen and not evidence.misbehaviour:
         raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
                                  f"write {', '.join(found.outputs)} of at least one case"))

@@ -66,8 +66,9 @@ class Counterexample:
 class CheckResult:
     """Whether a kernel is right; if not: where it is wrong, which mistake that looks like, and the smallest case found.
 
-    `cases` were judged, `failed` of them are wrong, `refused` a device does not compute. `misbehaviour` maps what else
-    the kernel does wrong to the case where it did. `vacuity` says what these cases cannot show.
+    `cases` were judged, `failed` of them are wrong, `refused` a device does not compute; `unrun` says why others were
+    not run. `misbehaviour` maps what else the kernel does wrong to the case where it did. `vacuity` says what these
+    cases cannot show.
     """
 
     operator: str
@@ -77,7 +78,7 @@ class CheckResult:
     failed: int
     refused: int
     undecided: int
-    stopped: bool
+    unrun: str
     seconds: float
     first_failure: float | None
     outputs: dict[str, int]
@@ -88,10 +89,15 @@ class CheckResult:
     counterexample: Counterexample | None
     vacuity: Vacuity
 
+    @property
+    def stopped(self) -> bool:
+        """Whether some cases were not run."""
+        return bool(self.unrun)
+
     def __str__(self) -> str:
         verdict = "right on" if self.passed else f"WRONG in {self.failed} of" if self.failed else "NOT ACCEPTED after"
         lines = [f"{self.operator}: {verdict} {self.cases} cases (seed {self.seed}, {self.seconds:.1f} s)"]
-        lines += ["stopped at the time limit: the rest of the cases was not run"] * self.stopped
+        lines += [self.unrun] * self.stopped
         lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
         lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
         lines += [f"the kernel {what} (first with {where})" for what, where in self.misbehaviour.items()]

@@ -2,13 +2,18 @@
 
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 
 from aclnn_viz.cases import Case
+from aclnn_viz.cases.files import is_number
 from aclnn_viz.dtypes import BFLOAT16
+
+NOTHING = "returns None where an array is expected"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if isinstance(error, refusals):
         return Outcome(None, refused=True)
     if error is not None:
-        return Outcome(None, f"raises {type(error).__name__}: {str(error)[:200]}")
+        return Outcome(None, f"raises {_told(error)}")
     try:
         outputs = named(returned, names)
     except (TypeError, ValueError) as problem:
@@ -52,31 +57,50 @@ def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, 
     again = run(kernel, case, names, seconds).outputs
     if again is None:
         return "is not deterministic: the second call with the same inputs fails"
-    differing = [name for name in first if name not in again or first[name].tobytes() != again[name].tobytes()]
+    differing = [name for name in first if name not in again
+                 or not np.array_equal(first[name], again[name], equal_nan=True)]
     return f"is not deterministic: {', '.join(differing)} differs between two calls" if differing else ""
 
 
 def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return outputs by name from a dict, or from an array or sequence in the vendor's order.
+    """Return outputs by name from a dict, or from an array or sequence in the vendor's order; all of them are copies.
+
+    A list of numbers is an array where one is expected.
 
     >>> named(np.float32([1]), ["out"])
     {'out': array([1.], dtype=float32)}
     """
+    if returned is None:
+        raise TypeError(NOTHING)
     if isinstance(returned, Mapping):
-        return {str(name): to_numpy(value) for name, value in returned.items()}
-    if not isinstance(returned, (tuple, list)):
-        returned = (returned,)
-    if len(returned) == 1 and returned[0] is None:
-        raise TypeError("returns None where an array is expected")
-    if len(returned) != len(names):
-        raise ValueError(f"returns {len(returned)} outputs instead of {len(names)}: {', '.join(names)}")
-    return {name: to_numpy(value) for name, value in zip(names, returned)}
+        found = {str(name): value for name, value in returned.items()}
+    else:
+        numbers = len(names) == 1 and isinstance(returned, list) and all(isinstance(v, (Number, list)) for v in returned)
+        parts = (returned,) if numbers or not isinstance(returned, (tuple, list)) else returned
+        if len(parts) != len(names):
+            raise ValueError(f"returns {len(parts)} output{'s' * (len(parts) != 1)} instead of {len(names)}: "
+                             f"{', '.join(names)}")
+        found = dict(zip(names, parts))
+    for name, value in found.items():
+        if value is None:
+            raise TypeError(f"returns None for {name}; leave out what is not asked for")
+    return {name: to_numpy(value) for name, value in found.items()}
 
 
 def to_numpy(value) -> np.ndarray:
-    """Return an array of any library on the host: NumPy, torch (bfloat16 too), or whatever speaks DLPack."""
-    if value is None:
-        raise TypeError("returns None where an array is expected")
+    """Return a copy, in the host's byte order, of an array of any library: NumPy, torch (bfloat16 too), or whatever
+    speaks DLPack. Raises TypeError for anything else."""
+    try:
+        array = _converted(value)
+    except Exception as error:  # of any library
+        raise TypeError(f"returns {type(value).__name__}, which NumPy cannot take: {_told(error)}") from error
+    if not is_number(array.dtype):
+        told = f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise TypeError(f"returns {told} where an array of numbers is expected")
+    return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
+
+
+def _converted(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
@@ -84,10 +108,11 @@ def to_numpy(value) -> np.ndarray:
         return value.numpy()
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufV":
-        raise TypeError(f"returns {type(value).__name__} where an array is expected")
-    return array
+    return np.asarray(value)
+
+
+def _told(error: BaseException) -> str:
+    return " ".join("".join(traceback.format_exception_only(error)).split())[:200]
 
 
 def _copied(value):
@@ -100,6 +125,12 @@ def _copied(value):
 
 def _limited(call: Callable, seconds: float | None):
     """Call in a thread that is left behind when it takes too long: Python cannot stop it."""
+    if seconds is None:
+        try:
+            with np.errstate(all="ignore"):
+                return call(), None, True
+        except Exception as error:  # but an interrupt stops the check
+            return None, error, True
     box: dict = {}
 
     def work():
@@ -108,9 +139,6 @@ def _limited(call: Callable, seconds: float | None):
                 box["returned"] = call()
         except BaseException as error:  # a kernel may raise anything, SystemExit included
             box["error"] = error
-    if seconds is None:
-        work()
-        return box.get("returned"), box.get("error"), True
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)

@@ -112,6 +112,32 @@ def test_a_kernel_that_is_not_deterministic_is_told():
     assert any("not deterministic" in what for what in result.misbehaviour)
 
 
+def test_padding_bytes_are_no_difference_between_two_calls():
+    result = check("hardswish", swish(lambda out: out.astype(np.longdouble)))
+    assert not result.passed and not result.misbehaviour and "dtype" in str(result.counterexample)
+
+
+def test_a_kernel_may_return_the_same_array_again_and_again():
+    kept = {}
+
+    def kernel(**inputs):
+        found = wrong(**inputs)
+        for name, value in found.items():
+            found[name] = kept.setdefault((name, value.shape, value.dtype), value)
+            found[name][...] = value
+        return found
+    wrong = fault("rms_norm", "missing 1/n")
+    assert check("rms_norm", kernel).diagnosis.name == "missing 1/n"
+
+
+def test_an_interrupt_stops_the_check_of_a_device(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+    monkeypatch.setattr("aclnn_viz.devices.device.Device.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        check("hardswish", "host")
+
+
 def test_a_kernel_that_hangs_is_given_up():
     start = time.monotonic()
     result = check("hardswish", lambda **inputs: time.sleep(30), call_limit=0.2)
@@ -138,6 +164,10 @@ def test_progress_sees_every_case():
     assert len(seen) == check("hardswish", SWISH.backward).cases
 
 
+def test_a_seed_of_numpy_renders_as_json():
+    assert json.loads(check("hardswish", SWISH.backward, np.int64(2)).to_json())["seed"] == 2
+
+
 def test_a_device_is_checked_by_name():
     result = check("cross_entropy_loss", "host")
     assert result.passed and result.refused > 0 and "label smoothing" in result.vacuity.blind
@@ -161,11 +191,21 @@ class OnlyDlpack:
         return self.array.__dlpack_device__()
 
 
-@pytest.mark.parametrize("wrap", [lambda a: a, lambda a: [a], lambda a: {"out": a}, OnlyDlpack], ids=[
-    "array", "list", "dict", "dlpack"])
+@pytest.mark.parametrize("wrap", [
+    lambda a: a, lambda a: [a], lambda a: {"out": a}, OnlyDlpack, lambda a: list(a), lambda a: a.tolist(),
+    lambda a: a.astype(">f4"), lambda a: [a.astype(">f4")]], ids=[
+    "array", "list", "dict", "dlpack", "list of numbers", "list of Python's numbers", "big-endian", "big-endian list"])
 def test_arrays_of_any_kind_are_taken(wrap):
     array = np.arange(3, dtype=np.float32)
-    np.testing.assert_array_equal(named(wrap(array), ["out"])["out"], array)
+    found = named(wrap(array), ["out"])["out"]
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype.isnative
+
+
+@pytest.mark.parametrize("returned", [(np.ones(2), None), {"dxOut": np.ones(2), "dgammaOut": None}])
+def test_the_output_that_is_none_is_named(returned):
+    with pytest.raises(TypeError, match="None for dgammaOut; leave out"):
+        named(returned, ["dxOut", "dgammaOut"])
 
 
 @pytest.mark.needs("torch")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.cases import files
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.faults import faults
 
@@ -67,6 +68,11 @@ def rewrite(path, change):
     (path / "cases.json").write_text(json.dumps(content))
 
 
+def archive(path):
+    with open(path, "wb") as file:
+        np.savez(file, a=1)
+
+
 DAMAGE = {
     "no folder": (shutil.rmtree, "cases.json"),
     "no index": (lambda path: (path / "cases.json").unlink(), "No such file"),
@@ -79,6 +85,13 @@ DAMAGE = {
     "a missing input": (lambda path: [one.unlink() for one in (path / "000" / "in").glob("rstd.*")], "no rstd.npy"),
     "a cut input": (lambda path: (path / "000" / "in" / "x.npy").write_bytes(b"\x93NUMPY"), "x.npy"),
     "an empty input": (lambda path: (path / "000" / "in" / "x.npy").write_bytes(b""), "x.npy"),
+    "a list without cases": (lambda path: rewrite(path, lambda c: c.update(cases=[])), "no cases"),
+    "brackets without end": (lambda path: (path / "cases.json").write_text("[" * 10**5), "recursion"),
+    "outputs that are no outputs": (lambda path: rewrite(path, lambda c: c["cases"][0].update(outputs=[])), "list"),
+    "an output of an unknown format": (lambda path: rewrite(path, lambda c: c["cases"][0]["outputs"]["dxOut"].update(
+        dtype="float8")), "float8"),
+    "an archive for an input": (lambda path: archive(path / "000" / "in" / "x.npy"), "x.npy, which NumPy cannot"),
+    "words for an input": (lambda path: np.save(path / "000" / "in" / "x.npy", np.array(["a"])), "no number"),
     "an input of another shape": (lambda path: np.save(path / "000" / "in" / "x.npy", np.ones(3)), r"x of shape \[3\]"),
 }
 
@@ -103,6 +116,52 @@ def test_a_missing_and_a_damaged_output_are_told(copy):
     with pytest.raises(ValueError, match="got no dxOut.npy and no dxOut.bin; write"):
         av.compare(copy)
     assert "dxOut is missing" in str(av.check(copy).counterexample)
+
+
+def too_large(path):
+    np.save(path, np.ones(1))
+    path.write_bytes(path.read_bytes().replace(b"'shape': (1,), }                 ", b"'shape': (9999999999999999,), }  "))
+
+
+@pytest.mark.parametrize("harm", [
+    archive, too_large, lambda path: path.write_bytes(b"PK\3\4"), lambda path: np.save(path, np.array(["a"])),
+    lambda path: np.save(path, np.ones(1, complex)), lambda path: np.save(path, np.zeros(1, "f4, f4"))],
+    ids=["archive", "too large", "half an archive", "words", "complex", "records"])
+def test_an_output_that_holds_no_numbers_is_told(copy, harm):
+    harm(copy / "000" / "out" / "dxOut.npy")
+    with pytest.raises(ValueError, match="got dxOut.npy.* (NumPy cannot read|no number)"):
+        av.compare(copy)
+    assert "wrote dxOut.npy" in str(av.check(copy))
+
+
+def repaired(path):
+    entry, = files.read_cases(path)[2]
+    return av.operator("rms_norm").backward(**entry.case.inputs)
+
+
+def test_right_outputs_pass_in_the_byte_order_of_another_machine(copy):
+    for name, value in repaired(copy).items():
+        np.save(copy / "000" / "out" / f"{name}.npy", value.astype(">f4"))
+        (copy / "000" / "out" / f"{name}.bin").unlink()
+    assert av.check(copy).passed
+
+
+def test_of_two_files_that_differ_none_is_taken(copy):
+    for name, value in repaired(copy).items():
+        (copy / "000" / "out" / f"{name}.bin").write_bytes(value.tobytes())  # beside the .npy of the wrong kernel
+    with pytest.raises(ValueError, match="dxOut.npy and dxOut.bin, which hold different numbers: delete the older"):
+        av.compare(copy)
+    assert "dxOut.bin, which hold different numbers" in str(av.check(copy))
+    (copy / "000" / "out" / "dxOut.npy").unlink()
+    assert av.check(copy).passed
+
+
+def test_outputs_that_a_kernel_invented_are_not_written(tmp_path):
+    result = av.check("hardswish", lambda **inputs: {"out": inputs["self"], "../../out": np.ones(1), "out.x": np.ones(1)})
+    folder = result.counterexample.write(tmp_path / "dump")
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(
+        ["cases.json", "gradOutput.bin", "gradOutput.npy", "self.bin", "self.npy", "out.bin", "out.npy"])
+    assert np.load(folder / "000" / "out" / "out.npy").shape == result.counterexample.actual["out"].shape
 
 
 def test_a_folder_of_many_cases_is_left_to_check(tmp_path):
