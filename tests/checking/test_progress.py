@@ -55,8 +55,8 @@ def test_a_stub_and_a_question_are_no_attempts(file):
     assert not file.exists() or "long_rows" not in file.read_text()
 
 
-@pytest.mark.parametrize("broken", ["not json", '{"name": "rms_dx"}', "[1, 2]", '"text"', "\x00\x01", '{"name": "rms_'],
-                         ids=range(6))
+@pytest.mark.parametrize("broken", ["not json", '{"name": "rms_dx"}', "[1, 2]", '"text"', "\x00\x01", '{"name": "rms_',
+                                    "[" * 10**5], ids=range(7))
 def test_a_broken_line_is_told_and_kept_and_costs_no_other(file, broken):
     keep("rms_dx", True)
     with open(file, "a") as opened:
@@ -118,6 +118,13 @@ def test_two_processes_lose_nothing(file):
         process.join(60)
     assert [process.exitcode for process in both] == [0, 0]
     assert kept().attempts == {"rms_dx": 200, "rms_xhat": 200} and kept().complaint == ""
+
+
+def test_the_variable_may_name_the_home_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, "~/puzzles")
+    assert progress_file() == tmp_path / "puzzles" / FILE
 
 
 def test_without_the_variable_the_platform_says_where(monkeypatch):

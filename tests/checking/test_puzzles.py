@@ -152,6 +152,10 @@ def test_a_mistake_is_named_however_it_is_written(name, answer, mistake):
         [0.0 if t == ignoreIndex else weight[t] for t in target])),
     ("gn_xhat", lambda x, mean, rstd, numGroups: (x - np.repeat(mean, x.shape[1] // numGroups, 1)[..., None])
      * np.repeat(rstd, x.shape[1] // numGroups, 1)[..., None]),
+    ("hardswish_middle", lambda x: [v / 3 + 0.5 for v in x]), ("hardswish_middle", lambda x: [x / 3 + 0.5]),
+    ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(">f8")), ("ce_softmax", lambda logProb, target: [
+        [np.exp(p) - (c == t) for c, p in enumerate(row)] for row, t in zip(logProb, target)]),
+    ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(np.longdouble)),
     ("gn_parameters", lambda dz, xhat: {"dbeta": dz.sum((0, 2)), "dgamma": np.einsum("ncp,ncp->c", dz, xhat)}),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_a_right_answer_passes_however_it_is_written(name, answer):
@@ -167,6 +171,22 @@ def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
     assert not result.passed and result.mistake is None and "is -1, right is 1" in result.text
 
 
+class Unreadable:
+    """What an array on a device may do."""
+
+    def __dlpack__(self, **_):
+        raise BufferError("on another\ndevice")
+
+    __dlpack_device__ = __dlpack__
+
+
+def unspeakable():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+    raise Mute
+
+
 @pytest.mark.parametrize(("answer", "told"), [
     (lambda x: x[:-1], "has shape (12,) instead of (13,)"), (lambda x: 1 / 0, "raises ZeroDivisionError"),
     (lambda y: y, "raises TypeError"), (lambda x: "slope", "returns str"), (lambda x: x * 0, "is 0 everywhere"),
@@ -174,7 +194,11 @@ def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
     (lambda x: -(x / 3 + 0.5), "is -1 times the truth"), (lambda x: 2 * (x / 3 + 0.5), "is 2 times the truth"),
     (lambda x: (x / 3 + 0.5)[::-1], "slope[0] is 1.46667, right is -0.466667, at x = -2.9"),
     (lambda x: x.__iadd__(1), "modifies its input x"),
-    (lambda x: x > 0, "slope[6] is 0, right is 0.5"), (lambda x: x + 1j, "returns ndarray"),
+    (lambda x: x > 0, "slope[6] is 0, right is 0.5"), (lambda x: x + 1j, "returns an array of dtype complex128 where"),
+    (lambda x: np.zeros(x.shape, "f4, f4"), "returns an array of dtype [("), (lambda x: [[1.0], []], "returns list, which"),
+    (lambda x: {"slope": None}, "returns None for slope"), (lambda x: (x / 3 + 0.5).tolist()[:-1], "shape (12,)"),
+    (lambda x: Unreadable(), "returns Unreadable, which NumPy cannot take: BufferError: on another device"),
+    (lambda x: x.raised(), "raises AttributeError"), (lambda x: unspeakable(), "raises"),
     (lambda x: x.astype("float16"), "float16: digits are lost"), (3, "a function is judged, this is int")])
 def test_other_trouble_is_told(answer, told):
     result = puzzle("hardswish_middle").check(answer)
@@ -184,6 +208,33 @@ def test_other_trouble_is_told(answer, told):
 def test_an_answer_that_hangs_is_left_behind(monkeypatch):
     monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.2)
     assert "does not return within 0.2 s" in puzzle("hardswish_middle").check(lambda x: time.sleep(30)).text
+
+
+@pytest.mark.parametrize("name", ["hardswish_slope", "hardswish_kernel"])
+def test_an_answer_that_hangs_is_called_once(name, monkeypatch):
+    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.2)
+    called = []
+    result = puzzle(name).check(lambda **inputs: (called.append(0), time.sleep(5)))
+    assert not result.passed and result.begun and len(called) == 1
+
+
+def test_cases_after_one_that_hangs_are_not_tried(monkeypatch):
+    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.3)
+    called = []
+
+    def at_the_kinks(x):
+        called.append(x)
+        time.sleep(5 * (x.size == 2))
+        return np.where(x < -3, 0.0, np.where(x <= 3, x / 3 + 0.5, 1.0))
+    result = puzzle("hardswish_slope").check(at_the_kinks)
+    assert "wrong in 1 of 2 cases" in result.text and "x = [-3.,  3.]" in result.text and len(called) == 3
+
+
+def test_a_kernel_that_is_right_but_too_slow_for_the_suite_is_not_solved(monkeypatch):
+    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.LIMIT", 0.5)
+    solution = solution_of(puzzle("hardswish_kernel")).function
+    result = puzzle("hardswish_kernel").check(lambda **inputs: (time.sleep(0.3), solution(**inputs))[1])
+    assert not result.passed and result.text.startswith("right on 1 cases, but too slow")
 
 
 def test_where_it_is_right_is_told():
@@ -214,7 +265,7 @@ def test_what_differs_is_more_than_rounding_and_nan_equals_nothing_else():
 def test_unknown_names_and_hints_are_refused():
     with pytest.raises(ValueError, match="a puzzle is one of hardswish_middle, .*: got 'softmax'; name one"):
         puzzle("softmax")
-    for number in (0, 4, "one", None):
+    for number in (0, 4, "one", None, 1.0):
         with pytest.raises(ValueError, match="rms_dx has 3 hints: got .*; ask for 1 to 3"):
             puzzle("rms_dx").hint(number)
 

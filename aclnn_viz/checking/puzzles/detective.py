@@ -77,12 +77,12 @@ class Detective:
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1 on; ValueError for another number."""
-        if number not in range(1, len(self.hints) + 1):
+        if not isinstance(number, int) or not 1 <= number <= len(self.hints):
             raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
                                      f"ask for 1 to {len(self.hints)}"))
         return self.hints[number - 1]
 
-    def accuse(self, suspect: str | None) -> Answer:
+    def accuse(self, suspect: str | None = None) -> Answer:
         """Say whether a suspect is the fault, or what speaks against it, found by running both; None names them all.
 
         Raises ValueError for a name that is no suspect.

@@ -51,8 +51,8 @@ def grid_reflect(u, size, alignCorners):
 
 
 def grid_reflect_slope(u, size, alignCorners):
-    """The slope of reflection padding at u (n,): each mirror turns the direction around, and a mirror that is reached
-    exactly counts."""
+    """The slope of reflection padding at u (n,): each mirror turns the direction around. A mirror that is reached
+    exactly counts, but for the lower one of the image itself."""
     low, span = (0.0, size - 1.0) if alignCorners else (-0.5, float(size))
     slope = np.zeros_like(u)
     for i in range(u.size):

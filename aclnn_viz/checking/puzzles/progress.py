@@ -20,7 +20,7 @@ FILE = "puzzles.jsonl"
 def progress_file() -> Path:
     """Return the path of the file; ImportError where neither the variable nor platformdirs says where."""
     if folder := os.environ.get(VARIABLE):
-        return Path(folder) / FILE
+        return Path(folder).expanduser() / FILE
     try:
         from platformdirs import user_data_path
     except ImportError as error:
@@ -72,7 +72,7 @@ def kept() -> Kept:
         try:
             attempt = json.loads(line)
             name, solved = str(attempt["name"]), attempt["solved"] is True
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             unread += 1
             continue
         found.attempts[name] = found.attempts.get(name, 0) + 1

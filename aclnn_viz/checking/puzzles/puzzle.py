@@ -90,7 +90,7 @@ class Puzzle:
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
-        if number not in range(1, len(self.hints) + 1):
+        if not isinstance(number, int) or not 1 <= number <= len(self.hints):
             raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
                                      f"ask for 1 to {len(self.hints)}, or for solution()"))
         return self.hints[number - 1]

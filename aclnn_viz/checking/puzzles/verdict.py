@@ -18,12 +18,12 @@ from aclnn_viz.checking.check import check
 from aclnn_viz.checking.intermediates import likeness
 from aclnn_viz.checking.judging import prepared_suite
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.running import run
+from aclnn_viz.checking.running import NOTHING, run
 from aclnn_viz.operators import operator
 
 CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
 SECONDS = 5.0  # for one call
-NOTHING = "returns None"
+LIMIT = 20.0  # seconds for a whole kernel
 PRINTED = 6  # elements of an input in a message
 TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
@@ -61,12 +61,15 @@ def judged(puzzle, answer) -> PuzzleResult:
         return PuzzleResult(puzzle.name, False, f"a function is judged, this is {type(answer).__name__}\n"
                             f"  pass {puzzle.name} itself, without brackets", begun=False)
     whole = puzzle.truth is None
-    first = run(answer, next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0]),
-                puzzle.outputs, SECONDS)
-    if first.misbehaviour.startswith(NOTHING):
+    case = next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
+    first = run(answer, case, puzzle.outputs, SECONDS)
+    if first.misbehaviour == NOTHING:
         enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
         return PuzzleResult(puzzle.name, False, "nothing is returned yet\n"
                             f"  write the body: {enough} enough. hint(1) gives a nudge", begun=False)
+    if first.fatal:
+        return PuzzleResult(puzzle.name, False, f"{first.misbehaviour} ({_given(case.inputs)})\n"
+                            "  it goes on in the background, until Python is started again. hint(1) gives a nudge")
     return (_whole if whole else _part)(puzzle, answer)
 
 
@@ -99,7 +102,10 @@ def body_lines(function) -> int | None:
 
 
 def _whole(puzzle, answer) -> PuzzleResult:
-    result = check(puzzle.operator, answer, time_limit=20.0, call_limit=SECONDS)
+    result = check(puzzle.operator, answer, time_limit=LIMIT, call_limit=SECONDS)
+    if result.passed and result.stopped:
+        return PuzzleResult(puzzle.name, False, f"right on {result.cases} cases, but too slow: "
+                            f"the rest of the suite was not run within {LIMIT:g} s")
     if result.passed:
         return _solved(puzzle, answer, result.cases, "cases of the suite")
     lines = str(result).splitlines()
@@ -116,6 +122,7 @@ class _Seen:
     outputs: dict[str, np.ndarray]
     truth: dict[str, np.ndarray]
     complaint: str = ""
+    fatal: bool = False
 
     @property
     def wrong(self) -> dict[str, np.ndarray]:
@@ -136,7 +143,11 @@ def apart(actual: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def _part(puzzle, answer) -> PuzzleResult:
-    seen = [_look(puzzle, answer, inputs) for inputs in puzzle.cases]
+    seen = []
+    for inputs in puzzle.cases:
+        seen.append(_look(puzzle, answer, inputs))
+        if seen[-1].fatal:
+            break
     failing = [one for one in seen if not one.right]
     if not failing:
         return _solved(puzzle, answer, len(seen), "cases")
@@ -167,9 +178,9 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
             complaint = f"{name} is missing: return {' and '.join(puzzle.outputs)}, in this order or in a dict"
         elif outputs[name].shape != right.shape:
             complaint = f"{name} has shape {outputs[name].shape} instead of {right.shape} ({_given(inputs)})"
-        elif outputs[name].dtype.kind == "f" and outputs[name].dtype != np.float64 or outputs[name].dtype.kind == "V":
+        elif outputs[name].dtype.kind in "fV" and outputs[name].dtype.itemsize < 8:
             complaint = f"{name} is {outputs[name].dtype}: digits are lost, for the inputs are float64"
-    return _Seen(inputs, outputs, truth, complaint)
+    return _Seen(inputs, outputs, truth, complaint, outcome.fatal)
 
 
 def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
