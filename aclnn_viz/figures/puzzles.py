@@ -10,6 +10,7 @@ from math import ceil
 import numpy as np
 
 from aclnn_viz.arrays.recording import Recording, record
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.symptoms import Symptom
@@ -51,12 +52,17 @@ class Picture:
 def picture(of, answer=None) -> Picture:
     """Return the picture of a puzzle, with that of an answer beside it if there is one, or that of a detective case.
 
+    Raises TypeError for anything else.
+
     >>> from aclnn_viz.checking.puzzles import puzzle
     >>> print(str(picture(puzzle("rms_dgamma"))).splitlines()[0])
     dgamma[1] is made of dy (2 of 6), x (2 of 6), rstd (2 of 2)
     """
-    if not isinstance(of, Puzzle):
+    if isinstance(of, Detective):
         return symptom(of.symptom, of.title)
+    if not isinstance(of, Puzzle):
+        raise TypeError(problem("a picture is of a puzzle or of a detective case", type(of).__name__,
+                                "pass such as puzzle('rms_dx')"))
     return _curve(of, answer) if isinstance(of.picture, Curve) else _reads(of, answer)
 
 

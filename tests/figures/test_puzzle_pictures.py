@@ -116,3 +116,9 @@ def test_a_map_shows_the_error():
     inputs = one.prepared[0][1].case.inputs
     off = (one.kernel(**inputs)["gridGrad"] - operator(one.operator).truth(**inputs)["gridGrad"])[0, ..., 0]
     assert np.allclose(heat.values, np.where(np.abs(off) > 1e-4, off, 0.0)) and np.abs(heat.values).max() <= heat.high
+
+
+@pytest.mark.parametrize("name", ["rms_dx", None, puzzle])
+def test_a_picture_of_anything_else_is_refused(name):
+    with pytest.raises(TypeError, match="a picture is of a puzzle or of a detective case: got .*; pass such as"):
+        picture(name)
