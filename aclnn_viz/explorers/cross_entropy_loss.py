@@ -20,7 +20,7 @@ from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import StateError, choice, real, whole
+from aclnn_viz.explorers.state import check_indices, choice, real, whole
 from aclnn_viz.figures import cross_entropy_loss as pictures
 from aclnn_viz.operators import operator
 from aclnn_viz.products import ASCEND_950, PRODUCTS
@@ -41,8 +41,8 @@ class State:
     ignoreIndex: int = whole(0, -100, 63, "ignoreIndex", "Operator", "rows with this target do not count")
     lseSquareScaleForZloss: float = real(0.0, 0.0, 0.5, 0.01, "z-loss", "Operator", "lseSquareScaleForZloss")
     dtype: str = fields.dtype()
-    row: int = whole(3, 0, 63, "row", "Cell")
-    column: int = whole(2, 0, 63, "class", "Cell")
+    row: int = whole(3, 0, 63, "row", "Cell", below="rows")
+    column: int = whole(2, 0, 63, "class", "Cell", below="classes")
     spread: float = real(1.5, 0.0, 20.0, 0.1, "spread", "Tensors", "the standard deviation of the logits")
     lead: float = real(1.5, -10.0, 20.0, 0.1, "lead", "Tensors", "added to the logit of the target")
     ignored: float = real(0.15, 0.0, 1.0, 0.05, "ignored", "Tensors", "the share of rows whose target is ignoreIndex")
@@ -59,10 +59,7 @@ class State:
     plan: str = fields.plan()
 
     def __post_init__(self):
-        for name, axis, size in (("row", "N", self.rows), ("column", "C", self.classes)):
-            if getattr(self, name) >= size:
-                raise StateError(name, f"{'class' if name == 'column' else name} must be one of the {size} along {axis}",
-                                 f"{getattr(self, name)}", f"choose 0 to {size - 1}")
+        check_indices(self)
 
 
 @dataclass(frozen=True, eq=False)

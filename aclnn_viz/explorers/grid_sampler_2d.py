@@ -18,7 +18,7 @@ from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.images import IMAGES, image
-from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
+from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
 from aclnn_viz.figures.grid_sampler_2d import figure
 from aclnn_viz.figures.grid_sampler_2d_text import corners, describe, headline
 from aclnn_viz.figures.palette import scale
@@ -45,8 +45,8 @@ class State:
     paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     alignCorners: bool = flag(False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges")
     dtype: str = fields.dtype()
-    row: int = whole(5, 0, 47, "row", "Point")
-    column: int = whole(15, 0, 47, "column", "Point")
+    row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
+    column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
     axis: str = choice("x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn")
     samples: int = whole(1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more")
     channels: int = whole(1, 1, 4, "C", "Shapes", "channels: each is darker than the one before; gridGrad is their sum")
@@ -63,8 +63,9 @@ class State:
     gradOutput: str = choice("ones", {"ones": "ones", "random": "random", "chosen": "chosen point only"},
                              "gradOutput", "Tensors")
     seed: int = fields.seed()
-    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown")
-    channel: int = whole(0, 0, 3, "c", "Tensors", "the channel of image, out and inputGrad that is shown")
+    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown", below="samples")
+    channel: int = whole(0, 0, 3, "c", "Tensors", "the channel of image, out and inputGrad that is shown",
+                         below="channels")
     device: str = fields.device()
     soc: str = fields.soc()
     cann: str = fields.cann()
@@ -72,14 +73,7 @@ class State:
     moved: tuple = ()
 
     def __post_init__(self):
-        for name, length, size in (("row", "Hout", self.grid_height), ("column", "Wout", self.grid_width)):
-            if getattr(self, name) >= size:
-                raise StateError(name, f"{name} must name one of the {size} points along {length}",
-                                 f"{getattr(self, name)}", f"choose 0 to {size - 1}")
-        for name, letter, size in (("sample", "N", self.samples), ("channel", "C", self.channels)):
-            if getattr(self, name) >= size:
-                raise StateError(name, f"the {name} shown must be one of {letter} = {size}", f"{getattr(self, name)}",
-                                 f"choose {' to '.join(map(str, sorted({0, size - 1})))}, or raise {letter}")
+        check_indices(self)
         object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
 
     def _checked(self, point):

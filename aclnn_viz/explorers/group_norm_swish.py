@@ -24,7 +24,7 @@ from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import StateError, flag, real, whole
+from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
 from aclnn_viz.figures import group_norm_swish as pictures
 from aclnn_viz.kernels import group_norm_swish as page
 from aclnn_viz.operators import operator
@@ -43,9 +43,9 @@ class State:
     dgammaIsRequire: bool = flag(True, "dgammaIsRequire", "Operator")
     dbetaIsRequire: bool = flag(True, "dbetaIsRequire", "Operator")
     dtype: str = fields.dtype()
-    sample: int = whole(0, 0, 7, "sample", "Element")
-    channel: int = whole(9, 0, 47, "channel", "Element", "its group is the chosen one")
-    position: int = whole(9, 0, 63, "position", "Element")
+    sample: int = whole(0, 0, 7, "sample", "Element", below="samples")
+    channel: int = whole(9, 0, 47, "channel", "Element", "its group is the chosen one", below="channels")
+    position: int = whole(9, 0, 63, "position", "Element", below="positions")
     samples: int = whole(2, 1, 8, "N", "Tensors")
     channels: int = whole(12, 1, 48, "C", "Tensors")
     positions: int = whole(24, 1, 64, "H·W", "Tensors")
@@ -59,11 +59,7 @@ class State:
     plan: str = fields.plan()
 
     def __post_init__(self):
-        for name, axis, size in (("sample", "N", self.samples), ("channel", "C", self.channels),
-                                 ("position", "H·W", self.positions)):
-            if getattr(self, name) >= size:
-                raise StateError(name, f"{name} must be one of the {size} along {axis}", f"{getattr(self, name)}",
-                                 f"choose 0 to {size - 1}")
+        check_indices(self)
         if self.channels % self.numGroups:
             raise StateError("numGroups", f"numGroups must divide C, {self.channels}", f"{self.numGroups}",
                              f"choose {', '.join(map(str, divisors(self.channels)))}")

@@ -20,7 +20,7 @@ from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, further, gradients
 from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import StateError, choice, real, whole
+from aclnn_viz.explorers.state import StateError, check_indices, choice, real, whole
 from aclnn_viz.figures import rms_norm as pictures
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import run
@@ -38,9 +38,9 @@ class State:
 
     epsilon: float = real(-6.0, -12.0, 2.0, 0.1, "epsilon 10^", "Operator", "only the forward operator takes it")
     dtype: str = fields.dtype()
-    row: int = whole(2, 0, 63, "row", "Row", "the row that is drawn")
+    row: int = whole(2, 0, 63, "row", "Row", "the row that is drawn", below="rows")
     outlier: float = real(0.0, 0.0, 12.0, 0.25, "outlier 2^", "Row", "what one element of the row is multiplied by")
-    column: int = whole(5, 0, 255, "at", "Row", "the column of the outlier")
+    column: int = whole(5, 0, 255, "at", "Row", "the column of the outlier", below="columns")
     rows: int = whole(8, 1, 64, "rows", "Tensors")
     columns: int = whole(32, 1, 256, "columns", "Tensors")
     scale: float = real(0.0, -5.0, 3.0, 0.1, "x 10^", "Tensors", "the standard deviation of x")
@@ -59,10 +59,7 @@ class State:
     plan: str = fields.plan()
 
     def __post_init__(self):
-        for name, size, axis in (("row", self.rows, "rows"), ("column", self.columns, "columns")):
-            if getattr(self, name) >= size:
-                raise StateError(name, f"{name} must name one of the {size} {axis}", f"{getattr(self, name)}",
-                                 f"choose 0 to {size - 1}")
+        check_indices(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,9 @@ def flag(default: bool, label: str, group: str, help: str = ""):
     return _field(default, kind="flag", label=label, group=group, help=help)
 
 
-def whole(default: int, low: int, high: int, label: str, group: str, help: str = ""):
-    return _field(default, kind="whole", low=low, high=high, step=1, label=label, group=group, help=help)
+def whole(default: int, low: int, high: int, label: str, group: str, help: str = "", below: str = ""):
+    """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks."""
+    return _field(default, kind="whole", low=low, high=high, step=1, label=label, group=group, help=help, below=below)
 
 
 def real(default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""):
@@ -54,6 +55,15 @@ def controls(state_class) -> list[dict]:
             options = [[value, text] for value, text in control.get("options", {}).items()]
             described.append(control | {"field": entry.name, "options": options, "initial": entry.default})
     return described
+
+
+def check_indices(state) -> None:
+    """Raise StateError for the first index of a state that is not below its size."""
+    described = {control["field"]: control for control in controls(type(state))}
+    for name, control in described.items():
+        if (size := control.get("below")) and getattr(state, name) >= (count := getattr(state, size)):
+            raise StateError(name, f"{name} must be one of the {count} along {described[size]['label']}",
+                             f"{getattr(state, name)}", f"choose {'0 to ' * (count > 1)}{count - 1}")
 
 
 def build(state_class, values: dict):

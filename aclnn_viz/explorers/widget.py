@@ -14,6 +14,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
@@ -68,6 +69,16 @@ class Explorer(anywidget.AnyWidget):
         self.observe(self._moved, "values")
         self.on_msg(self._asked)
 
+    @traitlets.validate("values")
+    def _whole(self, proposal):
+        """As `explore` takes them: a missing value has its default, an unknown name raises TypeError."""
+        values, known = proposal["value"], asdict(self.subject.state())
+        for name in values:
+            if name not in known:
+                raise TypeError(problem(f"the values of {self.subject.name} are {', '.join(known)}", repr(name),
+                                        "use one of these"))
+        return known | {name: getattr(value, "tolist", lambda: value)() for name, value in values.items()}
+
     def _moved(self, change):
         time.sleep(YIELD)
         with self._lock, self.hold_sync():  # code in a cell and the browser are answered in different threads
@@ -88,7 +99,15 @@ class Explorer(anywidget.AnyWidget):
         self.picture = {"for": values, **others, "index": index, "buffer": buffer}
 
     def lifted(self, kind: str) -> str | bytes:
-        """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes)."""
+        """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
+
+        Raises ValueError for another kind, StateError while no state has been good.
+        """
+        if kind not in (*lift.TEXTS, "png", "svg"):
+            raise ValueError(problem("a state is lifted as cell, test, cpp, png or svg", repr(kind), "choose one"))
+        if self.data is None:
+            raise StateError("", "what is lifted out must have a picture", "a state without one",
+                             "open the explorer, in a state that it can show")
         if kind in lift.TEXTS:
             return lift.TEXTS[kind](self.subject, self.data.state)
         held = io.BytesIO()
@@ -98,6 +117,9 @@ class Explorer(anywidget.AnyWidget):
     def _asked(self, widget, content, buffers):
         try:
             made = self.lifted(content["lift"])
+        except StateError as error:
+            self.send({"lift": content["lift"], "problem": str(error)})
+            return
         except Exception as error:
             self.send({"lift": content["lift"], "problem": f"{type(error).__name__}: {error}"})
             return

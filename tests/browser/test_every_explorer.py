@@ -108,6 +108,19 @@ def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
     check(explorer, explorer.subject.state())
 
 
+def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
+    described = {c["field"]: c for c in explorer.controls}
+    for index, size in [(c, described[c["below"]]) for c in explorer.controls if c.get("below")]:
+        explorer.set((index["field"], size["initial"] - 1))
+        explorer.set((size["field"], size["low"]))
+        assert explorer.shown()[index["field"]] == size["low"] - 1
+        explorer.reset()
+        explorer.set((index["field"], size["initial"]))
+        explorer.settle()
+        assert explorer.problem().startswith(f"{index['field']} must be one of the {size['initial']} along ")
+        explorer.reset()
+
+
 def test_code_in_a_cell_moves_the_controls(explorer):
     control = next(c for c in explorer.controls if c["kind"] == "whole")
     value = control["low"] if control["initial"] != control["low"] else control["high"]

@@ -204,7 +204,7 @@ def test_smoothing_has_its_rest_below_certainty(lead, word):
 
 @pytest.mark.parametrize(("values", "field", "text"), [
     ({"row": 16}, "row", "row must be one of the 16 along N: got 16; choose 0 to 15"),
-    ({"classes": 2}, "column", "class must be one of the 2 along C: got 2; choose 0 to 1")])
+    ({"classes": 2}, "column", "column must be one of the 2 along C: got 2; choose 0 to 1")])
 def test_a_cell_outside_is_refused_beside_its_control(values, field, text):
     with pytest.raises(StateError, match=text) as caught:
         State(**values)

@@ -17,9 +17,9 @@ from aclnn_viz.explorers.state import StateError, build, changed, controls
     ({"paddingMode": 3}, "paddingMode", "paddingMode must be one of 0, 1, 2: got 3; choose one"),
     ({"paddingMode": True}, "paddingMode", "paddingMode must be one of 0, 1, 2: got True; choose one"),
     ({"alignCorners": 1}, "alignCorners", "alignCorners must be True or False: got 1; tick or clear the box"),
-    ({"row": 16}, "row", "row must name one of the 16 points along Hout: got 16; choose 0 to 15"),
-    ({"sample": 1}, "sample", "the sample shown must be one of N = 1: got 1; choose 0, or raise N"),
-    ({"channels": 3, "channel": 3}, "channel", "the channel shown must be one of C = 3: got 3; choose 0 to 2, or raise C"),
+    ({"row": 16}, "row", "row must be one of the 16 along Hout: got 16; choose 0 to 15"),
+    ({"sample": 1}, "sample", "sample must be one of the 1 along N: got 1; choose 0"),
+    ({"channels": 3, "channel": 3}, "channel", "channel must be one of the 3 along C: got 3; choose 0 to 2"),
     ({"moved": [[0, 99, 0.0, 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: got "
      "[0, 99, 0.0, 0.0]; choose a row below 16 and a column below 16"),
     ({"moved": [[0, 0, float("inf"), 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: "

@@ -223,7 +223,7 @@ def test_groups_are_drawn_on_their_channels():
 
 @pytest.mark.parametrize(("values", "field", "text"), [
     ({"numGroups": 5}, "numGroups", "numGroups must divide C, 12: got 5; choose 1, 2, 3, 4, 6, 12"),
-    ({"samples": 1, "sample": 1}, "sample", "sample must be one of the 1 along N: got 1; choose 0 to 0"),
+    ({"samples": 1, "sample": 1}, "sample", "sample must be one of the 1 along N: got 1; choose 0"),
     ({"channels": 6}, "channel", "channel must be one of the 6 along C: got 9; choose 0 to 5"),
     ({"position": 24}, "position", "position must be one of the 24 along H·W: got 24; choose 0 to 23")])
 def test_what_cannot_be_is_refused_beside_its_control(values, field, text):

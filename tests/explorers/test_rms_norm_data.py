@@ -166,8 +166,8 @@ def test_an_outlier_scales_one_element_and_rstd_follows(dy):
 
 
 @pytest.mark.parametrize(("values", "field", "text"), [
-    ({"row": 8}, "row", "row must name one of the 8 rows: got 8; choose 0 to 7"),
-    ({"columns": 4}, "column", "column must name one of the 4 columns: got 5; choose 0 to 3"),
+    ({"row": 8}, "row", "row must be one of the 8 along rows: got 8; choose 0 to 7"),
+    ({"columns": 4}, "column", "column must be one of the 4 along columns: got 5; choose 0 to 3"),
 ])
 def test_a_row_or_column_that_is_not_there_is_refused(values, field, text):
     with pytest.raises(StateError) as caught:

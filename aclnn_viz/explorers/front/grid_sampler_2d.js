@@ -45,16 +45,9 @@ function buildGridSampler(kit) {
   }
 
   return {
-    // A smaller grid takes the chosen and the dragged points along, fewer samples and channels the shown one.
-    fit(values) {
-      const { grid_height: down, grid_width: across, samples, channels } = values;
-      if (!(down >= 1 && across >= 1 && samples >= 1 && channels >= 1)) return values;
-      const within = (value, count) => (value === null ? null : Math.min(value, count - 1));
-      return {
-        ...values, row: within(values.row, down), column: within(values.column, across),
-        sample: within(values.sample, samples), channel: within(values.channel, channels),
-        moved: values.moved.filter(([row, column]) => row < down && column < across),
-      };
+    fit(values) {  // a smaller grid leaves dragged points behind
+      const { grid_height: down, grid_width: across } = values;
+      return { ...values, moved: values.moved.filter(([row, column]) => !(row >= down || column >= across)) };
     },
     draw(picture, arrays) {
       view.seen = { picture, arrays, state: picture.for };

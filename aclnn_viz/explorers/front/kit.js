@@ -113,6 +113,13 @@ function makeLifts(model, parent) {
   return { bar, stop: () => model.off("msg:custom", receive) };
 }
 
+// The indices that must shrink with the sizes in `moved`.
+function followed(controls, values, moved) {
+  const indices = controls.filter((c) => c.below && moved[c.below] !== undefined && !(c.field in moved)
+    && values[c.field] >= moved[c.below] && Number.isFinite(moved[c.below]));
+  return Object.fromEntries(indices.map((c) => [c.field, Math.max(c.low, moved[c.below] - 1)]));
+}
+
 // build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay(changes)}: draw after each answer
 // of the kernel, overlay at once after each movement of a control.
 function explorer(build) {
@@ -132,7 +139,8 @@ function explorer(build) {
     const kit = {
       model, el, panels, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
-      set(changes) {
+      set(moved) {
+        const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
         model.set("values", values);
