@@ -75,8 +75,9 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
     if isinstance(returned, Mapping):
         found = {str(name): value for name, value in returned.items()}
     else:
-        numbers = len(names) == 1 and isinstance(returned, list) and all(isinstance(v, (Number, list)) for v in returned)
-        parts = (returned,) if numbers or not isinstance(returned, (tuple, list)) else returned
+        numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
+        several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
+        parts = returned if several else (returned,)
         if len(parts) != len(names):
             raise ValueError(f"returns {len(parts)} output{'s' * (len(parts) != 1)} instead of {len(names)}: "
                              f"{', '.join(names)}")

@@ -120,7 +120,7 @@ def test_a_missing_and_a_damaged_output_are_told(copy):
 
 def too_large(path):
     np.save(path, np.ones(1))
-    path.write_bytes(path.read_bytes().replace(b"'shape': (1,), }                 ", b"'shape': (9999999999999999,), }  "))
+    path.write_bytes(path.read_bytes().replace(b"(1,), }" + 15 * b" ", b"(9999999999999999,), }"))
 
 
 @pytest.mark.parametrize("harm", [
@@ -157,7 +157,8 @@ def test_of_two_files_that_differ_none_is_taken(copy):
 
 
 def test_outputs_that_a_kernel_invented_are_not_written(tmp_path):
-    result = av.check("hardswish", lambda **inputs: {"out": inputs["self"], "../../out": np.ones(1), "out.x": np.ones(1)})
+    invented = {"../../out": np.ones(1), "out.x": np.ones(1)}
+    result = av.check("hardswish", lambda **inputs: invented | {"out": inputs["self"]})
     folder = result.counterexample.write(tmp_path / "dump")
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(
         ["cases.json", "gradOutput.bin", "gradOutput.npy", "self.bin", "self.npy", "out.bin", "out.npy"])
