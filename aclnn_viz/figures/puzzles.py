@@ -138,7 +138,7 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     chosen[wanted.index] = True
     panels.append(_cells(wanted.output, spec.outputs[wanted.output], _boxes(chosen, OUTPUT, 0.0)))
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
-    lines = [f"{place} is made of {_told(spec, wanted)}" + f"; {rest}" * bool(rest)]
+    lines = [f"{place} is made of {_told(spec, wanted)}", *[f"with {rest}"] * bool(rest)]
     lines += [f"yours is made of {_told(yours, wanted)}: dotted"] if yours else [complaint] if complaint else []
     values = [f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
               for name, value in [*arrays.items(), (wanted.output, spec.outputs[wanted.output])]]

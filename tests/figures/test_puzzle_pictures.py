@@ -118,6 +118,11 @@ def test_a_map_shows_the_error():
     assert np.allclose(heat.values, np.where(np.abs(off) > 1e-4, off, 0.0)) and np.abs(heat.values).max() <= heat.high
 
 
+@pytest.mark.parametrize("name", [one.name for one in puzzles()])
+def test_a_headline_fits_on_its_line(name):
+    assert max(map(len, picture(puzzle(name)).headline)) <= 135  # beyond, the drawing breaks it
+
+
 @pytest.mark.parametrize("name", ["rms_dx", None, puzzle])
 def test_a_picture_of_anything_else_is_refused(name):
     with pytest.raises(TypeError, match="a picture is of a puzzle or of a detective case: got .*; pass such as"):
