@@ -114,3 +114,35 @@ def test_a_missing_atlas_is_said_beside_the_device(explorer):
     if "ASCEND_HOME_PATH" not in os.environ:
         move(explorer, device="atlas")
         assert explorer.problem["field"] == "device" and "Traceback" not in explorer.problem["text"]
+
+
+def test_values_that_are_missing_have_their_defaults(explorer):
+    explorer.values = {"rotate": np.float32(40.0), "row": np.int64(3)}
+    assert explorer.problem == {} and explorer.data.state == State(rotate=40.0, row=3)
+    assert explorer.values == explorer.picture["for"] == {**explorer.initial, "rotate": 40.0, "row": 3}
+
+
+def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
+    before = explorer.values
+    with pytest.raises(TypeError, match="the values of grid_sampler_2d are .*: got 'rotation'; use one of these"):
+        move(explorer, rotation=3.0)
+    assert explorer.values is before and explorer.problem == {}
+
+
+def test_what_has_no_picture_is_not_lifted_out(explorer):
+    with pytest.raises(ValueError, match="a state is lifted as cell, test, cpp, png or svg: got 'jpg'; choose one"):
+        explorer.lifted("jpg")
+    explorer.close()
+    with pytest.raises(ValueError, match="what is lifted out must have a picture: got a state without one; open"):
+        explorer.lifted("cell")
+
+
+def test_the_browser_is_told_in_words_why_nothing_is_lifted_out(monkeypatch):
+    never = explore("two_phase")
+    sent = []
+    never.data = None  # as after opening it in a state that it cannot show
+    monkeypatch.setattr(never, "send", lambda content, buffers=None: sent.append(content))
+    never._asked(never, {"lift": "png"}, [])
+    never.close()
+    assert sent == [{"lift": "png", "problem": "what is lifted out must have a picture: got a state without one; open "
+                     "the explorer, in a state that it can show"}]
