@@ -2,7 +2,7 @@
 
     DIR/cases.json        the operator; per case its folder, its attributes, and of every tensor its shape and dtype
     DIR/000/in/x.npy      each input, and x.bin, the same numbers bare, in C order, little-endian
-    DIR/000/out/          where the outputs belong, as NAME.npy or NAME.bin
+    DIR/000/out/          where the outputs belong, as NAME.npy or NAME.bin; both only if they hold the same
 
 NumPy's file format has no bfloat16: its .npy files hold the bits as uint16, and the dtype stands in cases.json.
 """

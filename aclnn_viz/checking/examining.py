@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import comb
 
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.diagnosis import Seen, diagnose
@@ -13,7 +14,7 @@ from aclnn_viz.checking.result import CheckResult, Counterexample
 from aclnn_viz.checking.running import repeats, run
 
 REPEATED = 3  # cases that are run twice
-TELLING = 3  # right cases with other values of an attribute, before it is said that a fault depends on it
+CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
 
 @dataclass(eq=False)
@@ -93,7 +94,8 @@ def _conditions(seen: list[Seen]) -> list[str]:
     for name, values in counts.items():
         failing = {value: tally for value, tally in values.items() if tally[0]}
         right = sum(total for value, (bad, total) in values.items() if not bad)
-        if failing and right >= TELLING:
+        wrong, every = (sum(numbers) for numbers in zip(*values.values()))
+        if failing and comb(every - wrong, right) < CHANCE * comb(every, right):
             lines += [f"{name}={value!r}: wrong in {bad} of {all_} cases, never otherwise" if len(failing) == 1 else
                       f"{name}={value!r}: wrong in {bad} of {all_} cases" for value, (bad, all_) in failing.items()]
     return lines

@@ -216,6 +216,17 @@ def test_torch_tensors_are_taken():
         assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [1.5, -2.0]
 
 
+@pytest.mark.parametrize("title", ["infinity times a zero mask", "upper kink open"])
+def test_what_chance_would_show_is_no_condition(title):
+    one = check("hardswish", fault("hardswish", title))
+    assert one.failed and one.conditions == []  # although all three strided cases are right
+
+
+def test_what_chance_would_seldom_show_is_a_condition():
+    one = check("grid_sampler_2d", fault("grid_sampler_2d", "nearest ties up"))
+    assert len(one.conditions) == 1 and one.conditions[0].startswith("interpolationMode=1: wrong in")
+
+
 # A name is given only where everything agrees with it.
 
 def two_faults(name, first, second):
