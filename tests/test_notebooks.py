@@ -1,6 +1,8 @@
 """Every notebook runs from top to bottom without an error or a warning, and each lesson holds what a lesson holds."""
 
+import contextlib
 import importlib
+import io
 import os
 import re
 
@@ -8,6 +10,7 @@ import nbclient
 import nbformat
 import pytest
 
+from aclnn_viz.accuracy import disagreements
 from machine import ROOT
 from standin.fixtures import roots  # noqa: F401, a fixture
 
@@ -22,6 +25,17 @@ HAS_ALL = {  # what stands in the code of a lesson on an operator
     "the forward pass": "op.forward(", "its derivation": ".derive()", "the proofs": "theorem.prove().holds",
     "their mutants": "mutant.prove()", "the truth": "op.truth(", "a device": "open_device(", "errata": "recompute(",
     "a bound or a picture of the error": "error_plot(",
+}
+CHECKS = {  # what a learner changes in the check at the end, and what it says then and not before
+    "00_start_here": ("(dxhat * xhat).sum(", "(dxhat * xhat).mean(", r"right on \d+ cases"),
+    "01_two_phase_api": ("answer = None", 'answer = "Ascend910B2"', "910B2 .* as you said"),
+    "02_hardswish": ("return closed", "return np.where(abs(x) == 3, x == 3, closed)", "2 of 63488 differ: right"),
+    "03_rms_norm": ("return inputs", 'return inputs | {"dy": inputs["dy"] * np.eye(len(inputs["dy"]), dtype=bool)[-1:].T}',
+                    r"\(64, 16\) passes"),
+    "04_grid_sampler_2d": ("low, high = 0.0, 1.0", "low, high = 0.03, 0.07", "gradient: right"),
+    "05_cross_entropy_loss": ('"random weights": None', '"random weights": True', "random weights .* as you said"),
+    "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .* as you said"),
+    "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
 }
 
 
@@ -73,6 +87,19 @@ def unknown_to_explorer(notebook, name):
     return [word for word in named if word not in known]
 
 
+def check_at_the_end(lesson, before="", after=""):
+    """What the check at the end of a lesson prints, once a learner has changed it."""
+    cells = named(lesson).cells
+    at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
+    start = next(cell for cell in cells if cell.cell_type == "code")
+    code = "\n".join(cell.source for cell in (start, *cells[at:]) if cell.cell_type == "code")
+    assert before in code
+    out, names = io.StringIO(), {"disagreements": disagreements}
+    with contextlib.redirect_stdout(out):
+        exec(code.replace(before, after).replace("av.check(op, mine)", "print(av.check(op, mine))"), names)
+    return out.getvalue()
+
+
 def lacks(notebook):
     """What a lesson on an operator does not hold."""
     code, words = "\n".join(texts(notebook, "code")), texts(notebook, "markdown")
@@ -111,6 +138,12 @@ def test_a_lesson_shows_its_explorer_after_a_question_and_suggests_moves(lesson,
 @pytest.mark.parametrize(("lesson", "name"), LESSONS.items())
 def test_the_moves_name_controls_and_options_that_exist(lesson, name):
     assert unknown_to_explorer(named(lesson), name) == []
+
+
+@pytest.mark.parametrize("lesson", CHECKS)
+def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
+    before, after, says = CHECKS[lesson]
+    assert not re.search(says, check_at_the_end(lesson)) and re.search(says, check_at_the_end(lesson, before, after))
 
 
 @pytest.mark.parametrize("lesson", OPERATORS)
