@@ -68,7 +68,8 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     small = small or min(wrong, key=lambda one: one.elements, default=None)
     return CheckResult(
         operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=int(seed),
-        cases=len(seen), failed=len(wrong), refused=evidence.refused, undecided=sum(one.prepared.undecided for one in seen),
+        cases=len(seen), failed=len(wrong), refused=evidence.refused,
+        undecided=sum(one.prepared.undecided for one in seen),
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
