@@ -76,20 +76,23 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: i
         names = tuple(fault.name for fault in agreeing)
         text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
         return Diagnosis(None, False, text, candidates=names)
-    return _unknown(op, known, failing)
+    return _unknown(known, failing, passing)
 
 
 def _size(one: Seen) -> int:
     return sum(part.truth.size for part in one.prepared.expected.values())
 
 
-def _unknown(op, known, failing) -> Diagnosis:
+def _unknown(known, failing, passing) -> Diagnosis:
     some = failing[:CLOSEST_CASES]
     counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
     closest = max(counts, key=counts.get)
     text = "none of the known faults"
     if some and counts[closest] > 0:
-        text += f"; closest is {closest.name!r}, on {counts[closest]} of {len(some)} wrong cases"
+        which = f"the {len(some)} smallest" if len(some) < len(failing) else len(some)
+        other = next(one for one in [*failing, *passing] if not _agrees(closest, known[closest], one))
+        text += f"; closest is {closest.name!r}, on {counts[closest]} of {which} wrong cases"
+        text += f", but not with {other.prepared.recipe}"
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
     return Diagnosis(None, False, "; ".join([text, *alike]),
                      candidates=(closest.name,) if some and counts[closest] else ())

@@ -101,7 +101,7 @@ class CheckResult:
         lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
         lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
         lines += [f"the kernel {what} (first with {where})" for what, where in self.misbehaviour.items()]
-        lines += [f"{name} is wrong in {count} cases" for name, count in self.outputs.items()]
+        lines += [f"{name} is wrong in {count} case{'s' * (count > 1)}" for name, count in self.outputs.items()]
         lines += [f"  {line}" for line in self.conditions]
         for output, named in self.regions.items():
             told = ", ".join(f"{name} {bad} of {total}" for name, (bad, total) in named.items())

@@ -266,6 +266,30 @@ def test_an_unknown_fault_is_described(change, words):
     assert result.diagnosis.name is None and words in result.diagnosis.text
 
 
+def narrow(kernel):
+    """The kernel in float32, also where it is given float64."""
+    def run(**inputs):
+        if inputs["x"].dtype != np.float64:
+            return kernel(**inputs)
+        outputs = kernel(**{name: value.astype(np.float32) for name, value in inputs.items()})
+        return {name: value.astype(np.float64) for name, value in outputs.items()}
+    return run
+
+
+def test_a_fault_beside_another_is_the_closest_and_is_told_where_it_ends():
+    result = check("rms_norm", narrow(fault("rms_norm", "missing 1/n")))
+    assert result.diagnosis.name is None and "dgammaOut is wrong in 1 case\n" in str(result)
+    assert ("closest is 'missing 1/n', on 11 of the 12 smallest wrong cases, but not with shape=(5, 24), "
+            "dtype='float64'") in result.diagnosis.text
+
+
+def test_a_kernel_that_computes_in_float32_is_told_so():
+    told = check("rms_norm", narrow(RMS.backward)).diagnosis.text
+    assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in told for name in RMS.outputs)
+    half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
+    assert "digits of float32" not in half.diagnosis.text
+
+
 def test_an_intermediate_is_recognised():
     def kernel(dy, x, rstd, gamma):
         right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)

@@ -132,7 +132,7 @@ class Standard:
         if pairing.fmt.name not in self.formats:
             return f"the standard gives no limits for {pairing.fmt.name}"
         if self.needs_baseline and pairing.baseline is None:
-            return "the standard compares with a baseline of the same precision, and none was given"
+            return "no baseline of the same precision was given"
         return ""
 
     def judge(self, actual, truth, *, baseline=None) -> Verdict:
