@@ -91,7 +91,9 @@ def check(options) -> int:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif options.write:
         folder = checking.write_suite(options.operator, options.write, options.seed)
-        print(json.dumps({"folder": str(folder)}) if options.json else f"cases in {folder}")
+        print(json.dumps({"folder": str(folder)}) if options.json else
+              f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+              f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
         return 0
     elif options.read:
         result = checking.read_and_check(options.operator, options.read)
@@ -148,7 +150,7 @@ COMMANDS = {
         "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, or a device such as "host" or "atlas"'},
         "--seed": {"type": int, "default": 0},
         "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON"},
-        "--read": {"metavar": "FOLDER", "help": "judge the outputs that a program left beside those cases"},
+        "--read": {"metavar": "FOLDER", "help": "judge the outputs left there as 000/out/NAME.bin or .npy"},
         "--self": {"action": "store_true", "help": "check every named wrong kernel, and show the score"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},

@@ -1,6 +1,7 @@
 """The command line: every command has its help, its JSON, and an exit status that tells."""
 
 import json
+import re
 
 import pytest
 
@@ -99,8 +100,12 @@ def test_check_of_a_file_and_of_a_device(tmp_path, capsys):
 def test_check_without_python(tmp_path, capsys):
     import numpy as np
     folder = tmp_path / "cases"
-    assert called(capsys, "check", "hardswish", "--write", str(folder))[0] == 0
-    assert called(capsys, "check", "hardswish", "--read", str(folder))[0] != 0  # nothing was computed
+    status, printed, _ = called(capsys, "check", "hardswish", "--write", str(folder))
+    told = re.findall(r"000/\S+", printed)
+    assert status == 0 and told == ["000/in/NAME.bin", "000/out/NAME.bin,"] and (folder / "000/in/self.bin").exists()
+    again = printed.split("aclnn-viz ")[1].split()
+    assert again == ["check", "hardswish", "--read", str(folder)]
+    assert called(capsys, *again)[0] != 0  # nothing was computed
     listed = json.loads((folder / "cases.json").read_text())
     for at, entry in enumerate(listed["cases"]):
         place = folder / entry["folder"] if "folder" in entry else folder / f"{at:03d}"
