@@ -290,6 +290,20 @@ def test_a_kernel_that_computes_in_float32_is_told_so():
     assert "digits of float32" not in half.diagnosis.text
 
 
+def test_sums_in_16_bits_are_suspected_whatever_their_order():
+    """Sums one after another differ from those of the named fault, which adds up in a tree."""
+    def kernel(dy, x, rstd, gamma):
+        outputs = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
+        if x.dtype == np.float16:
+            terms = np.float16(np.float32(dy) * np.float32(gamma) * np.float32(x) * rstd)
+            mean = np.cumsum(terms, axis=-1, dtype=np.float16)[:, -1:] / np.float32(x.shape[-1])
+            outputs["dxOut"] = np.float16((np.float32(dy) * np.float32(gamma) - np.float32(x) * rstd * mean) * rstd)
+        return outputs
+
+    told = check("rms_norm", kernel).diagnosis
+    assert told.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in told.text
+
+
 def test_an_intermediate_is_recognised():
     def kernel(dy, x, rstd, gamma):
         right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
