@@ -35,10 +35,15 @@ def arguments(state) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in changed(state).items())
 
 
+def call(subject, state) -> str:
+    """Return the call that opens the explorer in this state."""
+    given = arguments(state)
+    return f'av.explore("{subject.name}"{", " + given if given else ""})'
+
+
 def cell(subject, state) -> str:
     """Return the notebook cell that opens the explorer in this state."""
-    given = arguments(state)
-    return f'import aclnn_viz as av\n\nav.explore("{subject.name}"{", " + given if given else ""})\n'
+    return f"import aclnn_viz as av\n\n{call(subject, state)}\n"
 
 
 def case(subject, state) -> Case:

@@ -126,6 +126,15 @@ class Explorer(anywidget.AnyWidget):
         made = made.encode() if isinstance(made, str) else made
         self.send({"lift": content["lift"], "file": f"{self.subject.name}.{content['lift']}"}, [made])
 
+    def __repr__(self):
+        """The call that opens this picture again."""
+        return f'av.explore("{self.subject.name}")' if self.data is None else lift.call(self.subject, self.data.state)
+
+    def _repr_mimebundle_(self, **kwargs):
+        """The words are for a viewer of the saved notebook that has no widgets."""
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        return data | {"text/plain": f"{self!r}\n\n{self.picture.get('text', self.problem.get('text', ''))}"}, metadata
+
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""
         self.unobserve_all()

@@ -19,7 +19,7 @@ LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevi
          ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
          ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"),
           "aclFinalize"))
-STATUS, ALIVE, WIDE = 6.15, 11.25, 1.0  # columns of the panel of calls: status, first lane, width of a lane
+STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
 FEWEST = 16  # rows that the panel of calls has room for, at least
 POISON = 0xA5
 LINE = 50  # characters of a line of words
@@ -79,10 +79,11 @@ def calls(data) -> Panel:
         elif row.misuse:
             marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
         sign = "✗" if row.status else "!" if row.misuse else ""
-        marks += [Note(0.25, k, sign, "center"), Note(0.5, k, row.text, "left"), Note(STATUS, k, row.code, "left")]
+        marks += [Note(0.25, k, sign, "center"), Note(0.5, k, row.text, "left"), Note(STATUS, k, row.code, "left"),
+                  Note(ALIVE - 0.15, k, "", "left")]  # where the status must end
     for lane, (name, start, end, left) in enumerate(lifetimes(found)):
         at = ALIVE + lane * WIDE
-        marks.append(Note(at + 0.45 * WIDE, -1, name, "center"))
+        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), name, "center"))  # names are wider than lanes
         if start is not None:
             stop = len(found) - 1 if end is None else end
             marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", lane, filled=True))
@@ -92,7 +93,7 @@ def calls(data) -> Panel:
     title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
              "and what they keep alive")
     return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
-                 Axis("", max(len(found), FEWEST) - 0.4, -1.6, ticks=()), 14, 306)
+                 Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()), 14, 312)
 
 
 def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:

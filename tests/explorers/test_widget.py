@@ -146,3 +146,12 @@ def test_the_browser_is_told_in_words_why_nothing_is_lifted_out(monkeypatch):
     never.close()
     assert sent == [{"lift": "png", "problem": "what is lifted out must have a picture: got a state without one; open "
                      "the explorer, in a state that it can show"}]
+
+
+def test_a_viewer_without_widgets_gets_the_call_and_the_words(explorer):
+    move(explorer, rotate=12.0)
+    plain = explorer._repr_mimebundle_()[0]["text/plain"]
+    assert repr(explorer) == 'av.explore("grid_sampler_2d", rotate=12.0)'
+    assert plain == f"{explorer!r}\n\n{explorer.picture['text']}"
+    explorer.close()
+    assert repr(explorer) == 'av.explore("grid_sampler_2d")'

@@ -61,8 +61,10 @@ function drawSurround(context, at, { kit: { theme }, image, seen: { arrays, pict
   context.lineWidth = 1.6;
   context.strokeRect(at.x(-edge), at.y(-edge), at.size * (state.width - 1 + 2 * edge), at.size * (state.height - 1 + 2 * edge));
   context.setLineDash([]);
-  write(context, "x=−1", at.x(-edge), at.y(state.height - 0.5) + 9, theme.text, 10);
-  write(context, "x=1", at.x(state.width - 1 + edge), at.y(state.height - 0.5) + 9, theme.text, 10);
+  const [minus, plus, below] = [at.x(-edge), at.x(state.width - 1 + edge), at.y(state.height - 0.5) + 9];
+  const tight = plus - minus < 34;  // side by side then
+  write(context, "x=−1", minus - 2 * tight, below, theme.text, 10, tight ? "right" : "center");
+  write(context, "x=1", plus + 2 * tight, below, theme.text, 10, tight ? "left" : "center");
   if (state.paddingMode === 0) write(context, "outside: zeros", at.left, image.height - 8, theme.text, 11, "left");
 }
 

@@ -36,6 +36,7 @@ function makeControls(described, parent, change) {
     }
     const id = `ae-${Math.random().toString(36).slice(2)}`;
     const problem = element("span", { class: "ae-problem", id: `${id}-problem`, role: "alert" });
+    const told = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0);
     const shown = element("output", { for: id });
     let input, read, write;
     if (c.kind === "choice") {
@@ -52,10 +53,13 @@ function makeControls(described, parent, change) {
     } else {
       input = element("input", { type: c.kind === "real" ? "range" : "number" });
       Object.assign(input, { min: c.low, max: c.high, step: c.step });
+      const longest = Math.max(3, ...[c.low, c.high].map((end) => told(end).length));
+      if (c.kind === "whole") input.style.width = `calc(25px + ${longest}ch)`;
+      else shown.style.width = `${longest}ch`;
       read = () => (input.value === "" ? null : Number(input.value));
       write = (value) => {
         if (read() !== value) input.value = value ?? "";
-        const text = c.kind === "real" ? Number(value).toFixed(c.step < 1 ? 2 : 0) : "";
+        const text = c.kind === "real" ? told(value) : "";
         if (shown.textContent !== text) shown.textContent = text;
       };
     }
@@ -203,7 +207,8 @@ function explorer(build) {
       for (const panel of kit.all) panel.measure();
       finish();
     };
-    const themes = new MutationObserver(repaint);
+    // JupyterLab hides everything while it changes the theme; shown again before the next frame, no size has changed.
+    const themes = new MutationObserver(() => requestAnimationFrame(repaint));
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
     const sizes = new ResizeObserver(repaint);
     sizes.observe(panels);

@@ -1,0 +1,108 @@
+"""Explorers in rough hands: themes switched while they are shown, two views, extreme values, an interrupted kernel."""
+
+import pytest
+from aclnn_viz.explorers import EXPLORERS
+from aclnn_viz.figures.style import SERIES
+from laboratory import Notebook
+from opened import CELL, Opened
+
+pytestmark = pytest.mark.needs("chromium")
+
+THEMES = ["JupyterLab Light", "JupyterLab Dark"]
+# How many pixels of all canvases have exactly each of these colours.
+COUNT = """(colours) => {
+    const counts = colours.map(() => 0);
+    for (const canvas of document.querySelectorAll(".aclnn-explorer canvas")) {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const words = new Uint32Array(data.buffer);
+        for (const word of words) colours.forEach((colour, k) => { counts[k] += word === colour; });
+    }
+    return counts;
+}"""
+# Controls whose widest value does not fit: of numbers, the ends are typed in turn.
+CLIPPED = """() => [...document.querySelectorAll(".aclnn-explorer :is([data-field], output)")].flatMap((node) => {
+    if (node.tagName === "OUTPUT") return node.scrollWidth > node.clientWidth ? [node.outerHTML] : [];
+    if (node.type === "number") {
+        const before = node.value;
+        const tight = [node.min, node.max].filter((end) => { node.value = end; return node.scrollWidth > node.clientWidth; });
+        node.value = before;
+        return tight.map((end) => `${node.dataset.field} ${end}`);
+    }
+    if (node.tagName !== "SELECT") return [];
+    const free = node.cloneNode(true);
+    free.style.maxWidth = "none";
+    node.after(free);
+    const wanted = free.offsetWidth;
+    free.remove();
+    return wanted > node.offsetWidth ? [`${node.dataset.field} ${wanted} > ${node.offsetWidth}`] : [];
+})"""
+
+
+def word(colour):
+    """A colour #rrggbb as a little-endian pixel."""
+    return int("ff" + colour[5:7] + colour[3:5] + colour[1:3], 16)
+
+
+@pytest.mark.parametrize("name", ["hardswish", "grid_sampler_2d"])
+def test_colours_follow_a_theme_that_is_switched_again_and_again(browser, lab, name):
+    explorer = Opened(browser, lab, name)
+    for theme in THEMES[::-1] * 3 + THEMES[:1]:
+        explorer.theme(theme)
+        light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
+        assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
+    assert explorer.all_faults() == []
+    explorer.close()
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_no_value_of_a_control_is_cut_off(browser, lab, name):
+    explorer = Opened(browser, lab, name)
+    for end in ("low", "high"):
+        reals = [c for c in explorer.controls if c["kind"] == "real"]
+        explorer.set(*[(c["field"], c[end]) for c in reals])
+        assert explorer.page.evaluate(CLIPPED) == []
+    explorer.close()
+
+
+# Remembers every text on a canvas: [panel, or null behind all that moves, text, left, right].
+LISTEN = """() => {
+    window.texts = [];
+    for (const { prototype } of [CanvasRenderingContext2D, OffscreenCanvasRenderingContext2D]) {
+        const write = prototype.fillText;
+        prototype.fillText = function (text, x, y) {
+            const wide = this.measureText(text).width;
+            const left = x - wide * { left: 0, center: 0.5, right: 1 }[this.textAlign];
+            window.texts.push([this.canvas.closest?.("figure").dataset.panel, text, left, left + wide]);
+            write.call(this, text, x, y);
+        };
+    }
+}"""
+
+
+def texts(explorer, panel, *changes):
+    """The texts of a panel after controls were moved."""
+    explorer.page.evaluate(LISTEN)
+    explorer.run(f"explorer.values = {{**explorer.initial, **{dict(changes)!r}}}")
+    explorer.settle()
+    assert explorer.problem() == ""
+    return [text for name, *text in explorer.page.evaluate("window.texts") if name == panel]
+
+
+@pytest.mark.parametrize("mistake", ["null", "dtype", "no device"])
+def test_calls_their_status_and_what_lives_keep_apart(browser, lab, mistake):
+    explorer = Opened(browser, lab, "two_phase")
+    found = texts(explorer, "calls", ("mistake", mistake))
+    heads = ["context", "memory", "tensors", "executor", "work"]
+    assert [text for text, *_ in found if text in heads] == heads
+    first = min(left for text, left, _ in found if text in heads)
+    codes = [right for text, _, right in found if text[:1].isdigit()]
+    assert len(codes) > 3 and max(codes) < first
+    explorer.close()
+
+
+def test_both_ends_of_a_narrow_image_can_be_told_apart(browser, lab):
+    explorer = Opened(browser, lab, "grid_sampler_2d")
+    found = texts(explorer, None, ("width", 1), ("alignCorners", True))
+    (_, end), (start, _) = (sides for text, *sides in found if text in ("x=−1", "x=1"))
+    assert end < start
+    explorer.close()
