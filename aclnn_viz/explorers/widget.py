@@ -117,7 +117,7 @@ class Explorer(anywidget.AnyWidget):
     def _asked(self, widget, content, buffers):
         try:
             made = self.lifted(content["lift"])
-        except StateError as error:
+        except ValueError as error:  # of the kit's own, in words
             self.send({"lift": content["lift"], "problem": str(error)})
             return
         except Exception as error:

@@ -15,7 +15,7 @@ from aclnn_viz.export.template import FROM_AND_TO_BFLOAT16, FROM_AND_TO_FLOAT16,
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 
-LIMIT = 4096
+LIMIT = 1 << 18  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
 _LIBRARY = {"grid_sampler_2d": "opapi_cv"}  # of CANN 9; the others are in opapi_nn
 
@@ -36,7 +36,7 @@ def cpp_sample(op, case) -> str:
 
     `op` is an operator or its name, `case` a Case or its inputs by the vendor's names; shapes, attributes, dtypes and
     data are the case's. A line of output reads `dxOut[3] = 0.25`. Raises ValueError for a case of another operator or
-    with more than 4096 numbers, and what `op.backward` raises for inputs that do not fit.
+    with more than 262,144 numbers, and what `op.backward` raises for inputs that do not fit.
 
     >>> import aclnn_viz as av
     >>> from aclnn_viz.export import cpp_sample

@@ -70,7 +70,10 @@ def _image(axes, data, low, high):
     axes.set_xlim(left, state.width - 0.5 + columns)
     axes.set_ylim(state.height - 0.5 + rows, top)
     axes.set_title(f"image{plane(state)}, continued by {NAMES[state.paddingMode]}; dashed: x, y = -1 and 1", fontsize=9)
-    axes.legend(fontsize=7, loc="lower left")
+    narrow = state.height + 2 * rows > 3 * (state.width + 2 * columns)
+    if narrow:
+        axes.set_xticks([0])
+    axes.legend(fontsize=7, loc="lower left", bbox_to_anchor=(1.0 if narrow else 0.0, 0.0))
 
 
 def _box(left, right, top, bottom):
@@ -123,16 +126,16 @@ def _taps(axes, data, low, high):
 
 def _corners(axes, data):
     from matplotlib.patches import Rectangle
-    for line, (text, edge) in enumerate(zip(corners(data), (0.5, 0.0))):
-        here = (line == 1) == data.state.alignCorners
+    for line, (text, edge) in zip((0, 2.8), zip(corners(data), (0.5, 0.0))):
+        here = (line > 0) == data.state.alignCorners
         for k in range(4):
-            axes.add_patch(Rectangle((k - 0.5, line * 2 - 0.5), 1, 1, fill=False, linewidth=1.8 if here else 0.6))
-            axes.plot(k, line * 2, "k.", markersize=4)
+            axes.add_patch(Rectangle((k - 0.5, line - 0.5), 1, 1, fill=False, linewidth=1.8 if here else 0.6))
+            axes.plot(k, line, "k.", markersize=4)
         for x, label in ((-edge, "−1"), (3 + edge, "1")):
-            axes.plot([x, x], [line * 2 - 0.8, line * 2 + 0.7], color="#d81b60", linewidth=2 if here else 0.8)
-            axes.text(x, line * 2 - 0.85, label, ha="center", fontsize=7)
-        axes.text(1.5, line * 2 + 1.0, text.split(":")[0] + (" (now)" if here else ""), ha="center", fontsize=7)
-    axes.set(xlim=(-1.2, 4.2), ylim=(3.6, -1.6))
+            axes.plot([x, x], [line - 0.8, line + 0.7], color="#d81b60", linewidth=2 if here else 0.8)
+            axes.text(x, line - 0.85, label, ha="center", fontsize=7)
+        axes.text(1.5, line + 1.0, text.split(":")[0] + (" (now)" if here else ""), ha="center", fontsize=7)
+    axes.set(xlim=(-1.2, 4.2), ylim=(4.4, -1.6))
     axes.axis("off")
 
 

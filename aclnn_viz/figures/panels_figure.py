@@ -12,7 +12,7 @@ from aclnn_viz.figures.style import SERIES, THEMES, Theme
 from aclnn_viz.figures.text import number
 
 COLUMNS, WIDTH, DPI = 20, 1240, 100  # pixels, as in the browser
-LINE, GAP = 15, 10  # pixels: a line of words, and what stays free between panels
+LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
 DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 
@@ -36,7 +36,7 @@ def figure(panels, headline=(), theme: str = "light"):
     heights = [max(panel.height + LINE * len(_title(panel)) + GAP for panel, _ in row) for row in rows]
     words = "\n".join(textwrap.fill(text, 190) for text in headline)
     below = sum(heights) + GAP
-    tall = below + (LINE * (words.count("\n") + 1) + 4 if words else 0)
+    tall = below + (HEADLINE * (words.count("\n") + 1) + 4 if words else 0)
     with rc_context(look.rc() | {"font.size": 9}):
         drawn = Figure(figsize=(WIDTH / DPI, tall / DPI), dpi=DPI)
         drawn.text(GAP / WIDTH, 1 - 5 / tall, words, va="top", fontsize=9)

@@ -77,3 +77,15 @@ def test_a_figure_can_be_saved_as_svg(data):
     held = io.BytesIO()
     figure(data).savefig(held, format="svg")
     assert b"</svg>" in held.getvalue()
+
+
+@pytest.mark.parametrize(("panel", "values"), [(0, {"width": 1, "height": 96}), (0, {}), (-1, {})])
+def test_words_do_not_cover_each_other(panel, values):
+    made = figure(compute(State(**values)))
+    made.draw_without_rendering()
+    each = next(a for a in made.axes if a.get_label() == ("image", "corners")[panel])
+    words = [text for text in [*each.texts, *each.get_xticklabels()] if text.get_text()]
+    boxes = [text.get_window_extent() for text in words]
+    covered = [(a.get_text(), b.get_text()) for k, a in enumerate(words) for j, b in enumerate(words[:k])
+               if boxes[k].overlaps(boxes[j])]
+    assert covered == []

@@ -127,6 +127,13 @@ def test_words_of_all_panels_stay_inside_the_figure():
         assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= 1240 and box.y1 <= made.bbox.height - 15, each.get_label()
 
 
+def test_a_long_headline_ends_above_the_panels():
+    made = figure(sample_panels(), ["Words with gaps, g and y."] * 8)
+    made.draw_without_rendering()
+    titles = [text for each in made.axes for text in each.texts if text.get_gid() == "title"]
+    assert made.texts[0].get_window_extent().y0 > max(text.get_window_extent().y1 for text in titles)
+
+
 @pytest.mark.filterwarnings("error")
 def test_nothing_to_see_is_drawn_without_a_warning():
     assert figure(nothing_to_see()).savefig(io.BytesIO(), format="svg") is None
