@@ -74,6 +74,8 @@ class State:
 
     def __post_init__(self):
         check_indices(self)
+        if not isinstance(self.moved, (list, tuple)):
+            raise StateError("moved", "moved must be a list of (row, column, x, y)", repr(self.moved), "pass a list")
         object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
 
     def _checked(self, point):

@@ -20,6 +20,7 @@ from aclnn_viz.explorers.state import StateError, build, changed, controls
     ({"row": 16}, "row", "row must be one of the 16 along Hout: got 16; choose 0 to 15"),
     ({"sample": 1}, "sample", "sample must be one of the 1 along N: got 1; choose 0"),
     ({"channels": 3, "channel": 3}, "channel", "channel must be one of the 3 along C: got 3; choose 0 to 2"),
+    ({"moved": 5}, "moved", "moved must be a list of (row, column, x, y): got 5; pass a list"),
     ({"moved": [[0, 99, 0.0, 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: got "
      "[0, 99, 0.0, 0.0]; choose a row below 16 and a column below 16"),
     ({"moved": [[0, 0, float("inf"), 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: "
