@@ -90,7 +90,10 @@ def _errors(data) -> Panel:
     missed = _misses(sweep)
     top = max(float(sweep.errors.max()), 1.0)
     wide = top > 4
-    marks = [Line(middle, np.maximum(mean, LEAST) if wide else mean, TRUTH, "mean of a stretch", 1.2),
+    line = middle, np.maximum(mean, LEAST) if wide else mean
+    if data.state.reach == "near":  # nothing is swept around 0
+        line = tuple(np.insert(values, np.searchsorted(middle, 0.0), np.nan) for values in line)
+    marks = [Line(*line, TRUTH, "mean of a stretch", 1.2),
              Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, "largest", 1.8),
              Rule("y", 0.5, "½", PAPER)]
     if missed.size:

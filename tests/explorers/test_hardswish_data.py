@@ -276,3 +276,11 @@ def test_the_inputs_hold_the_chosen_point_the_kinks_and_the_window():
     assert given["self"].dtype == float_format(HALF).numpy and given["self"].shape == given["gradOutput"].shape == (11,)
     np.testing.assert_array_equal(given["self"][:6], round_to([0.1, -3, 3, -np.inf, np.inf, np.nan], HALF))
     assert (given["gradOutput"] == np.float16(0.3)).all() and replace(State(), x=0.1) != State()
+
+
+@pytest.mark.parametrize(("dtype", "reach", "gaps"), [("float16", "all", 0), ("float16", "near", 1), ("float32", "near", 1)])
+def test_nothing_is_drawn_where_nothing_is_swept(dtype, reach, gaps):
+    shown = show(compute(State(dtype=dtype, reach=reach)))
+    line = next(m for p in shown.panels if p.name == "errors" for m in p.marks if m.label == "mean of a stretch")
+    gap = np.flatnonzero(np.isnan(line.y))
+    assert gap.size == gaps and all(line.x[k - 1] < 0 < line.x[k + 1] for k in gap)
