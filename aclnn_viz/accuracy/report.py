@@ -61,7 +61,9 @@ class Disagreement:
 
     def __str__(self) -> str:
         if self:
-            head = f"{len(self.passed)} standards accept what {len(self.failed)} refuse"
+            accept, refuse = len(self.passed), len(self.failed)
+            head = (f"{accept} standard{'s accept' if accept > 1 else ' accepts'} what {refuse} "
+                    f"refuse{'s' if refuse == 1 else ''}")
         elif self.passed or self.failed:
             head = f"all standards that apply say {PASS if self.passed else FAIL}"
         else:
