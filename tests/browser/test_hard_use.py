@@ -24,7 +24,10 @@ CLIPPED = """() => [...document.querySelectorAll(".aclnn-explorer :is([data-fiel
     if (node.tagName === "OUTPUT") return node.scrollWidth > node.clientWidth ? [node.outerHTML] : [];
     if (node.type === "number") {
         const before = node.value;
-        const tight = [node.min, node.max].filter((end) => { node.value = end; return node.scrollWidth > node.clientWidth; });
+        const tight = [node.min, node.max].filter((end) => {
+            node.value = end;
+            return node.scrollWidth > node.clientWidth;
+        });
         node.value = before;
         return tight.map((end) => `${node.dataset.field} ${end}`);
     }
@@ -61,6 +64,9 @@ def test_no_value_of_a_control_is_cut_off(browser, lab, name):
         reals = [c for c in explorer.controls if c["kind"] == "real"]
         explorer.set(*[(c["field"], c[end]) for c in reals])
         assert explorer.page.evaluate(CLIPPED) == []
+    if wholes := [c["field"] for c in explorer.controls if c["kind"] == "whole"]:
+        explorer.page.locator(f"[data-field={wholes[-1]}]").evaluate("input => { input.style.width = '25px' }")
+        assert wholes[-1] in str(explorer.page.evaluate(CLIPPED))
     explorer.close()
 
 
@@ -105,4 +111,58 @@ def test_both_ends_of_a_narrow_image_can_be_told_apart(browser, lab):
     found = texts(explorer, None, ("width", 1), ("alignCorners", True))
     (_, end), (start, _) = (sides for text, *sides in found if text in ("x=−1", "x=1"))
     assert end < start
+    explorer.close()
+
+
+# Moves a control of the view of a number, as a hand would.
+MOVE = """([view, field, value]) => {
+    const input = document.querySelectorAll(".aclnn-explorer")[view].querySelector(`[data-field=${field}]`);
+    input.value = String(value);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+# What each view shows: its controls, and a sum over the bytes of its canvases.
+VIEWS = """() => [...document.querySelectorAll(".aclnn-explorer")].map((root) => [
+    [...root.querySelectorAll("[data-field]")].map((input) => `${input.dataset.field} ${input.value}`).join(),
+    [...root.querySelectorAll("canvas")].flatMap((canvas) => [...canvas.toDataURL()].map((c) => c.charCodeAt(0)))
+        .reduce((sum, code) => (31 * sum + code) | 0, 0)])"""
+
+
+def test_two_views_of_an_explorer_agree_whichever_is_moved(browser, lab):
+    notebook = Notebook(browser, lab, "views.ipynb", CELL.format(name="grid_sampler_2d"), "explorer")
+    notebook.page.wait_for_function("document.querySelectorAll('.aclnn-explorer canvas').length === 18", timeout=60_000)
+    notebook.page.wait_for_timeout(500)
+    start = notebook.page.evaluate(VIEWS)
+    for k in range(100):
+        notebook.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + k / 100])
+    notebook.page.wait_for_timeout(1000)
+    first, second = notebook.page.evaluate(VIEWS)
+    assert first == second != start[0] and "rotate 2,scale 1.99" in first[0]
+    assert notebook.all_faults() == []
+    notebook.close()
+
+
+def test_an_interrupted_kernel_goes_on_with_the_next_movement(browser, lab):
+    explorer = Opened(browser, lab, "rms_norm")
+    for k in range(5):
+        explorer.set(("epsilon", -k), ("scale", k / 10))
+        explorer.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()")
+    explorer.settle()
+    explorer.set(("epsilon", -7))
+    explorer.settle()
+    assert explorer.state().epsilon == -7.0 and explorer.problem() == "" and explorer.all_faults() == []
+    explorer.close()
+
+
+def test_keys_move_controls_and_nothing_else_in_the_notebook(browser, lab):
+    explorer = Opened(browser, lab, "hardswish")
+    count = "(() => { const book = window.jupyterapp.shell.currentWidget.content; return [book.activeCellIndex, " \
+            "book.mode, book.widgets.length]; })()"
+    before = explorer.page.evaluate(count)
+    for control in explorer.controls:
+        explorer.page.locator(f".aclnn-explorer [data-field={control['field']}]").focus()
+        for key in ("ArrowDown", "ArrowUp", "ArrowUp", "Enter", "Shift+Enter", "b", "Escape"):
+            explorer.page.keyboard.press(key)
+    explorer.settle()
+    assert explorer.page.evaluate(count) == before and explorer.state() != explorer.subject.state()
+    assert explorer.all_faults() == []
     explorer.close()
