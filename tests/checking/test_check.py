@@ -6,26 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from aclnn_viz import case, operator
-from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
-from aclnn_viz.checking.diagnosis import Seen, diagnose
-from aclnn_viz.checking.faulty import faulty_kernel, with_page
-from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.running import named, to_numpy
-from aclnn_viz.faults import faults
-from aclnn_viz.faults.fault import changed
-
-RMS, SWISH = operator("rms_norm"), operator("hardswish")
-
-
-def fault(name, title):
-    return faulty_kernel(name, next(one for one in faults(name) if one.name == title))
-
-
-def swish(change):
-    """A hardswish kernel whose right output goes through `change`."""
-    return lambda **inputs: change(SWISH.backward(**inputs)["out"])
+from checking.wrong_kernels import RMS, SWISH, fault, swish
 
 
 @pytest.fixture(scope="module")
@@ -214,108 +197,3 @@ def test_torch_tensors_are_taken():
 
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [1.5, -2.0]
-
-
-@pytest.mark.parametrize("title", ["infinity times a zero mask", "upper kink open"])
-def test_what_chance_would_show_is_no_condition(title):
-    one = check("hardswish", fault("hardswish", title))
-    assert one.failed and one.conditions == []  # although all three strided cases are right
-
-
-def test_what_chance_would_seldom_show_is_a_condition():
-    one = check("grid_sampler_2d", fault("grid_sampler_2d", "nearest ties up"))
-    assert len(one.conditions) == 1 and one.conditions[0].startswith("interpolationMode=1: wrong in")
-
-
-# A name is given only where everything agrees with it.
-
-def two_faults(name, first, second):
-    op = operator(name)
-    chosen = [next(one for one in faults(name) if one.name == title) for title in (first, second)]
-    return with_page(op, changed(op.page, chosen[0].changes + chosen[1].changes)).backward
-
-
-@pytest.mark.parametrize(("name", "first", "second"), [
-    ("rms_norm", "missing 1/n", "dgamma averaged"), ("rms_norm", "sigma for rstd", "dgamma with x"),
-    ("group_norm_swish", "missing 1/n", "swish scale ignored"),
-    ("grid_sampler_2d", "reflection sign lost", "channels averaged"),
-    ("cross_entropy_loss", "one-hot off by one", "smoothing not divided by C")])
-def test_two_faults_at_once_are_not_called_by_one_name(name, first, second):
-    result = check(name, two_faults(name, first, second))
-    assert not result.passed and result.diagnosis.name is None and not result.diagnosis.confident
-    assert "none of the known faults" in result.diagnosis.text
-
-
-def test_a_fault_does_not_explain_an_error():
-    wrong = fault("rms_norm", "missing 1/n")
-
-    def kernel(**inputs):
-        if inputs["x"].shape[-1] == 17:
-            raise IndexError("tile of 17")
-        return wrong(**inputs)
-    result = check("rms_norm", kernel)
-    assert result.diagnosis.name is None and "'missing 1/n'" in result.diagnosis.text
-    assert "returned nothing on 1 others" in result.diagnosis.text
-
-
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda out: out * out.dtype.type(2), "is 2 times the truth"), (lambda out: out * 0, "is 0 everywhere"),
-    (lambda out: np.flip(out), "right values in another order"), (lambda out: out * np.nan, "is not finite")])
-def test_an_unknown_fault_is_described(change, words):
-    result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
-    assert result.diagnosis.name is None and words in result.diagnosis.text
-
-
-def narrow(kernel):
-    """The kernel in float32, also where it is given float64."""
-    def run(**inputs):
-        if inputs["x"].dtype != np.float64:
-            return kernel(**inputs)
-        outputs = kernel(**{name: value.astype(np.float32) for name, value in inputs.items()})
-        return {name: value.astype(np.float64) for name, value in outputs.items()}
-    return run
-
-
-def test_a_fault_beside_another_is_the_closest_and_is_told_where_it_ends():
-    result = check("rms_norm", narrow(fault("rms_norm", "missing 1/n")))
-    assert result.diagnosis.name is None and "dgammaOut is wrong in 1 case\n" in str(result)
-    assert ("closest is 'missing 1/n', on 11 of the 12 smallest wrong cases, but not with shape=(5, 24), "
-            "dtype='float64'") in result.diagnosis.text
-
-
-def test_a_kernel_that_computes_in_float32_is_told_so():
-    told = check("rms_norm", narrow(RMS.backward)).diagnosis.text
-    assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in told for name in RMS.outputs)
-    half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
-    assert "digits of float32" not in half.diagnosis.text
-
-
-def test_sums_in_16_bits_are_suspected_whatever_their_order():
-    """Sums one after another differ from those of the named fault, which adds up in a tree."""
-    def kernel(dy, x, rstd, gamma):
-        outputs = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
-        if x.dtype == np.float16:
-            terms = np.float16(np.float32(dy) * np.float32(gamma) * np.float32(x) * rstd)
-            mean = np.cumsum(terms, axis=-1, dtype=np.float16)[:, -1:] / np.float32(x.shape[-1])
-            outputs["dxOut"] = np.float16((np.float32(dy) * np.float32(gamma) - np.float32(x) * rstd * mean) * rstd)
-        return outputs
-
-    told = check("rms_norm", kernel).diagnosis
-    assert told.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in told.text
-
-
-def test_an_intermediate_is_recognised():
-    def kernel(dy, x, rstd, gamma):
-        right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
-        xhat = x.astype(np.float64) * rstd.reshape(rstd.shape + (1,) * (x.ndim - rstd.ndim))
-        return right | {"dxOut": xhat.astype(x.dtype)}
-    assert "equals the intermediate 'xhat' of the page" in check("rms_norm", kernel).diagnosis.text
-
-
-def test_faults_that_no_case_tells_apart_are_both_named():
-    options = {"shape": (1,), "self": 3.0}
-    one = prepared(Recipe("hardswish", options), case("hardswish", **options))
-    outputs = fault("hardswish", "upper kink open")(**one.case.inputs)
-    found = diagnose(SWISH, [Seen(one, outputs, judge(one, outputs))])
-    assert found.name is None and not found.confident
-    assert {"both kinks open", "upper kink open"} <= set(found.candidates)
