@@ -64,3 +64,9 @@ def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch
     assert len(steps) == 5 and 'open_device("atlas")' in block
     prints(block.replace('open_device("atlas")', 'open_device("host")'))
     assert (tmp_path / "dx.png").stat().st_size > 10_000
+
+
+def test_there_are_as_many_puzzles_as_it_says():
+    from aclnn_viz.checking.puzzles import detectives, puzzles
+    assert f"has {len(puzzles())} parts of kernels to write" in README
+    assert "eight broken kernels" in README and len(detectives()) == 8
