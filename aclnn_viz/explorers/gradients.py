@@ -1,6 +1,5 @@
 """The gradients that an explorer shows, and by whom they are computed: no device takes float64 for every operator."""
 
-from aclnn_viz.errors import problem
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
 

@@ -66,15 +66,21 @@ def check_indices(state) -> None:
                              f"{getattr(state, name)}", f"choose {'0 to ' * (count > 1)}{count - 1}")
 
 
+def check_names(state_class, values: dict) -> None:
+    """Raise TypeError for a name that the state has not."""
+    known = [entry.name for entry in fields(state_class)]
+    for name in values:
+        if name not in known:
+            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", repr(name), "use one of these"))
+
+
 def build(state_class, values: dict):
     """Return the state with these values; a missing one has its default.
 
     Raises TypeError for a name that the state has not, StateError for a value that does not fit.
     """
+    check_names(state_class, values)
     known = {entry.name: entry for entry in fields(state_class)}
-    for name in values:
-        if name not in known:
-            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", repr(name), "use one of these"))
     fitted = {name: _fitted(name, value, known[name].metadata.get("control")) for name, value in values.items()}
     return state_class(**fitted)
 

@@ -18,7 +18,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
-from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.explorers.state import StateError, build, check_names, controls
 from aclnn_viz.figures.palette import KINDS, MAPS
 from aclnn_viz.figures.style import SERIES
 
@@ -72,12 +72,10 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.validate("values")
     def _whole(self, proposal):
         """As `explore` takes them: a missing value has its default, an unknown name raises TypeError."""
-        values, known = proposal["value"], asdict(self.subject.state())
-        for name in values:
-            if name not in known:
-                raise TypeError(problem(f"the values of {self.subject.name} are {', '.join(known)}", repr(name),
-                                        "use one of these"))
-        return known | {name: getattr(value, "tolist", lambda: value)() for name, value in values.items()}
+        values = proposal["value"]
+        check_names(self.subject.state, values)
+        given = {name: getattr(value, "tolist", lambda: value)() for name, value in values.items()}
+        return asdict(self.subject.state()) | given
 
     def _moved(self, change):
         time.sleep(YIELD)

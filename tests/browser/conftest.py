@@ -18,3 +18,11 @@ def browser():
 def lab(tmp_path_factory):
     with laboratory(tmp_path_factory.mktemp("lab")) as server:
         yield server
+
+
+@pytest.fixture
+def explorer(opened):
+    """What the file's own `opened` holds, in its default state; no fault on either side may remain."""
+    opened.reset()
+    yield opened
+    assert opened.all_faults() == []

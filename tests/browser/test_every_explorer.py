@@ -19,13 +19,6 @@ def opened(request, browser, lab):
     notebook.close()
 
 
-@pytest.fixture
-def explorer(opened):
-    opened.reset()
-    yield opened
-    assert opened.all_faults() == []
-
-
 def check(explorer, state=None):
     """Compare pixels, words and controls with the pure function of the state, by default that of the kernel."""
     kept = explorer.state()

@@ -15,13 +15,6 @@ def opened(browser, lab):
     notebook.close()
 
 
-@pytest.fixture
-def explorer(opened):
-    opened.reset()
-    yield opened
-    assert opened.all_faults() == []
-
-
 def checked(explorer):
     explorer.settle()
     state = explorer.state()

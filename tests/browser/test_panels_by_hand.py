@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import panel_picture
 import pytest
 from aclnn_viz.explorers.group_norm_swish import State
@@ -16,13 +15,6 @@ def opened(browser, lab):
     notebook = Opened(browser, lab, "group_norm_swish")
     yield notebook
     notebook.close()
-
-
-@pytest.fixture
-def explorer(opened):
-    opened.reset()
-    yield opened
-    assert opened.all_faults() == []
 
 
 def canvas(explorer, panel):

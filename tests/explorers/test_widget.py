@@ -124,7 +124,7 @@ def test_values_that_are_missing_have_their_defaults(explorer):
 
 def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
     before = explorer.values
-    with pytest.raises(TypeError, match="the values of grid_sampler_2d are .*: got 'rotation'; use one of these"):
+    with pytest.raises(TypeError, match="State takes .*: got 'rotation'; use one of these"):
         move(explorer, rotation=3.0)
     assert explorer.values is before and explorer.problem == {}
 
