@@ -14,6 +14,7 @@ from machine import ROOT
 # A room is a module or package of aclnn_viz (aclnn_viz/operators/contract belongs to operators), or derivations.
 ROOMS = {
     "errors": "",
+    "rooms": "",
     "codes": "",
     "dtypes": "numpy ml_dtypes",
     "derivations": "sympy mpmath numpy",

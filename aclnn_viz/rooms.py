@@ -1,0 +1,110 @@
+"""Where the files of an operator are: one of its name in each room, or all of them in one folder elsewhere.
+
+An operator is there when its page is. Four of its files are required; for each of the others a default stands in.
+"""
+
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from aclnn_viz.errors import problem
+
+#: The package that holds an operator's file of each kind; in a folder of its own the file is named like the kind.
+PACKAGES = {
+    "page": "aclnn_viz.kernels",
+    "declaration": "aclnn_viz.operators",
+    "derivation": "derivations",
+    "reference": "tests.reference",
+    "contract": "aclnn_viz.operators.contract",
+    "plans": "aclnn_viz.operators.plans",
+    "faults": "aclnn_viz.faults",
+    "tiles": "aclnn_viz.tiles.programs",
+    "cases": "aclnn_viz.cases",
+    "puzzles": "aclnn_viz.checking.puzzles",
+    "verification": "aclnn_viz.verification",
+    "errata": "aclnn_viz.verification.errata",
+    "conventions": "aclnn_viz.verification.conventions",
+    "explorer": "aclnn_viz.explorers",
+    "sample": "samples",
+}
+REQUIRED = ("page", "declaration", "derivation", "reference")
+HOUSE = Path(__file__).parents[1]
+
+_outside: dict[str, Path] = {}
+
+
+def names() -> tuple[str, ...]:
+    """Return the short names of all operators: those of the house, of installed packages, and of folders opened."""
+    pages = sorted(path.stem for path in (HOUSE / "aclnn_viz" / "kernels").glob("*.py") if path.stem[0] != "_")
+    return (*pages, *(name for name in {**_installed(), **_outside} if name not in pages))
+
+
+@cache
+def _installed() -> dict[str, Path]:
+    """The folders that installed packages announce under the entry point `aclnn_viz.operators`."""
+    found = {}
+    for entry in entry_points(group="aclnn_viz.operators"):
+        spec = find_spec(entry.value)
+        if spec and spec.submodule_search_locations:
+            found[entry.name] = Path(spec.submodule_search_locations[0])
+    return found
+
+
+def open_folder(folder: str | Path) -> str:
+    """Make the operator in a folder known under the folder's name, and return that name.
+
+    Raises ValueError when required files are missing, or when an operator of that name is known from elsewhere.
+    """
+    folder = Path(folder).resolve()
+    missing = [f"{kind}.py" for kind in REQUIRED if not (folder / f"{kind}.py").is_file()]
+    if missing:
+        there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
+        raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
+                                 f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
+    if folder.name in names() and _outside.get(folder.name) != folder:
+        raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
+                                 "rename the folder"))
+    _outside[folder.name] = folder
+    return folder.name
+
+
+def file(kind: str, name: str) -> Path | None:
+    """Return the path of an operator's own file of a kind, None when it has none."""
+    folder = _outside.get(name) or _installed().get(name)
+    path = folder / f"{kind}.py" if folder else HOUSE.joinpath(*PACKAGES[kind].split("."), f"{name}.py")
+    return path if path.is_file() else None
+
+
+@cache
+def module(kind: str, name: str) -> ModuleType | None:
+    """Return an operator's own module of a kind, None when it has none and the default serves."""
+    path = file(kind, name)
+    if path is None:
+        return None
+    if path.is_relative_to(HOUSE) and name not in _outside:
+        return import_module(f"{PACKAGES[kind]}.{name}")
+    dotted = f"aclnn_viz_outside.{name}.{kind}"
+    spec = spec_from_file_location(dotted, path)
+    sys.modules[dotted] = found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def own(kind: str, name: str, attribute: str, default=None):
+    """Return what an operator's own file of a kind defines under a name, else the default.
+
+    >>> own("faults", "rms_norm", "FAULTS") is not None, own("faults", "rms_norm", "nothing", 7)
+    (True, 7)
+    """
+    return getattr(module(kind, name), attribute, default)
+
+
+def missing() -> list[str]:
+    """Name every required file that an operator lacks, in words."""
+    checkout = (HOUSE / "tests" / "reference").is_dir()  # an installed kit has no judges
+    return [f"{name} needs its {kind}: {'/'.join(PACKAGES[kind].split('.'))}/{name}.py" for name in names()
+            for kind in REQUIRED if file(kind, name) is None and (kind != "reference" or checkout or name in _outside)]
