@@ -6,20 +6,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.faults import Fault
-from aclnn_viz.operators import Operator, operator, plans
-
-
-def with_page(op: Operator, page) -> Operator:
-    """Return the operator with another page in place of the textbook one."""
-    def arrange(**inputs):
-        arranged = op.arrange_backward(**inputs)
-        if arranged.prelude is None:
-            return arranged
-
-        def prelude(xp, arrays):
-            return page.divisors(xp, arrays["target"], arrays["weightOptional"], inputs["ignoreIndex"])
-        return arranged._replace(prelude=prelude)
-    return replace(op, page=page, arrange_backward=arrange)
+from aclnn_viz.operators import operator, plans
 
 
 def faulty_kernel(op, fault: Fault):
@@ -31,7 +18,7 @@ def faulty_kernel(op, fault: Fault):
     array([1.], dtype=float32)
     """
     op = operator(op)
-    wrong = with_page(op, fault.page(op.page))
+    wrong = replace(op, page=fault.page(op.page))
     if fault.cast:
         wrong = replace(wrong, arrange_backward=_wide_outputs(wrong.arrange_backward))
 

@@ -22,7 +22,7 @@ from aclnn_viz.accuracy.report import Report, compare
 from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
-from aclnn_viz.checking.faulty import faulty_kernel, with_page
+from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.explorers import fields, lift, panelled
 from aclnn_viz.explorers.state import StateError, choice, real, whole
@@ -219,7 +219,7 @@ def _computed(op, plan, fault, given) -> dict:
         return plans.run(op, plan, **given)
     if fault.plan or fault.cast or fault.alters:  # what is wrong is the precision, the cast or the reading
         return faulty_kernel(op, fault)(**given)
-    wrong = with_page(op, fault.page(op.page))
+    wrong = replace(op, page=fault.page(op.page))
     return plans.run(wrong, replace(plan, page=wrong.page.backward), **given)
 
 

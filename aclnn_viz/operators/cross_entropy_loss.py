@@ -36,7 +36,7 @@ def _check_rows(name, scores, target, weight, attributes):
 
 
 def _prelude(attributes):
-    def prelude(xp, arrays):
+    def prelude(page, xp, arrays):
         return page.divisors(xp, arrays["target"], arrays["weightOptional"], attributes["ignoreIndex"])
     return prelude
 

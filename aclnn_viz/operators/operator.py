@@ -21,7 +21,7 @@ class Arranged(NamedTuple):
     results: dict[str, Result]
     compute: np.dtype
     axes: dict[str, str] | None = None  # where they differ from those of the page
-    prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
+    prelude: Callable | None = None  # (page, xp, arrays) -> more arrays, from whole inputs
 
 
 class Truth(dict):
@@ -97,7 +97,7 @@ class Operator:
         arrays = arranged.arrays
         if arranged.prelude is not None:
             with np.errstate(all="ignore"):
-                arrays = arrays | arranged.prelude(namespace, arrays)
+                arrays = arrays | arranged.prelude(self.page, namespace, arrays)
         return evaluate(page, arranged.axes or self.page.AXES, arrays, arranged.attributes, arranged.results,
                         namespace, arranged.compute)
 

@@ -48,7 +48,7 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
     with np.errstate(all="ignore"):
         arrays = {name: None if array is None else xp.given(array) for name, array in arranged.arrays.items()}
         if arranged.prelude is not None:
-            more = arranged.prelude(xp, arrays)
+            more = arranged.prelude(op.page, xp, arrays)
             arrays |= {name: xp.astype(array, xp.compute) for name, array in more.items()}
         if any(array is not None and not array.size for array in arrays.values()):
             # As the kit does, which has no block to run the page on: sums of nothing are 0.

@@ -1,5 +1,7 @@
 """Which mistake a wrong kernel looks like: conditions, faults side by side, unknown faults, intermediates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
 from aclnn_viz.checking.diagnosis import Seen, diagnose
-from aclnn_viz.checking.faulty import with_page
 from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.running import named
 from aclnn_viz.faults import faults
@@ -31,7 +32,7 @@ def test_what_chance_would_seldom_show_is_a_condition():
 def two_faults(name, first, second):
     op = operator(name)
     chosen = [next(one for one in faults(name) if one.name == title) for title in (first, second)]
-    return with_page(op, changed(op.page, chosen[0].changes + chosen[1].changes)).backward
+    return replace(op, page=changed(op.page, chosen[0].changes + chosen[1].changes)).backward
 
 
 @pytest.mark.parametrize(("name", "first", "second"), [

@@ -1,10 +1,11 @@
 """Mechanical mutants of the pages: the suite kills each, or the list says why there is nothing to kill."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from aclnn_viz import operators
-from aclnn_viz.checking.faulty import with_page
 from aclnn_viz.checking.judging import judge, prepared_suite
 from checking.mutation import mutants
 
@@ -46,7 +47,7 @@ def survivors(op):
     """The mutants that no case of the suite tells from the page."""
     cases, alive = list(prepared_suite(op, 0)), []
     for mutant in mutants(op.page):
-        if not any(killed(prepared, with_page(op, mutant.page).backward) for prepared in cases):
+        if not any(killed(prepared, replace(op, page=mutant.page).backward) for prepared in cases):
             alive.append(mutant)
     return alive
 
@@ -80,4 +81,4 @@ def test_there_are_enough_mutants_of_every_kind():
 
 def test_a_mutant_that_changes_nothing_survives():
     op = operators()[0]
-    assert not any(killed(prepared, with_page(op, op.page).backward) for prepared in prepared_suite(op, 0))
+    assert not any(killed(prepared, replace(op, page=op.page).backward) for prepared in prepared_suite(op, 0))
