@@ -1,9 +1,9 @@
 """One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from operator import index
 
+from aclnn_viz import rooms
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import problem
@@ -41,7 +41,7 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
     (4, 1)
     """
     op = operator(op)
-    module = import_module(f"aclnn_viz.cases.{op.name}")
+    module = rooms.module("cases", op.name)
     names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(module.OPTIONS)
     for name in given:
         if name not in names:

@@ -3,11 +3,14 @@
 import numpy as np
 
 from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)
+WEIGHTLESS = {"weightOptional": None}
+STANDARD = tuple({"reduction": reduction} for reduction in ("none", "mean", "sum"))
 
 
 def draw(source: Draw, shape) -> dict:
@@ -33,3 +36,44 @@ def draw(source: Draw, shape) -> dict:
             "lseForZlossOptional": source.saved("lseForZlossOptional", saved["lseForZloss"]) if zloss else
             source.attribute("lseForZlossOptional", None),
             **attributes}
+
+
+def suite():
+    full = {"labelSmoothing": 0.3, "lseSquareScaleForZloss": 0.2}
+    for reduction in ("mean", "none", "sum"):
+        yield {"shape": (9, 4), "reduction": reduction}
+        yield {"shape": (9, 4), "reduction": reduction, **full}
+    yield {"shape": (9, 4), **full, **WEIGHTLESS}
+    yield {"shape": (5, 3), "labelSmoothing": 0.3}
+    yield {"shape": (5, 3), "lseSquareScaleForZloss": 0.2, "ignoreIndex": 1}
+    yield {"shape": (6, 5), "ignoreIndex": 2, **full}
+    yield {"shape": (6, 5), **WEIGHTLESS}
+    yield {"shape": (4, 3), "target": 1, "gradZlossOptional": None, **full}
+    yield {"shape": (3, 4), "logProb": -0.5, "labelSmoothing": 0.25}  # rows that do not sum to 1
+    for reduction in ("mean", "none"):
+        yield {"shape": (3, 4), "target": -100, "reduction": reduction}
+    yield {"shape": (9, 6), "strided": True}
+    yield {"shape": (9, 6), "strided": True, "reduction": "none", **full}
+    for dtype in ("float16", "bfloat16", "float64"):
+        yield {"shape": (11, 7), "dtype": dtype}
+        yield {"shape": (11, 7), "dtype": dtype, "reduction": "none", **full}
+    for shape in ((1, 1), (1, 5), (5, 1), (17, 16), (4, 255), (300, 3), (64, 257)):
+        yield {"shape": shape, "reduction": "sum" if 1 in shape else "mean"}
+    yield {"shape": (9, 5), "labelSmoothing": 1.0}
+    yield {"shape": (2500, 2), **WEIGHTLESS}  # more rows than float16 can count
+
+
+def meter(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction,
+          ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
+    ignored = target == ignoreIndex
+    with np.errstate(all="ignore"):
+        total = np.sum(np.exp(wide(logProb)), axis=1)
+    weights = spread(weightOptional) if weightOptional is not None else 0.0
+    z = float(lseSquareScaleForZloss != 0 and lseForZlossOptional is not None)
+    return {f"reduction {name}": float(reduction == name) for name in ("none", "mean", "sum")} | {
+        "ignored rows": share(ignored), "all rows ignored": float(bool(ignored.size and ignored.all())),
+        "negative ignoreIndex": share(ignored) * (ignoreIndex < 0),
+        "weights": weights, "weights in the mean": weights * (reduction == "mean"),
+        "label smoothing": labelSmoothing, "label smoothing with weights": labelSmoothing * weights,
+        "z-loss": z, "z-loss in ignored rows": z * share(ignored), "gradZloss": z * (gradZlossOptional is not None),
+        "gradLoss": off(gradLoss, 1.0), "rows that do not sum to 1": share(np.abs(total - 1) > 0.1)}

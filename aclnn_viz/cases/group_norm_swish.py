@@ -2,12 +2,16 @@
 
 from math import prod
 
+import numpy as np
+
 from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.vacuity import off, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
 SHAPE = (2, 6, 4, 4)
 OPTIONS = ()
+STANDARD = ({}, {"shape": (1, 8, 6), "numGroups": 4})
 
 
 def draw(source: Draw, shape) -> dict:
@@ -31,3 +35,37 @@ def draw(source: Draw, shape) -> dict:
 def _some_groups(channels: int, positions: int) -> int:
     """The smallest divisor above 1 that leaves more than one element to a group, else 1."""
     return next((g for g in range(2, channels + 1) if channels % g == 0 and channels // g * positions > 1), 1)
+
+
+def suite():
+    yield {"shape": (2, 4, 3), "numGroups": 2, "swishScale": 0.6}
+    yield {"shape": (3, 6, 2, 2), "numGroups": 3, "swishScale": 1.7}
+    yield {"shape": (1, 4, 5), "numGroups": 1}
+    yield {"shape": (2, 6, 3), "numGroups": 2, "mean": 0.4, "rstd": 0.9, "swishScale": -1.3}
+    yield {"shape": (2, 4, 6), "swishScale": 60.0}  # both tails of the sigmoid
+    yield {"shape": (3, 4), "numGroups": 2, "swishScale": 0.0}
+    yield {"shape": (2, 4, 6), "strided": True}
+    for dtype in ("float16", "bfloat16", "float64"):
+        yield {"shape": (2, 4, 4, 5), "dtype": dtype, "swishScale": 0.8}
+    spread = np.linspace(0.4, 1.9, 4, dtype=np.float32)
+    for dtype in ("float16", "bfloat16"):
+        yield {"shape": (2, 4, 7), "dtype": dtype, "gamma": spread, "beta": spread - 1}
+    for flags in ((False, True), (True, False), (False, False)):
+        yield {"shape": (2, 4, 3), "dgammaIsRequire": flags[0], "dbetaIsRequire": flags[1]}
+    yield {"shape": (3, 4), "numGroups": 4}  # groups of one element
+    for shape in ((1, 1, 9), (2, 3, 17), (2, 2, 255), (1, 2, 257), (20, 4, 2), (2, 2, 1, 3, 1, 2), (2, 4, 31, 33)):
+        yield {"shape": shape}
+    yield {"shape": (2, 8, 5, 6), "numGroups": 4, "dtype": "float16"}
+    yield {"shape": (0, 4, 3), "numGroups": 2}
+
+
+def meter(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
+          dbetaIsRequire):
+    samples, channels = x.shape[:2]
+    depth, positions = channels // numGroups, prod(x.shape[2:])
+    groups = wide(dy).reshape(samples * numGroups, -1) if dy.size else np.zeros((0, 1))
+    return {"factor 1/n": 1 - 1 / max(depth * positions, 1), "samples": 1 - 1 / max(samples, 1),
+            "channels in a group": 1 - 1 / depth, "groups": 1 - 1 / numGroups,
+            "variation of dy in a group": spread(groups, 1), "mean": off(mean, 0.0), "rstd": off(rstd, 1.0),
+            "gamma": off(gamma, 1.0), "beta": off(beta, 0.0), "swishScale": abs(swishScale - 1.0),
+            "large swishScale": float(abs(swishScale) > 40), "flags": float(not (dgammaIsRequire and dbetaIsRequire))}

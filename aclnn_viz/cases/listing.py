@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
@@ -16,12 +17,12 @@ def load(source: str) -> list[Case]:
     An object names its "operator"; all else is passed on: `{"operator": "rms_norm", "dtype": "bfloat16", "shape":
     [4, 16], "seed": 3}`. Raises ValueError for a file that holds no such list.
 
-    >>> len({one.operator.name for one in load("standard")})
-    5
+    >>> {one.dtype for one in load("standard")} == {"float32", "float16", "bfloat16"}
+    True
     """
     if source == STANDARD:
         return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
-                for seed, given in enumerate(_variants(op.name)) for dtype in ("float32", "float16", "bfloat16")]
+                for seed, given in enumerate(rooms.own("cases", op.name, "STANDARD")) for dtype in ("float32", "float16", "bfloat16")]
     try:
         listed = json.loads(Path(source).read_text(encoding="utf-8"))
         if not isinstance(listed, list):
@@ -36,17 +37,3 @@ def load(source: str) -> list[Case]:
 
 def _plain(value):
     return tuple(value) if isinstance(value, list) else value
-
-
-def _variants(name: str) -> list[dict]:
-    """The modes that every Atlas A2 computes, on shapes small enough to ship."""
-    if name == "grid_sampler_2d":
-        return [{"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
-                for i in (0, 1) for p in range(3) for a in (False, True)]
-    if name == "cross_entropy_loss":
-        return [{"reduction": reduction} for reduction in ("none", "mean", "sum")]
-    if name == "rms_norm":
-        return [{"shape": (8, 64)}, {"shape": (3, 2, 50), "gamma_ndim": 2}]
-    if name == "group_norm_swish":
-        return [{}, {"shape": (1, 8, 6), "numGroups": 4}]
-    return [{}, {"shape": (1000,)}]

@@ -6,11 +6,13 @@ from numbers import Integral
 import numpy as np
 
 from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
 SHAPE = (8, 64)
 OPTIONS = ("gamma_ndim",)
+STANDARD = ({"shape": (8, 64)}, {"shape": (3, 2, 50), "gamma_ndim": 2})
 
 
 def draw(source: Draw, shape) -> dict:
@@ -31,3 +33,34 @@ def draw(source: Draw, shape) -> dict:
     dy = source.normal("dy", shape)
     saved = operator("rms_norm").forward(x=x, gamma=gamma, epsilon=epsilon)["rstd"]
     return {"dy": dy, "x": x, "rstd": source.saved("rstd", saved), "gamma": gamma}
+
+
+def suite():
+    yield {"shape": (4, 6)}
+    yield {"shape": (3, 5), "epsilon": 0.3}
+    yield {"shape": (3, 17)}
+    yield {"shape": (2, 3, 2, 5), "gamma_ndim": 2}
+    yield {"shape": (3, 8), "rstd": 0.7}  # not what the forward pass saves, and legal
+    yield {"shape": (4, 6), "strided": True}
+    for dtype in ("float16", "bfloat16", "float64"):
+        yield {"shape": (5, 24), "dtype": dtype}
+    yield {"shape": (6, 15), "dtype": "bfloat16", "gamma": np.linspace(0.4, 1.9, 15, dtype=np.float32)}
+    for shape in ((7,), (1, 16), (4, 1), (2, 255), (2, 256), (2, 257), (300, 3), (0, 4)):
+        yield {"shape": shape}
+    yield {"shape": (12, 130), "dtype": "float16"}
+    yield {"shape": (3, 3), "x": 0.0}
+    yield {"shape": (70, 33)}
+    yield {"shape": (2, 6100)}  # rows longer than Atlas A2 takes whole
+    yield {"shape": (5, 40), "dtype": "float16", "gamma": np.linspace(-1.5, 1.5, 40, dtype=np.float32)}
+
+
+def meter(dy, x, rstd, gamma):
+    rows = max(rstd.size, 1)
+    flat = wide(x).reshape(rows, -1) if x.size else np.zeros((0, 1))
+    n = flat.shape[1]
+    with np.errstate(all="ignore"):
+        saved = np.abs(wide(rstd).reshape(-1, 1)[:len(flat)] * np.sqrt(np.mean(flat**2, axis=1, keepdims=True)))
+    by_row = wide(dy).reshape(flat.shape) if x.size else flat
+    return {"factor 1/n": 1 - 1 / n, "projection": share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
+            "dy in the projection": spread(by_row, 1), "gamma": off(gamma, 1.0), "rows": 1 - 1 / max(len(flat), 1),
+            "rstd": off(rstd, 1.0), "epsilon": share(saved < 0.9), "n not divided by 16": float(n % 16 != 0)}
