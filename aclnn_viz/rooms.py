@@ -72,6 +72,11 @@ def open_folder(folder: str | Path) -> str:
     return folder.name
 
 
+def folders() -> tuple[Path, ...]:
+    """Return the folders that were opened, for a process that is to know the same operators."""
+    return tuple(_outside.values())
+
+
 def file(kind: str, name: str) -> Path | None:
     """Return the path of an operator's own file of a kind, None when it has none."""
     folder = _outside.get(name) or _installed().get(name)

@@ -27,6 +27,7 @@ CLASSES, ROWS = (k, 0, C - 1), (l, 0, N - 1)
 ENTRY = {p: (0, N - 1), i: (0, C - 1)}
 LABELS = {target: (0, C - 1)}
 
+CHAPTER = 4
 book = Book("cross_entropy_loss")
 
 

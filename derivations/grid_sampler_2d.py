@@ -11,6 +11,7 @@ from functools import cache
 
 from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol, floor
 
+from derivations import coordinates, interpolation
 from derivations.coordinates import padded, unnormalise
 from derivations.formulas import Derivation, Formula
 from derivations.functions import round_half_even
@@ -31,6 +32,7 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 WEIGHTS = {0: linear_weights(t), 1: [S.One], 2: cubic_weights(t, DOCUMENTED_A)}
 
+CHAPTER, PARTS = 3, (coordinates, interpolation)
 book = Book("grid_sampler_2d")
 
 

@@ -26,6 +26,7 @@ FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
 CHANNELS, POSITIONS, SAMPLES = (d, 0, D - 1), (u, 0, P - 1), (b, 0, N - 1)
 
+CHAPTER = 5
 book = Book("group_norm_swish")
 
 

@@ -23,6 +23,7 @@ gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", rea
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
+CHAPTER = 1
 book = Book("hardswish")
 
 

@@ -23,6 +23,7 @@ x, gamma, dy, rstd, mean, v = (IndexedBase(name, real=True) for name in "x gamma
 COLUMN, ROW = (l, 0, n - 1), (k, 0, m - 1)
 ENTRY = {p: (0, m - 1), i: (0, n - 1)}
 
+CHAPTER = 2
 book = Book("rms_norm")
 
 

@@ -5,7 +5,11 @@ from itertools import product
 import numpy as np
 
 from aclnn_viz.cases import case
+from aclnn_viz.codes import ACL_INT8, ACL_INT64
+from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.operators import operator
+from aclnn_viz.products import A2, A3, ASCEND_950
+from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INVALID, TILING, nulls
 from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1), (1, 5), (7, 2), (33, 17), (0, 3), (65, 257))
@@ -13,6 +17,7 @@ MODES = tuple({"reduction": reduction, "labelSmoothing": smoothing, "lseSquareSc
               for reduction, (smoothing, scale), weight in product(
                   ("none", "mean", "sum"), ((0.0, 0.0), (0.1, 0.0), (0.0, 0.25), (0.2, 0.1)),
                   ({}, {"weightOptional": None})))
+REPORTED = ((400, 500), {"labelSmoothing": 0.1})  # a large case for the accuracy report: shape and mode
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -60,14 +65,6 @@ def smooth(rng, mode, forward=operator("cross_entropy_loss").forward):
     return point, loss, {"input": grad["xGradOut"]}
 
 
-def kinks():
-    return ()
-
-
-def derivation_mode(mode) -> dict:
-    return {"reduction": mode["reduction"]}
-
-
 def small(mode, seed) -> dict:
     """A small case in float32 with ignored rows."""
     return draw("float32", (5, 4), mode, seed)
@@ -102,3 +99,22 @@ def symbolic_forward(*, input, target, weightOptional, reduction, **numbers) -> 
     if reduction != "none":
         loss, zloss = np.sum(loss), np.sum(zloss)
     return {"loss": loss + zloss, "zloss": zloss}
+
+
+#: Formats that a call in one format may have, by product; all else is refused.
+SUPPORTED = dict.fromkeys((A2, A3, ASCEND_950), HALVES_AND_FLOAT)
+#: Arguments of phase 1 that pass: (shape, dtype) of tensors.
+GOOD = dict(gradLoss=((),), logProb=((4, 3),), target=((4,), ACL_INT64), weightOptional=((3,),),
+            gradZlossOptional=None, lseForZlossOptional=None, reduction="mean", ignoreIndex=-100,
+            labelSmoothing=0.0, lseSquareScaleForZloss=0.0, xGradOut=((4, 3),))
+#: (what is spoiled, the status of phase 1 on an Atlas A2 with CANN 9.1).
+CLAUSES = (
+    ({}, 0), *nulls("gradLoss logProb target xGradOut"), ({"weightOptional": None}, 0),
+    ({"logProb": ((4, 3), ACL_INT8)}, INVALID), ({"target": ((4,), ACL_INT8)}, INVALID),
+    ({"target": ((5,), ACL_INT64)}, TILING), ({"weightOptional": ((4,),)}, TILING), ({"reduction": None}, 0),
+)
+
+
+def plain(fmt) -> dict:
+    """Negative targets are read unguarded before CANN 9.0, and refused on 950."""
+    return {"ignoreIndex": 9} | ({"weightOptional": None} if fmt is FLOAT64 else {})

@@ -5,14 +5,15 @@ definition itself, evaluated at the same points.
 """
 
 from collections.abc import Iterator
-from importlib import import_module
 
 import numpy as np
 
 from aclnn_viz.operators import Operator, operators
 from aclnn_viz.verification.check import Check
-from aclnn_viz.verification.numeric import file_of, rate_check
+from aclnn_viz.verification.definitions import derivation
+from aclnn_viz.verification.numeric import rate_check
 from aclnn_viz.verification.rounding import excess
+from aclnn_viz.verification.subjects import Subject
 
 DIGITS = 50
 
@@ -29,12 +30,11 @@ def compare(op: Operator, mode: dict, inputs: dict) -> tuple[float, str | None]:
     """Judge every output of the kernel by its formula: the worst error in u S, and the first failure."""
     from derivations import evaluate
 
-    file = file_of(op)
+    file = Subject(op)
     actual, size = op.backward(**inputs), file.magnitudes(**inputs)
-    derivation = import_module(f"derivations.{op.name}").derive(**file.derivation_mode(mode))
     sizes, symbolic = file.symbols(inputs)
     results = []
-    for name, formula in derivation.formulas().items():
+    for name, formula in derivation(op.name, mode).formulas().items():
         lengths = {index: int(n.subs(sizes)) if hasattr(n, "subs") else n for index, n in formula.indices.items()}
         exact = evaluate(formula.expression, values_of(formula, symbolic, sizes), lengths, digits=DIGITS)
         results.append(excess(name, actual[name], exact.astype(np.float64).reshape(actual[name].shape), size[name]))
@@ -44,7 +44,7 @@ def compare(op: Operator, mode: dict, inputs: dict) -> tuple[float, str | None]:
 def formula_check(op: Operator, modes: tuple) -> Check:
     def run():
         for seed, mode in enumerate(modes):
-            value, failure = compare(op, mode, file_of(op).small(mode, seed))
+            value, failure = compare(op, mode, Subject(op).small(mode, seed))
             yield value, failure and f"{failure}, for {mode}"
     return Check(op.name, "kernel against symbols", f"{DIGITS} digits", "u S", run)
 
@@ -52,7 +52,7 @@ def formula_check(op: Operator, modes: tuple) -> Check:
 def checks() -> Iterator[Check]:
     """The modes of each operator, a few a check, so that several cores share them."""
     for op in operators():
-        modes = file_of(op).MODES
+        modes = Subject(op).MODES
         for part in (modes[at:at + 6] for at in range(0, len(modes), 6)):
             yield formula_check(op, part)
-            yield rate_check(op, "symbols against forward", file_of(op).symbolic_forward, part, directions=1)
+            yield rate_check(op, "symbols against forward", Subject(op).symbolic_forward, part, directions=1)

@@ -6,13 +6,17 @@ import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import case
+from aclnn_viz.dtypes import FLOAT16, FLOAT32, FLOAT64
 from aclnn_viz.kernels import grid_sampler_2d as page
 from aclnn_viz.operators import operator
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INVALID, nulls
 from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1, 1, 1), (2, 3, 1, 7), (1, 2, 6, 1), (2, 3, 8, 5), (0, 2, 3, 3), (1, 5, 33, 31))
 MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
               for i, p, a in product(range(3), range(3), (False, True)))
+REPORTED = ((2, 10, 100, 100), {"grid_shape": (100, 100), "paddingMode": 2})  # a large case for the accuracy report: shape and mode
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -134,10 +138,6 @@ def kinks():
             yield where, *pullback(mode, image, grid, seed), direction
 
 
-def derivation_mode(mode) -> dict:
-    return mode
-
-
 def small(mode, seed) -> dict:
     """A small case in float32, no point near a kink."""
     rng = np.random.default_rng(seed)
@@ -175,3 +175,23 @@ def symbolic_forward(*, input, grid, interpolationMode, paddingMode, alignCorner
                    f"floor_{name}": np.floor(padded), name.upper(): np.array(indices).astype(np.int64)}
     shape = samples, channels, *grid.shape[1:3]
     return {"out": evaluate(definition, values, dict(zip(out.indices, shape)))}
+
+
+#: Formats that a call in one format may have, by product; all else is refused.
+SUPPORTED = dict.fromkeys((A2, A3, ASCEND_950), HALVES_AND_FLOAT | {FLOAT64}) | {
+    TRAINING: {FLOAT16, FLOAT32, FLOAT64},  # DOUBLE is not in the documents; the library's check takes it
+    INFERENCE: {FLOAT16, FLOAT32, FLOAT64}}  # 310P is not in the documents; the library's check is the one of 910
+#: Arguments of phase 1 that pass: (shape, dtype) of tensors.
+GOOD = dict(gradOutput=((1, 2, 3, 3),), input=((1, 2, 4, 5),), grid=((1, 3, 3, 2),),
+            interpolationMode=0, paddingMode=0, alignCorners=False, outputMask=[True, True],
+            inputGrad=((1, 2, 4, 5),), gridGrad=((1, 3, 3, 2),))
+#: (what is spoiled, the status of phase 1 on an Atlas A2 with CANN 9.1).
+CLAUSES = (
+    ({}, 0), *nulls("gradOutput input grid inputGrad gridGrad"), ({"outputMask": None, "input": None}, 0),
+    ({"interpolationMode": 3}, INVALID), ({"interpolationMode": 2}, 0), ({"paddingMode": 3}, INVALID),
+    ({"paddingMode": -1}, INVALID), ({"input": ((2, 4, 5),)}, INVALID), ({"grid": ((2, 3, 3, 2),)}, INVALID),
+    ({"gradOutput": ((1, 1, 3, 3),)}, INVALID), ({"grid": ((1, 4, 3, 2),)}, INVALID),
+    ({"grid": ((1, 3, 4, 2),)}, INVALID), ({"input": ((1, 2, 0, 5),), "inputGrad": ((1, 2, 0, 5),)}, INVALID),
+    ({"grid": ((1, 3, 3, 3),)}, INVALID), ({"inputGrad": ((1, 2, 4, 4),)}, INVALID),
+    ({"gridGrad": ((1, 3, 3, 1),)}, INVALID), ({"grid": ((1, 3, 3, 2), FLOAT16.acl_code)}, INVALID),
+)

@@ -2,13 +2,18 @@
 
 import numpy as np
 
+from aclnn_viz.accuracy import sweep_factor
 from aclnn_viz.cases import case
+from aclnn_viz.codes import ACL_INT8
 from aclnn_viz.operators import operator
+from aclnn_viz.products import A2, A3, ASCEND_950
+from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INVALID, nulls
 from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1, 1), (2, 6), (2, 4, 3), (3, 6, 5, 7), (1, 2, 1, 1, 3, 1, 2, 2), (0, 4, 3), (2, 32, 33, 31))
 MODES = ({}, {"swishScale": 1.7}, {"swishScale": -0.5}, {"swishScale": 0.0}, {"numGroups": 1},
          {"mean": 0.5, "rstd": -2.0})
+REPORTED = ((4, 50, 25, 40), {"numGroups": 10})  # a large case for the accuracy report: shape and mode
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -47,14 +52,6 @@ def smooth(rng, mode, forward=operator("group_norm_swish").forward):
     return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"], "beta": out["dbetaOut"]}
 
 
-def kinks():
-    return ()
-
-
-def derivation_mode(mode) -> dict:
-    return {}
-
-
 def small(mode, seed) -> dict:
     """A small case in float32."""
     return draw("float32", (2, 4, 3), mode, seed)
@@ -79,3 +76,23 @@ def symbolic_forward(*, x, gamma, beta, numGroups, eps, swishScale) -> dict:
     values = {"x": x.reshape(shape), "gamma": gamma.reshape(channel), "beta": beta.reshape(channel), "eps": eps,
               "swishScale": swishScale} | dict(zip("NGDP", shape))
     return {"y": evaluate(definition, values, dict(zip(out.indices, shape))).reshape(x.shape)}
+
+
+def sweeps() -> dict:
+    """The factor of swish with scale 1."""
+    return {"swish factor": lambda fmt: sweep_factor("swish", fmt)}
+
+
+#: Formats that a call in one format may have, by product; all else is refused.
+SUPPORTED = dict.fromkeys((A2, A3, ASCEND_950), HALVES_AND_FLOAT)
+#: Arguments of phase 1 that pass: (shape, dtype) of tensors.
+GOOD = dict(dy=((2, 4, 3),), mean=((2, 2),), rstd=((2, 2),), x=((2, 4, 3),), gamma=((4,),),
+            beta=((4,),), numGroups=2, dataFormatOptional="NCHW", swishScale=1.0,
+            dgammaIsRequire=True, dbetaIsRequire=True, dxOut=((2, 4, 3),), dgammaOut=((4,),),
+            dbetaOut=((4,),))
+#: (what is spoiled, the status of phase 1 on an Atlas A2 with CANN 9.1).
+CLAUSES = (
+    ({}, 0), *nulls("dy mean rstd x gamma beta dxOut dgammaOut dbetaOut"),
+    ({"dy": ((2, 4, 3), ACL_INT8)}, INVALID),
+    ({"gamma": ((5,),)}, 0), ({"numGroups": 3}, 0),
+)

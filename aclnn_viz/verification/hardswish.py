@@ -2,11 +2,17 @@
 
 import numpy as np
 
+from aclnn_viz.accuracy import sweep
 from aclnn_viz.cases import case
+from aclnn_viz.codes import ACL_INT8
+from aclnn_viz.dtypes import FLOAT16, FLOAT32
 from aclnn_viz.operators import operator
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INNER_NULL, INVALID, nulls
 
 SHAPES = ((), (1,), (7,), (3, 5, 2), (1,) * 8, (0, 4), (257, 33))
 MODES = ({},)
+REPORTED = ((500, 400), {})  # a large case for the accuracy report: shape and mode
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -37,10 +43,6 @@ def kinks():
         yield f"at {x} towards 0", point, loss, gradient, {"self": np.array([inward])}
 
 
-def derivation_mode(mode) -> dict:
-    return {}
-
-
 def small(mode, seed) -> dict:
     """A small case away from the kinks, in float32."""
     point, _, _ = smooth(np.random.default_rng(seed), mode)
@@ -62,3 +64,29 @@ def symbolic_forward(*, self) -> dict:
     from derivations.hardswish import hardswish, i, this
 
     return {"out": evaluate(hardswish(this[i]), {"self": self}, {i: self.size})}
+
+
+def sweeps() -> dict:
+    """The operator with gradient 1."""
+    def alone(function):
+        return lambda x: function(gradOutput=np.ones_like(x), self=x)["out"]
+
+    op = operator("hardswish")
+    return {"hardswish": lambda fmt: sweep(alone(op.backward), alone(op.truth), fmt)}
+
+
+#: Formats that a call in one format may have, by product; all else is refused.
+SUPPORTED = dict.fromkeys((A2, A3, ASCEND_950), HALVES_AND_FLOAT) | {TRAINING: {FLOAT16, FLOAT32}}
+#: Arguments of phase 1 that pass: (shape, dtype) of tensors.
+GOOD = dict(gradOutput=((2, 3),), self=((2, 3),), out=((2, 3),))
+#: (what is spoiled, the status of phase 1 on an Atlas A2 with CANN 9.1).
+CLAUSES = (
+    ({}, 0), *nulls("gradOutput self out"), ({"self": ((2, 3), ACL_INT8)}, INVALID),
+    ({"out": ((2, 3), FLOAT16.acl_code)}, INVALID), ({"gradOutput": ((3, 2),)}, INVALID),
+    ({"out": ((3, 2),)}, INVALID),
+)
+
+
+def refusal(fmt, product) -> int:
+    """On 310P the check passes, and no kernel is found."""
+    return INNER_NULL if product is INFERENCE and fmt in (FLOAT16, FLOAT32) else INVALID

@@ -1,31 +1,23 @@
 """The accuracy report: for each operator, format and output how many elements are how many ulps from truth.
 
-Each row is measured on a case of `ELEMENTS` elements or more; the 16-bit formats of hardswish and of the swish factor
-are swept whole, over all 65,536 inputs.
+Each row is measured on a case of `ELEMENTS` elements or more; where an operator has an elementwise part it is swept in
+the 16-bit formats whole, over all 65,536 inputs.
 """
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from aclnn_viz.accuracy import measure, sweep, sweep_factor
+from aclnn_viz import rooms
+from aclnn_viz.accuracy import measure
 from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.operators import operator, operators
-from aclnn_viz.verification.numeric import file_of
+from aclnn_viz.operators import operators
+from aclnn_viz.verification import symbolic
+from aclnn_viz.verification.definitions import derivation
+from aclnn_viz.verification.subjects import Subject
 
 ELEMENTS = 200_000
-#: A shape of ELEMENTS elements for each operator, and what else its case is given.
-CASES = {
-    "hardswish": ((500, 400), {}),
-    "rms_norm": ((400, 500), {}),
-    "grid_sampler_2d": ((2, 10, 100, 100), {"grid_shape": (100, 100), "paddingMode": 2}),
-    "cross_entropy_loss": ((400, 500), {"labelSmoothing": 0.1}),
-    "group_norm_swish": ((4, 50, 25, 40), {"numGroups": 10}),
-}
 HEAD = ("operator", "output", "format", "elements", *ULP_CLASSES, "max ulp", "MERE", "max abs")
 
 
@@ -34,8 +26,8 @@ def measured_rows() -> list[dict]:
     rows = []
     for op in operators():
         for fmt in FORMATS:
-            shape, mode = CASES[op.name]
-            inputs = file_of(op).draw(fmt.name, shape, mode, seed=1)
+            shape, mode = Subject(op).REPORTED
+            inputs = Subject(op).draw(fmt.name, shape, mode, seed=1)
             outputs, truth = op.backward(**inputs), op.truth(**inputs)
             for name, output in outputs.items():
                 found = measure(output, truth[name])
@@ -46,27 +38,19 @@ def measured_rows() -> list[dict]:
 
 
 def swept() -> dict[str, dict]:
-    """The exhaustive sweeps: `hardswish` with gradient 1, and the factor of swish with scale 1."""
-    def hardswish(function: Callable):
-        return lambda x: function(gradOutput=np.ones_like(x), self=x)["out"]
-
-    op = operator("hardswish")
-    found = {}
-    for fmt in FORMATS[:2]:
-        found[f"hardswish {fmt.name}"] = sweep(hardswish(op.backward), hardswish(op.truth), fmt)
-        found[f"swish factor {fmt.name}"] = sweep_factor("swish", fmt)
-    return found
+    """The exhaustive sweeps of the operators that have one, in both 16-bit formats."""
+    own = {op.name: rooms.own("verification", op.name, "sweeps", dict) for op in operators()}
+    return {f"{name} {fmt.name}": run(fmt) for fmt in FORMATS[:2] for sweeps in own.values()
+            for name, run in sweeps().items()}
 
 
 def proof_times() -> dict[str, float]:
     """Seconds for the derivations alone, for all theorems, and for all mutants."""
-    from derivations import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm, theorems
-
     start = time.perf_counter()
-    for chapter in (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish):
-        chapter.derive()
+    for op in operators():
+        derivation(op.name, {})
     derived = time.perf_counter()
-    told = list(theorems())
+    told = symbolic.claims()
     for theorem in told:
         theorem.prove()
     proved = time.perf_counter()

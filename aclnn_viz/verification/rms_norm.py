@@ -3,11 +3,16 @@
 import numpy as np
 
 from aclnn_viz.cases import case
+from aclnn_viz.codes import ACL_INT8
+from aclnn_viz.dtypes import FLOAT16, FLOAT32
 from aclnn_viz.operators import operator
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INVALID, TILING, nulls
 from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1,), (17,), (4, 1), (3, 16), (2, 3, 5), (2, 1, 3, 2, 1, 2, 1, 4), (257, 255), (0, 4))
 MODES = ({"gamma_ndim": 1}, {"gamma_ndim": 2}, {"gamma_ndim": 3}, {"rstd": -1.75})
+REPORTED = ((400, 500), {})  # a large case for the accuracy report: shape and mode
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -38,14 +43,6 @@ def smooth(rng, mode, forward=operator("rms_norm").forward):
     return point, loss, {"x": out["dxOut"], "gamma": out["dgammaOut"]}
 
 
-def kinks():
-    return ()
-
-
-def derivation_mode(mode) -> dict:
-    return {}
-
-
 def small(mode, seed) -> dict:
     """A small case in float32."""
     return draw("float32", (2, 3, 4), mode, seed)
@@ -66,3 +63,23 @@ def symbolic_forward(*, x, gamma, epsilon) -> dict:
     shape = x.size // gamma.size, gamma.size
     values = {"x": x.reshape(shape), "gamma": gamma.reshape(-1), "epsilon": epsilon, "m": shape[0], "n": shape[1]}
     return {"y": evaluate(definition, values, dict(zip(y.indices, shape))).reshape(x.shape)}
+
+
+#: Formats that a call in one format may have, by product; all else is refused.
+SUPPORTED = dict.fromkeys((A2, A3, ASCEND_950), HALVES_AND_FLOAT) | {
+    INFERENCE: {FLOAT16, FLOAT32},
+    TRAINING: {FLOAT16, FLOAT32}}  # 910: not in the documents, but in the registry of CANN 8.1
+#: Arguments of phase 1 that pass: (shape, dtype) of tensors.
+GOOD = dict(dy=((2, 64),), x=((2, 64),), rstd=((2,),), gamma=((64,),), dxOut=((2, 64),),
+            dgammaOut=((64,),))
+#: (what is spoiled, the status of phase 1 on an Atlas A2 with CANN 9.1).
+CLAUSES = (
+    ({}, 0), *nulls("dy x rstd gamma dxOut dgammaOut"), ({"x": ((2, 64), ACL_INT8)}, INVALID),
+    ({"rstd": ((2,), FLOAT16.acl_code)}, INVALID), ({"dy": ((2, 63),)}, TILING),
+    ({"gamma": ((63,),)}, TILING), ({"rstd": ((3,),)}, TILING), ({"rstd": ((2, 1),)}, 0),
+)
+
+
+def plain(fmt) -> dict:
+    """32 bytes in the last axis for 310P, 64 elements for 910."""
+    return {"shape": (6, 64)}

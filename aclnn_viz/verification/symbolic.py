@@ -7,6 +7,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
+from aclnn_viz import rooms
+from aclnn_viz.operators import operators
 from aclnn_viz.verification import formulas
 from aclnn_viz.verification.check import Check, Row
 
@@ -22,12 +24,25 @@ def theorem_check(theorem) -> Check:
     return Check(theorem.operator, theorem.name, f"{len(theorem.mutants)} mutants", "", run)
 
 
+def claims() -> list:
+    """All theorems, those of operators from elsewhere included, in the order in which they are told."""
+    from derivations import chapters, theorems
+
+    here = chapters()
+    found = (rooms.module("derivation", op.name) for op in operators())
+    return list(theorems(*(module for module in found if module not in here)))
+
+
 @cache
 def checks() -> tuple[Check, ...]:
-    """All theorems, in the order in which they are told, and the kernels against the proved formulas."""
-    from derivations import theorems
+    """All theorems, and the kernels against the proved formulas."""
+    return (*map(theorem_check, claims()), *formulas.checks())
 
-    return (*map(theorem_check, theorems()), *formulas.checks())
+
+def open_folders(folders: tuple) -> None:
+    """Make the operators of folders known, in a process that starts anew."""
+    for folder in folders:
+        rooms.open_folder(folder)
 
 
 def run_check(number: int) -> Row:
@@ -40,7 +55,8 @@ def rows() -> Iterator[list]:
 
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
     """
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
+    anew = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), anew, open_folders, (rooms.folders(),)) as pool:
         # The slowest come last in the list, and are started first.
         started = [pool.submit(run_check, number) for number in reversed(range(len(checks())))]
         try:

@@ -10,8 +10,8 @@ import pytest
 
 from aclnn_viz import case, operator
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.verification.numeric import file_of
 from aclnn_viz.verification.rounding import judge
+from aclnn_viz.verification.subjects import Subject
 from kernels.test_against_reference import REFERENCES
 from machine import SOAK
 
@@ -21,7 +21,7 @@ U = 2.0**-24
 
 def rounding_judged(name, inputs, kernel=None):
     """Assert the bound for every output; return the worst error in units of u S."""
-    worst, failure = judge(operator(name), inputs, file_of(operator(name)).magnitudes, kernel)
+    worst, failure = judge(operator(name), inputs, Subject(operator(name)).magnitudes, kernel)
     assert failure is None, failure
     return worst
 
@@ -90,7 +90,7 @@ def test_magnitudes_do_not_exceed_the_scalar_reference(name, options):
     """The bound that is allowed must not be larger than the one of the reference, which counts the same terms."""
     inputs = case(name, seed=5, **options).inputs
     reference = REFERENCES[name].terms(**inputs)
-    for output, size in file_of(operator(name)).magnitudes(**inputs).items():
+    for output, size in Subject(operator(name)).magnitudes(**inputs).items():
         allowed = reference[output].astype(np.float64) * (1 + 1e-9) + 1e-12
         assert np.all(size.reshape(allowed.shape) <= allowed), output
 
@@ -124,7 +124,7 @@ def test_the_judge_rejects_two_steps_of_a_16_bit_format(dtype):
     for steps, accepted in ((1, True), (2, False)):
         wrong = (np.abs(right).view(np.uint16) + steps).view(right.dtype) * np.sign(right)
         call = lambda **_: {"out": wrong.astype(right.dtype)}  # noqa: E731, B023
-        assert (judge(operator("hardswish"), inputs, file_of(operator("hardswish")).magnitudes, call)[1] is None) is accepted
+        assert (judge(operator("hardswish"), inputs, Subject(operator("hardswish")).magnitudes, call)[1] is None) is accepted
 
 
 def test_the_formats_are_told_apart():

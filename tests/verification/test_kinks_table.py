@@ -9,6 +9,7 @@ from reference import grid_sampler_2d, hardswish
 from reference.exact import mp
 
 from aclnn_viz.verification import kinks
+from aclnn_viz.verification.conventions import grid_sampler_2d as grid_conventions
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
@@ -119,7 +120,7 @@ def test_names_of_conventions(value, name):
 
 
 def test_another_kernel_shows(monkeypatch):
-    monkeypatch.setattr(kinks, "_kernel", lambda *_: 99.0)
+    monkeypatch.setattr(grid_conventions, "_kernel", lambda *_: 99.0)
     rows = kinks.rows()
     assert all(row.convention == "other" for row in rows if row.operator == "grid_sampler_2d")
 
@@ -148,7 +149,7 @@ def test_pytorch_is_run_where_it_is_installed(monkeypatch):
                 hardswish = staticmethod(lambda x: x)
                 grid_sample = staticmethod(lambda image, grid, mode, padding, align: grid)
 
-    monkeypatch.setattr(kinks, "_torch", lambda: Torch)
+    monkeypatch.setattr(kinks, "torch_here", lambda: Torch)
     rows = kinks.rows()
     assert {row.pytorch for row in rows} == {4.0, 2.0}  # the gradient by the grid counts half a pixel
     assert {row.pytorch_source for row in rows} == {"PyTorch 2.99, run here"}

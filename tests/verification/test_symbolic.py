@@ -8,6 +8,7 @@ import pytest
 
 from aclnn_viz import cli, operator, operators
 from aclnn_viz.verification import formulas, numeric, symbolic
+from aclnn_viz.verification.subjects import Subject
 from derivations import theorems
 
 
@@ -21,7 +22,7 @@ def test_everything_holds_with_a_row_for_each_theorem(capsys):
     assert sum(row["value"] != "" for row in rows[:len(told)]) > len(told) // 2  # what the proofs assume
     for op in operators():
         seen = [row for row in rows if (row["operator"], row["check"]) == (op.name, "kernel against symbols")]
-        assert sum(row["cases"] for row in seen) == len(numeric.file_of(op).MODES)
+        assert sum(row["cases"] for row in seen) == len(Subject(op).MODES)
 
 
 def test_a_theorem_that_does_not_hold_fails():
@@ -38,11 +39,11 @@ def test_a_mutant_that_is_proved_fails():
     assert not row.passed and row.failure.startswith("a false claim was proved: ")
 
 
-CHEAP = {"grid_sampler_2d": numeric.file_of(operator("grid_sampler_2d")).MODES[:1]}
+CHEAP = {"grid_sampler_2d": Subject(operator("grid_sampler_2d")).MODES[:1]}
 
 
 def modes_of(op):
-    return CHEAP.get(op.name, numeric.file_of(op).MODES[:2])
+    return CHEAP.get(op.name, Subject(op).MODES[:2])
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
@@ -56,7 +57,7 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
-    definition = numeric.file_of(op).symbolic_forward
+    definition = Subject(op).symbolic_forward
 
     def other(**inputs):
         return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}

@@ -7,15 +7,13 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aclnn_viz.verification.errata import (
-    cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, platform, rms_norm,
-)
+from aclnn_viz import rooms
+from aclnn_viz.operators import operators
+from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Evidence, Lemma, Observation
 
 __all__ = ["Counterexample", "Erratum", "Evidence", "Finding", "Lemma", "Observation", "errata", "recompute",
            "text_table", "to_json"]
-
-_CHAPTERS = (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish, platform)
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    return tuple(erratum for chapter in _CHAPTERS for erratum in chapter.ERRATA)
+    own = (rooms.own("errata", op.name, "ERRATA", ()) for op in operators())
+    return tuple(erratum for register in (*own, platform.ERRATA) for erratum in register)
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:

@@ -6,7 +6,7 @@ from aclnn_viz.codes import ACL_INT32, ACL_INT64
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.verification.errata.bench import A2, ASCEND_950, Run, run, status
+from aclnn_viz.verification.bench import A2, ASCEND_950, Run, run, status
 from aclnn_viz.verification.errata.differences import gradient
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 

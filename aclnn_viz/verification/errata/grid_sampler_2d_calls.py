@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.codes import ACL_DOUBLE
-from aclnn_viz.verification.errata.bench import A2, TRAINING, run, status
+from aclnn_viz.verification.bench import A2, TRAINING, run, status
 from aclnn_viz.verification.errata.model import Erratum, Observation
 
 DOCUMENT = "aclnnGridSampler2DBackward, CANN documentation"

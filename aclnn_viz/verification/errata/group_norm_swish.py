@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_FLOAT16
 from aclnn_viz.operators import operator
-from aclnn_viz.verification.errata.bench import A2, Run, run, status
+from aclnn_viz.verification.bench import A2, Run, run, status
 from aclnn_viz.verification.errata.differences import STEP, gradient
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NHWC
 from aclnn_viz.operators import operator
-from aclnn_viz.verification.errata.bench import ASCEND_950, INFERENCE, INFERENCE_A2, run, status
+from aclnn_viz.verification.bench import ASCEND_950, INFERENCE, INFERENCE_A2, run, status
 from aclnn_viz.verification.errata.differences import one_sided
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NCDHW, ACL_FORMAT_ND
 from aclnn_viz.operators import operator
-from aclnn_viz.verification.errata.bench import A2, ASCEND_950, INFERENCE, TRAINING, Bench, run, status
+from aclnn_viz.verification.bench import A2, ASCEND_950, INFERENCE, TRAINING, Bench, run, status
 from aclnn_viz.verification.errata.differences import gradient
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 

@@ -11,7 +11,7 @@ from aclnn_viz.codes import (
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.verification.contract import Caller
+from aclnn_viz.verification.subjects import Subject
 
 CODES = {fmt.numpy: fmt.acl_code for fmt in FORMATS} | {
     np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32}
@@ -55,7 +55,7 @@ class Bench:
         self.addresses = {}
 
     def phase_1(self, replaced: dict) -> tuple:
-        good = Caller.GOOD[self.op.name]
+        good = Subject(self.op).GOOD
         arguments = [self._argument(name, value) for name, value in (good | replaced).items()]
         return getattr(self.acl, f"{self.op.aclnn_name}GetWorkspaceSize")(*arguments)
 
