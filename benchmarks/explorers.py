@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "browser"))
 
-from aclnn_viz.explorers import EXPLORERS, explore  # noqa: E402
+from aclnn_viz.explorers import explore, explorers  # noqa: E402
 from aclnn_viz.explorers.state import StateError, controls  # noqa: E402
 from laboratory import Notebook, chromium, laboratory  # noqa: E402
 
@@ -66,10 +66,10 @@ INTERACT = """
 %matplotlib inline
 from ipywidgets import SelectionSlider, interact
 from IPython.display import display
-from aclnn_viz.explorers.{name} import subject
+from aclnn_viz.explorers import subject_of
 from aclnn_viz.explorers.state import build
 
-subject = subject()
+subject = subject_of("{name}")
 
 def show(value):
     drawn = subject.figure(subject.compute(build(subject.state, {{{field!r}: value}})))
@@ -211,4 +211,4 @@ def main(moves: int, names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 96, sys.argv[2:] or list(EXPLORERS)))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 96, sys.argv[2:] or list(explorers())))

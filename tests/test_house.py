@@ -30,7 +30,7 @@ ROOMS = {
     "checking": "numpy platformdirs",
     "verification": "numpy sympy torch",
     "export": "numpy",
-    "figures": "matplotlib numpy",
+    "pictures": "matplotlib numpy",
     "explorers": "ipywidgets anywidget traitlets numpy",
     "cli": "tqdm",
     "__init__": "",
@@ -188,8 +188,8 @@ def test_no_file_names_a_machine_or_a_registry():
     ("arrays", "from ..operators import operator", "arrays imports aclnn_viz.operators.operator"),
     ("arrays", "from .. import cli", "arrays imports aclnn_viz.cli"),
     ("acl", "import aclnn_viz", "acl imports aclnn_viz"),
-    ("cases", "import_module('aclnn_viz.figures')", "cases imports aclnn_viz.figures"),
-    ("cases", "importlib.import_module(f'aclnn_viz.figures.{n}')", "cases imports aclnn_viz.figures."),
+    ("cases", "import_module('aclnn_viz.pictures')", "cases imports aclnn_viz.pictures"),
+    ("cases", "importlib.import_module(f'aclnn_viz.pictures.{n}')", "cases imports aclnn_viz.pictures."),
     ("derivations", "import aclnn_viz.errors", "derivations imports aclnn_viz.errors"),
 ])
 def test_an_import_from_below_is_noticed(room, source, fault):

@@ -1,7 +1,6 @@
 """Every notebook runs from top to bottom without an error or a warning, and each lesson holds what a lesson holds."""
 
 import contextlib
-import importlib
 import io
 import os
 import re
@@ -76,8 +75,9 @@ def explorers(notebook):
 
 def unknown_to_explorer(notebook, name):
     """What the moves after an explorer name that is no control, no option and no output of it."""
+    from aclnn_viz.explorers import subject_of
     from aclnn_viz.explorers.state import controls
-    subject = importlib.import_module(f"aclnn_viz.explorers.{name}").subject()
+    subject = subject_of(name)
     known = {*subject.operator(subject.state()).outputs}
     for control in controls(subject.state):
         known |= {control["label"], *(str(word) for option in control.get("options", ()) for word in option)}
@@ -159,7 +159,7 @@ def test_the_lesson_on_devices_opens_all_three_and_says_what_is_absent():
 
 def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     """Lesson 01: of seventeen mistakes six return 0 from every call, and four of them print the right numbers."""
-    from aclnn_viz.explorers.two_phase import MISTAKES, State, compute
+    from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute
     found = [compute(State(mistake=mistake)) for mistake in MISTAKES if mistake != "none"]
     silent = [data for data in found if data.failing is None]
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)

@@ -7,7 +7,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.figures.provenance import Provenance, warning
+from aclnn_viz.pictures.provenance import Provenance, warning
 from machine import ROOT
 
 CAPSULE = ROOT / "notebooks" / "capsules" / "predicted_a2.capsule"

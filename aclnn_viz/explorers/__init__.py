@@ -1,13 +1,42 @@
 """Interaction: `explore` opens an explorer, which owns a state, computes its data and lets the browser draw it."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 
+from aclnn_viz import rooms
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operator, operators
 
-# The modules of this room that hold a subject, in learning order.
-EXPLORERS = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish", "numeric_error",
-             "two_phase")
+
+def explorers() -> tuple[str, ...]:
+    """Return what `explore` opens: every operator, and the subjects of this room that are no operators.
+
+    >>> explorers()[-2:]
+    ('numeric_error', 'two_phase')
+    """
+    names = tuple(op.name for op in operators())
+    return names + tuple(name for name in _subjects() if name not in names)
+
+
+def _subjects() -> list[str]:
+    """The modules of this room that say themselves that they are a subject."""
+    modules = sorted(Path(__file__).parent.glob("*.py"))
+    return [path.stem for path in modules if re.search(r"^def subject\(\)", path.read_text("utf-8"), re.MULTILINE)]
+
+
+def subject_of(name):
+    """Return the subject of an explorer: of a module of this room, else of an operator by any of its names.
+
+    Raises ValueError for a name that is neither.
+    """
+    if name in explorers():
+        return import_module(f"aclnn_viz.explorers.{name}").subject()
+    try:
+        op = operator(name)
+    except ValueError:
+        raise ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")) from None
+    return rooms.module("explorer", op.name).subject()
 
 
 def explore(name, /, **state):
@@ -22,13 +51,9 @@ def explore(name, /, **state):
     (3, 16, 16)
     >>> explorer.close()
     """
-    if name not in EXPLORERS:
-        name = next((op.name for op in operators() if name in (op, op.aclnn_name)), name)
-    if name not in EXPLORERS:
-        raise ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(EXPLORERS)}"))
     try:
         from aclnn_viz.explorers.widget import Explorer
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(problem("explorers need the lab packages", f"no module {error.name!r}",
                                           'pip install "aclnn-viz[lab]"'), name=error.name) from None
-    return Explorer(import_module(f"aclnn_viz.explorers.{name}").subject(), **state)
+    return Explorer(subject_of(name), **state)

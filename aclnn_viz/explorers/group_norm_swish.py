@@ -1,212 +1,192 @@
-"""The explorer of the gradient of group norm + swish: state -> data -> panels.
-
-What is varied: samples, channels, positions and the number of groups; swishScale, the means of x, beta and dy; the
-flags of both parameter gradients; the chosen element and with it its group; the format and what computes the gradient.
-What is seen: dx of one sample as a map of channels and positions, with the groups drawn on the channels; swish and its
-slope, with the values of the chosen group upon it; dx-hat of that group over its x-hat, with the straight line that is
-taken away from it; the chosen dx as the sum of its three terms; the size of dx as groups grow, with and without the
-factor 1/n; dgamma and dbeta of the channels.
-What is understood: mean and rstd depend on every element of the group, and what flows back through them is a straight
-line in x-hat, the regression of dx-hat on it: dx is what is left, times rstd. The line is made of means: sums without
-1/n, as the documents print them, are n times too steep, and the more so the larger the group. Parameters add up over
-samples and positions, dx over neither. A slope that lacks one factor swishScale, as kernels before CANN 9.1 have it, is
-right for swishScale 1 only.
-"""
-
-from dataclasses import dataclass
-from functools import lru_cache
+"""The gradient of group norm + swish in panels and in words: groups on channels, the swish, the three terms of dx."""
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.dtypes import round_to
-from aclnn_viz.explorers import fields
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, gradients
-from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
-from aclnn_viz.figures import group_norm_swish as pictures
-from aclnn_viz.kernels import group_norm_swish as page
-from aclnn_viz.operators import operator
-from aclnn_viz.products import Version
+from aclnn_viz.explorers.group_norm_swish_data import OP, Data, State, compute, inputs
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Panel, Rule
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import number, signed
 
-OP = operator("group_norm_swish")
-XP = NumPyArrays()
+TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
+TALL, LOW = 222, 172
 
 
-@dataclass(frozen=True)
-class State:
-    """What can be moved. The chosen element names the chosen group: the one of its sample and channel."""
-
-    numGroups: int = whole(3, 1, 48, "numGroups", "Operator", "must divide C")
-    swishScale: float = real(1.5, -2.0, 8.0, 0.05, "swishScale", "Operator")
-    dgammaIsRequire: bool = flag(True, "dgammaIsRequire", "Operator")
-    dbetaIsRequire: bool = flag(True, "dbetaIsRequire", "Operator")
-    dtype: str = fields.dtype()
-    sample: int = whole(0, 0, 7, "sample", "Element", below="samples")
-    channel: int = whole(9, 0, 47, "channel", "Element", "its group is the chosen one", below="channels")
-    position: int = whole(9, 0, 63, "position", "Element", below="positions")
-    samples: int = whole(2, 1, 8, "N", "Tensors")
-    channels: int = whole(12, 1, 48, "C", "Tensors")
-    positions: int = whole(24, 1, 64, "H·W", "Tensors")
-    x_mean: float = real(1.5, 0.0, 500.0, 0.5, "mean of x", "Tensors", "x has the standard deviation 2")
-    beta_mean: float = real(0.0, -6.0, 6.0, 0.05, "mean of beta", "Tensors", "where on the swish the values lie")
-    dy_mean: float = real(1.0, -2.0, 2.0, 0.05, "mean of dy", "Tensors", "dy has the standard deviation 1")
-    seed: int = fields.seed()
-    device: str = fields.device()
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    plan: str = fields.plan()
-
-    def __post_init__(self):
-        check_indices(self)
-        if self.channels % self.numGroups:
-            raise StateError("numGroups", f"numGroups must divide C, {self.channels}", f"{self.numGroups}",
-                             f"choose {', '.join(map(str, divisors(self.channels)))}")
+def panels(data: Data) -> list[Panel]:
+    """Return the six panels of a state's data."""
+    return [_map(data), _swish(data), _line(data), _terms(data), _growth(data), _parameters(data)]
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is drawn; N samples, C channels, S positions, G groups. The terms are in float64, from the given inputs.
-
-    dx = direct - shift - along: what flows straight through x-hat, and what flows back through mean and rstd.
-    """
-
-    state: State
-    inputs: dict  # of op.backward
-    computed_by: str
-    xhat: np.ndarray  # (N, C, S)
-    z: np.ndarray  # (N, C, S): what swish is applied to
-    slope: np.ndarray  # (N, C, S): of swish there
-    early_slope: np.ndarray  # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
-    curve: np.ndarray  # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
-    dxhat: np.ndarray  # (N, C, S)
-    means: np.ndarray  # (N, G, 2): of dxhat and of dxhat * xhat
-    rstd: np.ndarray  # (N, G)
-    dx: np.ndarray  # (N, C, S): dxOut
-    dgamma: np.ndarray | None  # (C,)
-    dbeta: np.ndarray | None  # (C,)
-    errors: dict[str, float]  # largest distance from the truth, by output
-    sizes: np.ndarray  # (D,): n for every possible numGroups, in increasing order
-    norms: np.ndarray  # (2, D): root mean square of dx, right and without 1/n
-    notices: tuple[str, ...]
-
-    @property
-    def depth(self) -> int:
-        """Channels in a group."""
-        return self.state.channels // self.state.numGroups
-
-    @property
-    def group(self) -> int:
-        return self.state.channel // self.depth
-
-    @property
-    def chosen(self) -> tuple:
-        """The index of the chosen group in an array (N, C, S)."""
-        return self.state.sample, slice(self.group * self.depth, (self.group + 1) * self.depth)
-
-    @property
-    def early(self) -> bool:
-        """Whether the gradient is predicted for kernels that lack one factor swishScale."""
-        state = self.state
-        return (state.device, state.plan) == ("host", "device") and Version.parse(state.cann) < Version.parse("9.1")
+def _map(data: Data) -> Panel:
+    state, values = data.state, data.dx[data.state.sample]
+    right = state.positions - 0.5
+    marks = [Heat(values, *scale(values))]
+    tall = 0.75 * TALL / state.numGroups  # pixels of a group, about
+    for group in sorted(range(state.numGroups), key=lambda group: group == data.group):  # the chosen one on top
+        if tall < 8 and group != data.group:
+            continue
+        label = f"group {group}" if tall > 16 else ""
+        marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
+                         LEFT if group == data.group else PAPER))
+    marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
+    title = f"dxOut of sample {state.sample}: {groups(data)}"
+    return Panel("map", title, tuple(marks), Axis("position"), Axis("channel"), 8, TALL, ("position", "channel"))
 
 
-def divisors(number: int) -> list[int]:
-    return [k for k in range(1, number + 1) if number % k == 0]
+def _swish(data: Data) -> Panel:
+    state, own, chosen = data.state, data.chosen, element(data)
+    z, swish, slope, early = data.curve
+    marks = [Line(z, swish, TAKEN, "swish"), Line(z, slope, LEFT, "its slope"),
+             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, f"group {data.group}", 2.2)]
+    if data.early:
+        marks.append(Line(z, early, WRONG, f"slope in CANN {state.cann}"))
+    used = data.early_slope if data.early else data.slope
+    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, "chosen", 5.0))
+    return Panel("swish", f"swish: z · σ({number(state.swishScale)} z)", tuple(marks), Axis("z = γ x̂ + β"),
+                 Axis("", -1.0, 2.0), 6, TALL)
 
 
-def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for, with the statistics that its x has."""
-    dy, x, gamma, beta = _tensors(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
-                                  state.dy_mean, state.seed, state.dtype)
-    saved = OP.forward(x=x, gamma=gamma, beta=beta, numGroups=state.numGroups, swishScale=state.swishScale)
-    return {"dy": dy, "mean": saved["mean"], "rstd": saved["rstd"], "x": x, "gamma": gamma, "beta": beta,
-            "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
-            "dbetaIsRequire": state.dbetaIsRequire}
+def groups(data: Data) -> str:
+    return f"numGroups {data.state.numGroups}, {data.depth} channel{'s' if data.depth > 1 else ''} each"
 
 
-@lru_cache(8)
-def _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype) -> tuple[np.ndarray, ...]:
-    rng = np.random.default_rng(seed)
-    shape = samples, channels, positions
-    x = x_mean + 2 * rng.standard_normal(shape)
-    dy = dy_mean + rng.standard_normal(shape)
-    gamma, beta = 1 + 0.5 * rng.standard_normal(channels), beta_mean + 0.5 * rng.standard_normal(channels)
-    return tuple(round_to(array, dtype) for array in (dy, x, gamma, beta))
+def element(data: Data) -> tuple[int, int, int]:
+    """The index of the chosen element."""
+    return data.state.sample, data.state.channel, data.state.position
 
 
-def compute(state: State, backward=host(OP)) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
-
-    Raises whatever `backward` raises: CANN before 9.1 is refused for a swishScale other than 1, unless predicted.
-    """
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
-    truth = OP.truth(**given)
-    shape = state.samples, state.numGroups, state.channels // state.numGroups, state.positions
-    mean, rstd = (np.float64(given[name])[:, :, None, None] for name in ("mean", "rstd"))
-    gamma, beta = (np.float64(given[name]).reshape(shape[1], shape[2], 1) for name in ("gamma", "beta"))
-    xhat = (np.float64(given["x"]).reshape(shape) - mean) * rstd
-    z = xhat * gamma + beta
-    slope = page.swish_slope(XP, z, state.swishScale)
-    dxhat = np.float64(given["dy"]).reshape(shape) * slope * gamma
-    sizes, norms = _growth(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
-                           state.dy_mean, state.seed, state.dtype, state.swishScale)
-    whole_shape = given["x"].shape
-    own = z[state.sample, state.channel * state.numGroups // state.channels]
-    return Data(
-        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        curve=_curve(max(3.0, 1.05 * float(np.abs(own).max())), state.swishScale),
-        xhat=xhat.reshape(whole_shape), z=z.reshape(whole_shape), slope=slope.reshape(whole_shape),
-        early_slope=early_slope(z, state.swishScale).reshape(whole_shape), dxhat=dxhat.reshape(whole_shape),
-        means=np.stack([dxhat.mean(page.GROUP), (dxhat * xhat).mean(page.GROUP)], axis=-1), rstd=rstd[:, :, 0, 0],
-        **{name: np.float64(outputs[out]) if out in outputs else None
-           for name, out in (("dx", "dxOut"), ("dgamma", "dgammaOut"), ("dbeta", "dbetaOut"))},
-        errors={name: float(np.abs(np.float64(outputs[name]) - truth[name]).max()) for name in truth},
-        sizes=sizes, norms=norms)
+def _line(data: Data) -> Panel:
+    own, chosen = data.chosen, element(data)
+    xhat, dxhat = data.xhat[own].ravel(), data.dxhat[own].ravel()
+    mean, along = data.means[data.state.sample, data.group]
+    n = xhat.size
+    ends = np.array([min(-2.5, xhat.min()), max(2.5, xhat.max())])
+    here, at = data.xhat[chosen], data.dxhat[chosen]
+    marks = [Line(ends, n * (mean + along * ends), WRONG, f"without 1/n: {n} times that"),
+             Line(ends, mean + along * ends, TAKEN, "mean + x̂ · mean(dx̂ x̂), taken away"),
+             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, "what is left: dx / rstd", 2.6),
+             Dots(xhat, dxhat, LEFT, "", 2.2), Dots(here.reshape(1), at.reshape(1), CHOSEN, "", 5.0)]
+    reach = 1.15 * max(float(np.abs(dxhat).max()), 1e-9)
+    return Panel("line", f"group {data.group}: dx̂ over x̂, n = {n}", tuple(marks), Axis("x̂"),
+                 Axis("dx̂ = dy · slope · γ", -reach, reach), 6, TALL)
 
 
-def _curve(reach: float, scale: float) -> np.ndarray:
-    z = np.linspace(-reach, reach, 121)
-    sigmoid, _ = page.sigmoids(XP, scale * z)
-    return np.stack([z, z * sigmoid, page.swish_slope(XP, z, scale), early_slope(z, scale)])
+def terms(data: Data) -> np.ndarray:
+    """The chosen element: direct, mean and along, without signs, and dx of these three; (4,), in float64."""
+    chosen = element(data)
+    mean, along = data.means[data.state.sample, data.group]
+    parts = np.array([data.dxhat[chosen], mean, data.xhat[chosen] * along]) * data.rstd[data.state.sample, data.group]
+    return np.append(parts, parts[0] - parts[1] - parts[2])
 
 
-def early_slope(z, scale: float):
-    """The slope of swish as kernels before CANN 9.1 compute it.
-
-    Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h, tags before v9.1.0.
-    """
-    sigmoid, complement = page.sigmoids(XP, scale * z)
-    return sigmoid * (1.0 + z * complement)
-
-
-@lru_cache(16)  # nothing of it depends on the chosen element, the groups or the device
-def _growth(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype, scale):
-    """n of every possible group, and the root mean square of dx with the factor 1/n and without."""
-    dy, x, gamma, beta = (np.float64(each) for each in _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean,
-                                                               seed, dtype))
-    sizes, norms = [], []
-    for groups in reversed(divisors(channels)):
-        shape = samples, groups, channels // groups, positions
-        parts = x.reshape(shape)
-        centred = parts - parts.mean(page.GROUP, keepdims=True)
-        rstd = 1.0 / np.sqrt((centred * centred).mean(page.GROUP, keepdims=True) + 1e-5)
-        xhat = centred * rstd
-        weight = gamma.reshape(shape[1:3] + (1,))
-        slope = page.swish_slope(XP, xhat * weight + beta.reshape(weight.shape), scale)
-        dxhat = dy.reshape(shape) * slope * weight
-        line = xhat * (dxhat * xhat).mean(page.GROUP, keepdims=True) + dxhat.mean(page.GROUP, keepdims=True)
-        n = shape[2] * positions
-        sizes.append(n)
-        norms.append([np.sqrt(np.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)])
-    return np.array(sizes), np.array(norms).T
+def _terms(data: Data) -> Panel:
+    direct, mean, along, dx = terms(data)
+    at = np.arange(4.0)
+    marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
+             Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
+             Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
+    ticks = tuple(zip(at.tolist(), ("direct", "−mean", "−x̂·mean", "dx")))
+    n, c, p = element(data)
+    return Panel("terms", f"dx[{n}, {c}, {p}] = {number(dx)} in its terms", marks, Axis("", -0.6, 3.6, ticks=ticks),
+                 Axis(""), 6, LOW)
 
 
-def show(data: Data) -> Shown:
-    return Shown(pictures.headline(data), pictures.panels(data), pictures.text(data), data.notices)
+def _growth(data: Data) -> Panel:
+    right, wrong = data.norms
+    own = data.depth * data.state.positions
+    drawn = [np.where(values > 0, values, np.nan) for values in (wrong, right)]
+    marks = (Line(data.sizes, drawn[0], WRONG, "without 1/n"), Dots(data.sizes, drawn[0], WRONG, "without 1/n", 3.5),
+             Line(data.sizes, drawn[1], LEFT, "dx"), Dots(data.sizes, drawn[1], LEFT, "dx", 3.5),
+             Rule("x", own, f"n = {own}", CHOSEN))
+    ends = data.sizes[0] / 1.3, data.sizes[-1] * 1.3
+    return Panel("growth", "root mean square of dx by group size", marks,
+                 Axis("elements of a group, n", *ends, "log"), Axis("", scale="log"), 6, LOW)
+
+
+def _parameters(data: Data) -> Panel:
+    state, channels = data.state, np.arange(data.state.channels)
+    marks, off = [Rule("y", 0.0, kind=PAPER)], []
+    if state.numGroups <= 16:
+        marks += [Rule("x", group * data.depth - 0.5, kind=PAPER) for group in range(1, state.numGroups)]
+    for name, values, moved, kind in (("dgamma", data.dgamma, -0.2, TAKEN), ("dbeta", data.dbeta, 0.2, LEFT)):
+        if values is None:
+            off.append(name)
+        else:
+            marks.append(Bars(channels + moved, values, kind, f"{name}Out", 0.38))
+    marks.append(Rule("x", state.channel, kind=CHOSEN))
+    title = f"sums over {state.samples} samples and {state.positions} positions"
+    if off:
+        title += "; not asked: " + ", ".join(f"{name}Out" for name in off)
+    if len(off) == 2:
+        marks = [Note((state.channels - 1) / 2, 0.0, "dgammaIsRequire and dbetaIsRequire are off")]
+    step = -(-state.channels // 16)
+    ticks = tuple((channel, str(channel)) for channel in range(0, state.channels, step))
+    return Panel("parameters", title, tuple(marks), Axis("channel", -0.6, state.channels - 0.4, ticks=ticks),
+                 Axis("", -1.0, 1.0) if len(off) == 2 else Axis(""), 8, LOW, ("channel",))
+
+
+def headline(data: Data) -> list[str]:
+    """One sentence each: the chosen element, the missing 1/n, the slope, the errors."""
+    state = data.state
+    direct, mean, along, dx = terms(data)
+    n = data.depth * state.positions
+    without = direct - n * (mean + along)
+    right, wrong = data.norms[:, list(data.sizes).index(n)]
+    times = f", and {number(wrong / right)} times as large overall" if right > 0 else ""
+    return [f"dx of channel {state.channel}, position {state.position}: direct {signed(direct)}, minus mean "
+            f"{signed(mean)}, minus x̂ times mean {signed(along)} = {signed(dx)}.",
+            f"Both means run over the n = {n} elements of group {data.group}. Without 1/n, as the documents print the sums, "
+            f"dx would be {signed(without)} here{times}.",
+            _slope(data), _errors(data)]
+
+
+def _slope(data: Data) -> str:
+    state, chosen = data.state, element(data)
+    told = f"z = {number(data.z[chosen])} has the slope {number(data.slope[chosen])}"
+    if not data.early:
+        return f"{told} for swishScale {number(state.swishScale)}."
+    if state.swishScale == 1:
+        return f"{told}; CANN {state.cann} leaves out one factor swishScale, which is 1 here."
+    return (f"{told}, but the kernel of CANN {state.cann} leaves out one factor swishScale = {number(state.swishScale)}: "
+            f"{number(data.early_slope[chosen])}.")
+
+
+def _errors(data: Data) -> str:
+    return "Largest error: " + ", ".join(f"{name} {number(value)}" for name, value in data.errors.items()) + "."
+
+
+def text(data: Data) -> str:
+    """Return the whole picture in words and tables."""
+    state, (sample, channel, _) = data.state, element(data)
+    own = data.chosen
+    mean, along = data.means[sample, data.group]
+    lines = [f"aclnnGroupNormSwishGrad: {state.samples} samples, {state.channels} channels, {state.positions} positions, "
+             f"{groups(data)}; {state.dtype}, swishScale {number(state.swishScale)}",
+             *headline(data), f"Computed by {data.computed_by}.", "",
+             f"Group {data.group} of sample {sample}: rstd {number(data.rstd[sample, data.group])}, mean of dx̂ "
+             f"{signed(mean)}, mean of dx̂ x̂ {signed(along)}; z from {number(data.z[own].min())} to "
+             f"{number(data.z[own].max())}.", "",
+             f"Channel {channel}, one line a position:",
+             "  position  x̂          z          slope      dx̂         dx",
+             *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
+                                         (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
+               for p in range(state.positions)), "",
+             "Root mean square of dx by the size of the groups:", "  n      dx         without 1/n",
+             *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
+             "Parameters:", "  channel  group  dgammaOut   dbetaOut",
+             *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
+               for c in range(state.channels))]
+    return "\n".join([*lines, *data.notices])
+
+
+def _given(values, at: int) -> str:
+    return "not asked" if values is None else signed(values[at])
+
+
+def show(data: Data) -> Picture:
+    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), data.notices)
 
 
 def subject():
-    return panelled_subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)

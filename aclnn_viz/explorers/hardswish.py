@@ -1,184 +1,221 @@
-"""The hardswish explorer: state -> data -> panels.
+"""The hardswish gradient in panels and in words: curve, slope, a window around a kink, the error of all inputs."""
 
-What is varied: one input x and the gradient that arrives there; the place and the width of a window that counts in
-single steps of the format; the format, and what computes the gradient; which inputs are swept, and with which
-gradients. What is seen: out over x with the tangent at the chosen x; the slope with both of its jumps, and the values
-that lie exactly on them; the window, in which neighbouring numbers of the format stand side by side; the error of every
-number of a 16-bit format (a sample of the wider ones) on an axis that gives each number the same room; how many of them
-are exact. What is understood: at -3 and 3 there is no derivative, and a convention decides about one number each;
-the two versions of the operator decide differently, and one step further nothing is left of it. A gradient rounded once
-is half an ulp off at most; the few that are a whole ulp off were rounded twice, and around -1.5, where the slope is 0,
-a sum in the format of the inputs keeps the absolute error of its terms and loses the relative one.
-"""
-
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS, float_format, ordinal_distance, ordinals, round_to, ulp
-from aclnn_viz.explorers import fields
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, further, gradients
-from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import choice, real, whole
-from aclnn_viz.figures import hardswish as pictures
-from aclnn_viz.figures.ordinal_axis import value_at
-from aclnn_viz.operators import operator
+from aclnn_viz.dtypes import float_format, ordinals, ulp
+from aclnn_viz.explorers.hardswish_data import KINKS, OP, Data, State, compute, inputs
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
+from aclnn_viz.pictures.panels import Axis, Bars, Dots, Line, Note, Panel, Rule
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import number
 
-OP = operator("hardswish")
-KINKS = (-3.0, 3.0)
-SPECIAL = (-np.inf, np.inf, np.nan)
-REACH = 6.0  # of the curves
-SAMPLE = 1 << 14  # of a format whose numbers are too many
-NEAR = (2.0**-10, 16.0)
-
-
-@dataclass(frozen=True)
-class State:
-    """What can be moved."""
-
-    x: float = real(3.0, -REACH, REACH, 0.01, "self (x)", "Point", "the chosen input, rounded to the dtype")
-    gradOutput: float = real(1.0, -4.0, 4.0, 0.05, "gradOutput", "Point", "the gradient that arrives at x")
-    centre: float = choice(3.0, {-3.0: "-3, a kink", -1.5: "-1.5, slope 0", 3.0: "3, a kink"}, "window at", "Window")
-    steps: int = whole(8, 1, 64, "± ulp", "Window", "steps of the format on either side")
-    dtype: str = choice("float16", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
-    reach: str = choice("all", {"all": "all numbers", "near": "2^-10 to 16"}, "inputs", "Sweep",
-                        "all of a 16-bit format, a sample of a wider one; by size")
-    arriving: str = choice("random", {"random": "random", "chosen": "as chosen"}, "gradOutput", "Sweep",
-                           "a normal number for each input, or the chosen gradOutput for all")
-    seed: int = fields.seed("Sweep")
-    device: str = fields.device()
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    plan: str = fields.plan()
+# The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
+PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
+                   [8.0, 1.0]]).T
+OPEN = np.array([0.0, 1.0])
+STRETCHES = 384
+MOST_MISSES = 400
+LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
+CLASSES = ("0", "1", "2", "3", ">3")
+GRADIENT, TRUTH, SECOND, PAPER = 0, 2, 1, 4  # kinds of marks
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
-    """Many inputs in increasing order (N,): their ordinals, what came out, the truth, and two distances between."""
-
-    places: np.ndarray
-    x: np.ndarray
-    out: np.ndarray
-    truth: np.ndarray
-    errors: np.ndarray  # in ulp of the truth
-    distances: np.ndarray  # in steps from the rounded truth: whole numbers
-    exhaustive: bool
+def panels(data: Data) -> list[Panel]:
+    """Return the five panels of a state's data."""
+    return [_forward(data), _slope(data), _window(data), _errors(data), _counts(data)]
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is drawn; arrays over `window` are in the order of its offsets from its centre, -steps to steps."""
-
-    state: State
-    inputs: dict  # of op.backward
-    computed_by: str
-    x: float  # in the format, as gradOutput
-    gradOutput: float
-    value: float  # forward of x
-    out: float  # gradient at x
-    truth: float
-    kinks: np.ndarray  # (2,): the gradients at -3 and 3
-    special: np.ndarray  # (3,): at -inf, inf and nan
-    window: np.ndarray  # (2 steps + 1,): inputs
-    window_out: np.ndarray
-    window_truth: np.ndarray
-    curve: np.ndarray  # (M,): inputs
-    curve_value: np.ndarray  # forward there
-    ends: np.ndarray  # (2,): the smallest and the largest size of swept inputs
-    sweep: Sweep
-    notices: tuple[str, ...]
+def _forward(data: Data) -> Panel:
+    y = data.value
+    marks = [Rule("x", kink, kind=PAPER) for kink in KINKS]
+    marks += [Line(data.curve, data.curve_value, TRUTH, "out"),
+              *(Line(data.x + np.array([-1.6, 1.6]), y + slope * np.array([-1.6, 1.6]), kind, label)
+                for slope, kind, label in _tangents(data)),
+              Dots(np.array([data.x]), np.array([y]), GRADIENT, "", 5.0)]
+    return Panel("forward", f"out at x = {number(data.x)}: {number(y)}", tuple(marks), Axis("x (self)", -6.0, 6.0),
+                 Axis("", -1.2, 6.2), 7, 205, ("x",))
 
 
-def inputs(state: State) -> dict:
-    """Return the inputs of op.backward: the chosen x, both kinks, the infinities and nan, and the window."""
-    window = _window(state.centre, state.steps, state.dtype)
-    x = np.concatenate([[state.x, *KINKS, *SPECIAL], window])
-    return {"gradOutput": round_to(np.full(x.shape, state.gradOutput), state.dtype), "self": round_to(x, state.dtype)}
+def _tangents(data: Data):
+    """(slope, kind, label): two on a kink, where the two versions of the operator differ."""
+    # The gradient may be 0 for gradOutput 0 whatever the slope is, so the slope comes from the kink itself.
+    slope = _documented(data.x)
+    found = [(slope, GRADIENT, f"tangent, slope {number(slope)}")]
+    for kink, other in zip(KINKS, OPEN):
+        if data.x == kink:
+            found.append((other, SECOND, f"V2: {number(other)}"))
+    return found
 
 
-def compute(state: State, backward=host(OP)) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
-
-    Raises StateError for float64 on a device, and whatever `backward` raises.
-    """
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
-    x, out, right = (np.asarray(each, np.float64) for each in (given["self"], outputs["out"], truth(**given)))
-    curve, value = _curve(state.dtype)
-    arriving = state.gradOutput if state.arriving == "chosen" else None
-    return Data(
-        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        x=float(x[0]), gradOutput=float(given["gradOutput"][0]), out=float(out[0]), truth=float(right[0]),
-        value=float(OP.forward(self=given["self"][:1])["out"][0]), kinks=out[1:3], special=out[3:6],
-        window=x[6:], window_out=out[6:], window_truth=right[6:],
-        curve=curve, curve_value=value,
-        ends=_ends(state.dtype, state.reach),
-        sweep=_sweep(state.dtype, state.reach, arriving, state.seed, state.device, state.soc, state.cann, state.plan,
-                     backward))
+def _documented(x: float) -> float:
+    return 0.0 if x < -3 else (2 * x + 3) / 6 if x <= 3 else 1.0
 
 
-def truth(gradOutput: np.ndarray, self: np.ndarray) -> np.ndarray:
-    """Return the gradient in float64 (longdouble for float64), rounded only by the division: 2x + 3 does not cancel.
-
-    `OP.truth` follows the page, which rounds x / 3: exact ties of 16-bit products fall to the wrong side there.
-    """
-    wide = np.longdouble if self.dtype == np.float64 else np.float64
-    g, x = gradOutput.astype(wide), self.astype(wide)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return g * np.where(x < -3, 0, np.where(x <= 3, 2 * x + 3, 6)) / 6
-
-
-def _window(centre: float, steps: int, dtype: str) -> np.ndarray:
-    fmt = float_format(dtype)
-    return value_at(ordinals(np.array(centre), fmt) + np.arange(-steps, steps + 1), fmt)
+def _slope(data: Data) -> Panel:
+    g = data.gradOutput
+    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, "gradient"),
+             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, "jump" if kink < 0 else "", 1.0)
+               for kink, inner, outer in zip(KINKS, (-0.5, 1.5), OPEN)),
+             Dots(np.array(KINKS), data.kinks, GRADIENT, "on a kink", 4.0),
+             Dots(np.array(KINKS), OPEN * g, SECOND, "V2 there", 4.0),
+             Rule("x", data.x, "", GRADIENT))
+    low, high = sorted((-0.75 * g, 1.75 * g)) if g else (-0.75, 1.75)
+    return Panel("slope", f"gradient at x = {number(data.x)}: {number(data.out)}", marks, Axis("x (self)", -6.0, 6.0),
+                 Axis("", low, high), 7, 205, ("x",))
 
 
-@lru_cache(len(FORMATS))
-def _curve(dtype: str):
-    x = round_to(np.linspace(-REACH, REACH, 241), dtype)
-    return x.astype(np.float64), OP.forward(self=x)["out"].astype(np.float64)
+def _window(data: Data) -> Panel:
+    state = data.state
+    steps = np.arange(-state.steps, state.steps + 1.0)
+    step = float(ulp(state.centre, state.dtype))
+    jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(state.centre, 0)  # the truth is not joined across it
+    truth = np.insert(data.window_truth, jump, np.nan)
+    marks = [Line(np.insert(steps, jump, steps[jump]), truth, TRUTH, "truth", 1.2),
+             Dots(steps, data.window_out, GRADIENT, "out", 4.0 if state.steps < 20 else 2.5)]
+    for kink, slope in zip(KINKS, OPEN):
+        if state.centre == kink:
+            marks.append(Dots(np.zeros(1), np.array([slope * data.gradOutput]), SECOND, "V2", 5.0))
+    ticks = tuple((k, f"{k:+d}" if k else number(state.centre)) for k in (-state.steps, 0, state.steps))
+    return Panel("window", f"{number(state.centre)} ± {state.steps} ulp of {number(step)}", tuple(marks),
+                 Axis("steps of the format", -state.steps - 0.7, state.steps + 0.7, ticks=ticks), Axis(""), 6, 205)
 
 
-def _ends(dtype: str, reach: str) -> np.ndarray:
-    """The smallest and the largest size of the inputs; 0 is there, too, where all numbers are."""
-    fmt = float_format(dtype)
-    return np.array([fmt.smallest_subnormal, fmt.largest] if reach == "all" else NEAR)
+def _errors(data: Data) -> Panel:
+    sweep, fmt = data.sweep, float_format(data.state.dtype)
+    axis = ordinal_axis(np.multiply.outer([-1, 1], ordinals(data.ends, fmt)), fmt)
+    x = axis.x(sweep.places) / _binade(fmt)
+    starts = np.linspace(0, x.size, STRETCHES + 1).astype(int)[:-1]
+    size = np.diff([*starts, x.size])
+    middle, mean, worst = (_stretches(values, starts, size) for values in (x, sweep.errors, sweep.errors))
+    middle, mean, worst = middle[0], mean[0], worst[1]
+    missed = _misses(sweep)
+    top = max(float(sweep.errors.max()), 1.0)
+    wide = top > 4
+    line = middle, np.maximum(mean, LEAST) if wide else mean
+    if data.state.reach == "near":  # nothing is swept around 0
+        line = tuple(np.insert(values, np.searchsorted(middle, 0.0), np.nan) for values in line)
+    marks = [Line(*line, TRUTH, "mean of a stretch", 1.2),
+             Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, "largest", 1.8),
+             Rule("y", 0.5, "½", PAPER)]
+    if missed.size:
+        marks.insert(2, Dots(x[missed], np.maximum(sweep.errors[missed], LEAST), SECOND,
+                             "not the nearest number", 4.0))
+    marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, PAPER)
+              for value, text in ((-3.0, ""), (-1.5, "-3, -1.5"), (3.0, "3"))]
+    return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis),
+                 Axis("ulp", LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide
+                 else Axis("ulp", 0.0, 1.1 * top), 14, 205)
 
 
-@lru_cache(8)
-def _swept(dtype: str, reach: str, seed: int):
-    """The ordinals of the inputs: all of a 16-bit format, else one of each stretch of equally many numbers."""
-    fmt = float_format(dtype)
-    low, high = (int(place) for place in ordinals(_ends(dtype, reach), fmt))
-    if fmt.bits == 16:
-        positive = np.arange(low, high + 1)
-    else:
-        stride = (high - low) // (SAMPLE // 2)
-        positive = low + stride * np.arange(SAMPLE // 2, dtype=np.int64)
-        positive += np.random.default_rng(seed).integers(0, stride, positive.size)
-    places = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
-    return places, value_at(places, fmt)
+def _stretches(values, starts, size):
+    return np.add.reduceat(values, starts) / size, np.maximum.reduceat(values, starts)
 
 
-@lru_cache(8)  # everything but the sweep moves without it
-def _sweep(dtype, reach, arriving, seed, device, soc, cann, plan, backward) -> Sweep:
-    state = State(dtype=dtype, reach=reach, seed=seed, device=device, soc=soc, cann=cann, plan=plan)
-    places, x = _swept(dtype, reach, seed)
-    random = np.random.default_rng(seed + 1).standard_normal(x.size)
-    upstream = random if arriving is None else np.full(x.size, arriving)
-    given = {"gradOutput": round_to(upstream, dtype), "self": round_to(x, dtype)}
-    outputs = further(OP, state, given, backward)
-    right, out = truth(**given), outputs["out"]
-    distances = ordinal_distance(out, round_to(right, dtype))
-    return Sweep(places, x, out.astype(np.float64), right.astype(np.float64),
-                 np.abs(out - right).astype(np.float64) / ulp(right, dtype), distances, float_format(dtype).bits == 16)
+def _misses(sweep) -> np.ndarray:
+    """Where the output is not the number nearest to the truth; the worst of them, if they are many."""
+    missed = np.flatnonzero(sweep.distances)
+    if missed.size > MOST_MISSES:
+        missed = missed[np.argsort(-sweep.errors[missed], kind="stable")[:MOST_MISSES]]
+    return missed
 
 
-def show(data: Data) -> Shown:
-    return Shown(pictures.headline(data), pictures.panels(data), pictures.text(data), data.notices)
+def _powers(top: float) -> list[tuple[float, str]]:
+    return [(10.0**k, f"{10.0**k:g}") for k in range(-1, int(np.ceil(np.log10(top))) + 1)]
+
+
+@lru_cache(16)  # its ticks take a third of a redraw
+def _place_axis(axis: OrdinalAxis) -> Axis:
+    unit = _binade(axis.format)
+    ticks = tuple((at / unit, label) for at, label in zip(*axis.ticks()))
+    low, high = (float(axis.x(np.array(end))) / unit for end in (axis.low, axis.high))
+    return Axis("x (self), placed by its rank among the numbers of the format", low, high, ticks=ticks)
+
+
+def _binade(fmt) -> int:
+    """Numbers between two powers of two: places in this unit fit into the float32 of the browser."""
+    return 1 << (fmt.significand_bits - 1)
+
+
+def _errors_title(data: Data) -> str:
+    size, dtype = f"{data.sweep.x.size:,}", data.state.dtype
+    if not data.sweep.exhaustive:
+        return f"error of {size} {dtype} numbers, one of each stretch"
+    if data.state.reach == "near":
+        return f"error of all {size} {dtype} numbers of size 2^-10 to 16"
+    return f"error of all {size} finite {dtype} numbers, of 65,536 patterns"
+
+
+def counts(sweep) -> np.ndarray:
+    """Return how many outputs are 0, 1, 2, 3 and more steps from the rounded truth."""
+    return np.bincount(np.minimum(sweep.distances, 4).astype(int), minlength=5)
+
+
+def _counts(data: Data) -> Panel:
+    found = counts(data.sweep)
+    share = 100 * found / found.sum()
+    places = np.arange(5.0)
+    marks = [Bars(places, share, GRADIENT, "", 0.7)]
+    marks += [Note(at, max(value, 0.0) + 6, f"{count:,}") for at, value, count in zip(places, share, found)]
+    ticks = tuple(zip(places.tolist(), CLASSES))
+    return Panel("counts", "how many are how far off", tuple(marks),
+                 Axis("ulp from the nearest number", -0.5, 4.5, ticks=ticks), Axis("%", 0.0, 115.0), 6, 205)
+
+
+def headline(data: Data) -> list[str]:
+    """One sentence each: the chosen input, the kinks, the sweep, and who computed it."""
+    state, sweep = data.state, data.sweep
+    found = counts(sweep)
+    worst = int(np.argmax(sweep.errors))
+    inner, outer = data.kinks
+    place = "on a kink" if data.x in KINKS else "between the kinks" if abs(data.x) < 3 else "outside of the kinks"
+    return [
+        f"x = {number(data.x)}, {place}: out {number(data.value)}, slope {number(_documented(data.x))}, "
+        f"gradient {number(data.gradOutput)} × slope = {number(data.out)} (truth {number(data.truth)}).",
+        f"On the kinks -3 and 3 the gradient is {number(inner)} and {number(outer)}: the interval is closed. V2 of the "
+        f"operator takes it open: 0 and {number(data.gradOutput)}; there is no derivative, only a convention.",
+        f"{found[0]:,} of {sweep.x.size:,} inputs give the number nearest to the truth, {found[1:].sum():,} do not; "
+        f"largest error {number(sweep.errors[worst])} ulp, at x = {number(sweep.x[worst])}{_cause(sweep)}.",
+        f"Computed by {data.computed_by}: -inf gives {number(data.special[0])}, inf {number(data.special[1])}, "
+        f"nan {number(data.special[2])}.",
+    ]
+
+
+def _cause(sweep) -> str:
+    worst = int(np.argmax(sweep.errors))
+    if sweep.errors[worst] < 0.51 and sweep.distances.any():
+        return ": rounded to float32 first, they came to lie on a tie"
+    return ", where x / 3 and 0.5 cancel" if sweep.errors[worst] > 4 and abs(sweep.x[worst] + 1.5) < 0.1 else ""
+
+
+def text(data: Data) -> str:
+    """Return the whole picture in words and tables."""
+    state, sweep = data.state, data.sweep
+    found = counts(sweep)
+    lines = [f"aclnnHardswishBackward in {state.dtype}", *headline(data), "",
+             f"Window around {number(state.centre)}, one line a number of the format:",
+             "  step   x                        out            truth",
+             *(f"  {step:+4d}   {x!r:<24} {number(out):<14} {number(truth)}" for step, x, out, truth in
+               zip(range(-state.steps, state.steps + 1), data.window.tolist(), data.window_out, data.window_truth)), "",
+             f"{_errors_title(data)}, in ulp of the truth: mean {number(sweep.errors.mean())}, "
+             f"largest {number(sweep.errors.max())}.",
+             *(f"  {name} ulp from the nearest number: {count:,}" for name, count in zip(CLASSES, found))]
+    missed = _misses(sweep)
+    if missed.size:
+        worst = missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]]
+        columns = (each[worst] for each in (sweep.x, sweep.out, sweep.truth, sweep.errors))
+        lines += [f"The {worst.size} worst of those that are not the nearest number:",
+                  "  x                  out                truth              error in ulp",
+                  *(f"  {x:<18.9g} {out:<18.9g} {right:<18.12g} {number(error)}"
+                    for x, out, right, error in zip(*columns))]
+    return "\n".join([*lines, *data.notices])
+
+
+def show(data: Data) -> Picture:
+    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), data.notices)
 
 
 def subject():
-    return panelled_subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)

@@ -1,255 +1,241 @@
-"""The explorer of numeric error: one kernel, one precision plan, perhaps one fault; whose error is it?
+"""The explorer of numeric error in five panels, a headline and the words behind them."""
 
-What is varied: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the
-kit's, or the one predicted for a product and a CANN version) and its pieces: the formats of products and of sums, the
-order of sums, how ties of the output round; and a fault, by kind. What is seen: the error in ulps of every element
-against its value, on an axis on which every number of the format has equal room, above the two envelopes of correct
-arithmetic in that plan, the rigorous one and the expected one; how many elements are 0, 1, 2, 3 and more ulps off; to
-whom each error is put down; what every acceptance standard says, and how much of what it allows is used; and one
-element beside four yardsticks.
-What is understood: an error is the format's (the output cannot be nearer), the input's (inputs one ulp away would do
-as much), the plan's (the sums and products of this precision) or a bug's (no correct arithmetic of this plan does it).
-Large ulps alone tell none of these apart, and the standards disagree because they do not ask.
-"""
-
-from dataclasses import dataclass, field, replace
+import textwrap
 
 import numpy as np
 
-from aclnn_viz.accuracy.conditioning import attribute_errors
-from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, envelope
-from aclnn_viz.accuracy.report import Report, compare
-from aclnn_viz.accuracy.stretches import rounded_truth, same
-from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
-from aclnn_viz.cases import case
-from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
-from aclnn_viz.explorers import fields, lift, panelled
-from aclnn_viz.explorers.state import StateError, choice, real, whole
-from aclnn_viz.faults import Fault, faults
-from aclnn_viz.figures.error_plot import ErrorPlot, error_plot
-from aclnn_viz.figures.errors import errors
-from aclnn_viz.figures.numeric_error import (
-    CAUSES, FORMAT, INPUT, MISSED, OPEN, PLAN, describe, headline, notices, panels,
-)
-from aclnn_viz.figures.provenance import Provenance
-from aclnn_viz.operators import operator, operators, plans
+from aclnn_viz.accuracy.measures import ULP_CLASSES
+from aclnn_viz.accuracy.report import disagreements
+from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE
+from aclnn_viz.explorers import lift
+from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
+                                                    operator_of)
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.error_plot import limits
+from aclnn_viz.pictures.panels import Axis, Band, Bars, Box, Dots, Line, Note, Panel, Rule
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.table import as_text as table
+from aclnn_viz.pictures.text import number
 
-NAME = "numeric_error"
-AS_PLANNED = "plan"  # a piece that the base plan decides
-DRAWS = 4  # of inputs within one ulp
-UPSTREAM = {"cross_entropy_loss": "gradLoss", "hardswish": "gradOutput", "grid_sampler_2d": "gradOutput"}  # or dy
-VALUES = {"cross_entropy_loss": "input", "hardswish": "self", "grid_sampler_2d": "input"}  # or x
-#: By kind of fault, the named fault of each operator.
-KINDS = {
-    "formula": {"hardswish": "half forgotten", "rms_norm": "missing 1/n", "grid_sampler_2d": "x and y swapped",
-                "cross_entropy_loss": "mean over all rows", "group_norm_swish": "missing 1/n"},
-    "slight": {"hardswish": "a third with three digits", "rms_norm": "n - 1",
-               "grid_sampler_2d": "inputGrad added up in float16", "cross_entropy_loss": "softmax renormalised",
-               "group_norm_swish": "n - 1"},
-    "seldom": {"hardswish": "both kinks open", "rms_norm": "tail of the row forgotten",
-               "grid_sampler_2d": "mirrors on the centres", "cross_entropy_loss": "ignored rows not zeroed",
-               "group_norm_swish": "dgamma of the last sample"},
-    "truncated": dict.fromkeys((op.name for op in operators()), "16-bit outputs truncated"),
-}
-PLANS = {"kit": "the kit's", "Ascend910A 9.1": "predicted 910A", "Ascend310P3 9.1": "predicted 310P",
-         "Ascend910B2 9.0": "predicted A2, CANN 9.0", "Ascend910B2 9.1": "predicted A2, CANN 9.1",
-         "Ascend950PR_9579 9.1": "predicted 950"}
+SHORT = ("format", "inputs", "plan", "open", "bug?")
+PIECES = {"compute": "products", "accumulate": "sums", "order": "order", "rounding": "ties"}
+KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
+GREY = 4
+REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
+WORDS = 3.4  # where the words behind it begin
+END = 20.0
+TALL, LOW = 216, 222  # pixels of the two rows
+NO_AXIS = Axis("", 0, 1, ticks=())
+LEAST = 1e-3  # ulps that the axis of yardsticks still shows
 
 
-def _piece(values, label, help):
-    return choice(AS_PLANNED, {AS_PLANNED: "as in the plan"} | {v: v for v in values}, label, "Precision", help)
+def panels(data: Data) -> list[Panel]:
+    return [errors_panel(data), histogram(data), causes(data), standards(data), yardsticks(data)]
 
 
-@dataclass(frozen=True)
-class State:
-    """What can be moved. The pieces of the precision override the plan."""
+def errors_panel(data: Data) -> Panel:
+    """Dots by cause above both envelopes; the running median as a line."""
+    e, plot = data.errors, data.plot
+    if plot.nothing:
+        note = Note(0.5, 0.5, "\n".join(textwrap.wrap(plot.nothing, 60)))
+        return Panel("errors", "Error against value", (note,), NO_AXIS, NO_AXIS, 12, TALL)
+    low, peak, high = limits(e.ulps, plot.windows.bound)
+    x, y = plot.axis.x(e.place[plot.shown]), np.clip(e.ulps[plot.shown], low, peak)
+    cause = data.cause[plot.shown]
 
-    operator: str = choice("rms_norm", {op.name: op.name for op in operators()}, "operator", "Kernel")
-    output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
-    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
-    fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
-                                 "seldom": "seldom seen", "truncated": "16 bits truncated"}, "fault", "Kernel")
-    plan: str = choice("Ascend910B2 9.1", PLANS, "plan", "Precision", "predictions are not measured")
-    compute: str = _piece(("float32", "float16", "bfloat16"), "products", "the format after every operation")
-    accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", "the format of sums")
-    order: str = _piece(ORDERS, "order", "how the terms of a sum add up")
-    rounding: str = _piece((EVEN, AWAY), "ties", "where an output between two numbers goes")
-    rows: int = whole(24, 1, 48, "rows", "Tensors")
-    n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")
-    gradient: float = real(0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient")
-    values: float = real(0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits")
-    seed: int = fields.seed()
-    device: str = choice("host", {"host": "host", "atlas": "atlas"}, "device", "Tensors", "what runs the kernel")
+    def curve(values):
+        at, height = plot.windows.curve(np.nan_to_num(values, nan=np.inf), plot.axis)
+        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, peak))
 
-    def __post_init__(self):
-        outputs = operator(self.operator).outputs
-        if self.output > len(outputs):
-            raise StateError("output", f"{self.operator} has {len(outputs)} outputs, {', '.join(outputs)}",
-                             str(self.output), f"choose 1 to {len(outputs)}")
-        if self.fault == "truncated" and float_format(self.dtype).bits != 16:
-            raise StateError("fault", "only an output of 16 bits can lose its lower half", self.dtype,
-                             "choose float16 or bfloat16, or another fault")
-        for piece in ("compute", "accumulate"):
-            if self.dtype == "float64" and getattr(self, piece) not in (AS_PLANNED, "float64"):
-                raise StateError(piece, "float64 inputs are computed in float64", getattr(self, piece),
-                                 "choose as in the plan, or another dtype")
-        if self.device != "host" and self.fault != "none":
-            raise StateError("fault", "an Atlas runs its own kernel, without a fault", self.fault, "choose none")
-
-    @property
-    def pieces(self) -> dict[str, str]:
-        """What of the plan was chosen by hand."""
-        return {name: value for name in ("compute", "accumulate", "order", "rounding")
-                if (value := getattr(self, name)) != AS_PLANNED}
-
-    @property
-    def soc(self) -> str:
-        return "Ascend910B2" if self.plan == "kit" else self.plan.split()[0]
-
-    @property
-    def cann(self) -> str:
-        return "9.1" if self.plan == "kit" else self.plan.split()[1]
+    marks = []
+    for values, label in ((plot.windows.bound, "hard bound (median)"),
+                          (plot.windows.expected, "expected, 6σ (darker)")):
+        at, top = curve(values)
+        marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, label))
+    marks += [Dots(x[cause == k], y[cause == k], KINDS[k], CAUSES[k], 3.5 if k in (OPEN, MISSED) else 2.0)
+              for k in range(len(CAUSES)) if (cause == k).any()]
+    marks.append(Line(*curve(plot.windows.median), GREY, "running median"))
+    if data.focus is not None and e.placed[data.focus]:
+        marks.append(Rule("x", float(plot.axis.x(e.place[data.focus])), f"element {list(e.index(data.focus))}", GREY))
+    return Panel("errors", f"{data.output}: error of {e.size:,} elements against their value", tuple(marks),
+                 Axis(f"truth; every number of {e.format.name} has equal room", ticks=tuple(zip(*plot.axis.ticks()))),
+                 Axis("error in ulp", low / 1.6, high, "log"), 12, TALL)
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is drawn. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
-
-    state: State
-    inputs: dict  # of op.backward
-    output: str
-    plan: Plan
-    fault: Fault | None
-    plot: ErrorPlot  # plot.errors holds the errors and their envelopes
-    report: Report
-    rounding: np.ndarray  # the error of the correctly rounded truth
-    spread: np.ndarray  # how far inputs within one ulp move the truth
-    cause: np.ndarray  # one of CAUSES, by position
-    focus: int | None  # the element shown: farthest beyond its bound, or else with the largest error
-    ties: int  # elements that the other rule for ties would round to another number
-    notices: tuple[str, ...] = field(default=())
-
-    @property
-    def errors(self):
-        return self.plot.errors
-
-    @property
-    def counts(self) -> dict[str, int]:
-        return dict(zip(CAUSES, np.bincount(self.cause, minlength=len(CAUSES)).tolist()))
+def histogram(data: Data) -> Panel:
+    shares = 100 * np.array(list(data.report.ulp_shares.values()))
+    return _bars("ulps", "Ulps off, % of the elements", [shares], [0], ULP_CLASSES, shares)
 
 
-def operator_of(state: State):
-    return operator(state.operator)
+def causes(data: Data) -> Panel:
+    counts = np.array(list(data.counts.values()))
+    shares = 100 * counts / max(counts.sum(), 1)
+    heights = [np.where(np.arange(len(CAUSES)) == k, shares, np.nan) for k in range(len(CAUSES))]
+    return _bars("causes", "Whose error is it? %", heights, KINDS, SHORT, shares)
 
 
-def plan_of(state: State) -> Plan:
-    """Return the plan of a state: the kit's or the predicted one, with the chosen pieces in their places."""
-    base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
-    pieces = dict(state.pieces)
-    if state.dtype == "float64":  # computed in its own format, whatever the plan is for the others
-        pieces |= {"compute": "float64", "accumulate": "float64", "coordinates": None, "atomics": None}
-    if "order" in pieces:  # of all sums; few terms need small tiles to show their order
-        pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
-    return replace(base, **pieces)
+def _bars(name, title, heights, kinds, labels, shares) -> Panel:
+    at = np.arange(len(labels), dtype=np.float64)
+    bars = [Bars(at, height, kind) for height, kind in zip(heights, kinds)]
+    notes = [Note(float(x), float(np.nan_to_num(share)) + 6, _percent(share)) for x, share in zip(at, shares)]
+    return Panel(name, title, (*bars, *notes), Axis("", -0.6, len(labels) - 0.4, ticks=tuple(zip(at.tolist(), labels))),
+                 Axis("", 0.0, 112.0, ticks=()), 4, TALL)
 
 
-def fault_of(state: State) -> Fault | None:
-    if state.fault == "none":
-        return None
-    name = KINDS[state.fault][state.operator]
-    return next(fault for fault in faults(state.operator) if fault.name == name)
+def _percent(share: float) -> str:
+    if np.isnan(share):
+        return "-"
+    if share == 0 or share >= 9.95:
+        return f"{share:.0f}"
+    return f"{share:.1f}" if share >= 0.05 else f"{share:.2g}"
 
 
-def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for; saved tensors follow from the scaled values."""
-    op, name = operator_of(state), state.operator
-    rows, n = state.rows, state.n
-    given = {"shape": (rows, n)}
-    if name == "grid_sampler_2d":  # some points are mirrored, but none lies on a kink, where rounding decides
-        size = rows, max(n // 2, 1)
-        grid = np.random.default_rng(state.seed).uniform(-1.4, 1.4, (1, *size, 2))
-        given = {"shape": (1, 1, *size), "grid_shape": size, "paddingMode": 2, "grid": round_to(grid, state.dtype)}
-    elif name == "group_norm_swish":  # two groups of n elements in a sample; the scale shows where it is forgotten
-        given = {"shape": (max(rows // 2, 1), 4, max(n // 2, 1)), "numGroups": 2, "swishScale": 1.5}
-    drawn = case(op, state.dtype, state.seed, **given).inputs
-    upstream, values = UPSTREAM.get(name, "dy"), VALUES.get(name, "x")
-    if name == "cross_entropy_loss":  # the logits are no input of the backward operator
-        drawn |= {"input": 2 * np.random.default_rng(state.seed).standard_normal((rows, n))}
-    with np.errstate(over="ignore"):  # an infinity is what the format makes of it
-        scaled = {key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
-                  for key, power in ((upstream, state.gradient), (values, state.values))}
-        return case(op, state.dtype, state.seed, **given, **scaled).inputs
+def used(verdict) -> float:
+    """The part of what a standard allows that the data use up: at most 1 when it passes; nan when it does not apply.
+
+    A share that must be large is measured by what is missing to 1. A limit of zero is kept or broken without measure.
+    """
+    if verdict == NOT_APPLICABLE:
+        return np.nan
+    number, limit = verdict.number, verdict.limit
+    if not limit:
+        return np.inf if number else 0.0
+    if (number > limit) == (verdict == FAIL) or number == limit:
+        return number / limit
+    return (1 - number) / (1 - limit) if limit != 1 else np.inf
 
 
-def compute(state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` is asked only where an Atlas runs the kernel."""
-    op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)
-    if fault:  # a change to the textbook page, whatever the device evaluates
-        plan = replace(plan, page=None, intended=None)
-    output, notices = op.outputs[state.output - 1], ()
-    if state.device == "host":
-        outputs = _computed(op, plan, fault, given)
+def standards(data: Data) -> Panel:
+    """Each standard on a line: how much of its limit is used, pass or fail, and what decided."""
+    verdicts = data.report.verdicts
+    marks = [Rule("x", 0.0, "limit", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
+    for row, verdict in enumerate(verdicts.values()):
+        share = used(verdict)
+        if not np.isnan(share):
+            with np.errstate(divide="ignore"):
+                at = float(np.clip(np.log10(share), -REACH, REACH))
+            kind = 1 if verdict == FAIL else 0
+            marks += [Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
+                      Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
+        word = {"pass": "pass", FAIL: "FAIL"}.get(verdict.outcome, "—")
+        reason = textwrap.shorten(verdict.reason, 58, placeholder=" …")
+        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 2.0, row, reason, "left")]
+    ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
+    return Panel("standards", "What the standards say: the part used of what each allows", tuple(marks),
+                 Axis("", -REACH, END, ticks=ticks),
+                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(verdicts))), 12, LOW)
+
+
+def yardsticks(data: Data) -> Panel:
+    """The focused element: its error beside what the format, the inputs and the plan account for."""
+    e = data.errors
+    if data.focus is None:
+        return Panel("element", "No element", (), NO_AXIS, NO_AXIS, 8, LOW)
+    rows = ladder(data)
+    top = max([value for _, value, _ in rows if np.isfinite(value)] + [1.0])
+    low, high = np.log10(LEAST), np.log10(top) + 0.3
+    marks = []
+    for row, (_, value, kind) in enumerate(rows):
+        at = float(np.clip(np.log10(max(value, LEAST)), low + 0.02, high)) if not np.isnan(value) else low + 0.02
+        marks += [Box(low, row - 0.3, at, row + 0.3, "", kind, filled=True),
+                  Note(low + 0.02 * (high - low), row, number(value), "left")]
+    step = max(1, int((high - low) // 5))
+    ticks = tuple((float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}") for p in range(int(low), int(high) + 1, step))
+    title = "Farthest outside" if data.cause[data.focus] == MISSED else "Largest error"
+    there = ", ".join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
+    return Panel("element", f"{title}: element {list(e.index(data.focus))}", tuple(marks),
+                 Axis(f"ulp{'; here ' if there else ''}{there}", low, high, ticks=ticks),
+                 Axis("", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))), 8, LOW)
+
+
+def ladder(data: Data) -> list[tuple[str, float, int]]:
+    """(name, ulps, kind of mark) of the focused element's error and of its yardsticks."""
+    e, at = data.errors, data.focus
+    return [("this error", float(e.ulps[at]), KINDS[int(data.cause[at])]),
+            ("rounded truth", float(data.rounding[at]), KINDS[FORMAT]),
+            ("inputs ± 1 ulp", float(data.spread[at]), KINDS[INPUT]),
+            ("expected, 6σ", float(e.expected[at]), GREY), ("hard bound", float(e.bound[at]), GREY)]
+
+
+def headline(data: Data) -> list[str]:
+    e, counts, split = data.errors, data.counts, disagreements(data.report)
+    if data.plot.nothing:
+        return [f"{data.output} of {data.state.operator}: {data.plot.nothing}"]
+    missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
+    plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
+    lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "
+             f"sums in {plan.accumulate} ({plan.order}), ties {_ties(data)}: at most {number(e.ulps[e.worst])} ulp "
+             f"off, median {number(e.median)}, {right:.4g} % correctly rounded."]
+    told = f"{counts['format']:,} are the format's, {counts['inputs']:,} the inputs', {counts['plan']:,} the plan's"
+    if missed:
+        lines.append(f"{missed:,} of {e.size:,} elements lie outside the envelope: no correct arithmetic of this plan "
+                     f"gives them. A bug. Of the others {told}.")
     else:
-        outputs, notices = backward(state, given)
-    actual, truth = outputs[output], op.truth(**given)[output]
-    baseline = op.backward(**given)[output]
-    report = compare(actual, truth, baseline=baseline)
-    band = envelope(op, plan, **given)[output]
-    label = "prediction" if state.plan != "kit" and state.device == "host" else state.device
-    beside = dict(given)
-    if state.operator == "grid_sampler_2d":  # it has the shape of inputGrad here, but other points
-        del beside["gradOutput"]
-    found = errors(actual, truth, Provenance(output, label, seed=state.seed), envelope=band, inputs=beside)
-    moved = attribute_errors(actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed)
-    ties = 0
-    if found.format.bits == 16:  # wider outputs have the format of the arithmetic already
-        settled, other = (plans.run(op, replace(plan, rounding=rule), **given)[output] for rule in (EVEN, AWAY))
-        ties = int(np.count_nonzero(~same(settled, other)))
-    with np.errstate(all="ignore"):
-        spacing = ulp(truth.astype(np.float64), actual.dtype)
-        rounded = np.abs(rounded_truth(truth, found.format).astype(np.float64) - truth) / spacing
-        spread = (moved.spread / spacing).reshape(-1).astype(np.float64)
-    return Data(state, given, output, plan, fault, error_plot(found), report, rounded.reshape(-1).astype(np.float64),
-                spread, _causes(found, moved), _focus(found), ties, tuple(notices))
+        lines.append("No element lies outside the envelope: rounding explains every error, no bug is seen. "
+                     f"Of the errors {told}" + (f"; {undecided:,} undecided." if undecided else "."))
+    lines.append(f"Accepted by {_standards(split.passed)}, refused by {_standards(split.failed)}"
+                 + (": they disagree." if split else "."))
+    if data.fault:
+        seen = "" if missed else f" Not seen here: it needs {data.fault.exposed_by}."
+        lines.append(f"Fault: {data.fault.name}; {data.fault.story}.{seen}")
+    return lines
 
 
-def _computed(op, plan, fault, given) -> dict:
-    if fault is None:
-        return plans.run(op, plan, **given)
-    if fault.plan or fault.cast or fault.alters:  # what is wrong is the precision, the cast or the reading
-        return faulty_kernel(op, fault)(**given)
-    wrong = replace(op, page=fault.page(op.page))
-    return plans.run(wrong, replace(plan, page=wrong.page.backward), **given)
+def _standards(verdicts) -> str:
+    return f"{len(verdicts) or 'no'} standard{'' if len(verdicts) == 1 else 's'}"
 
 
-def _causes(found, moved) -> np.ndarray:
-    """The first of: outside the envelope, undecided, as near as the format allows, within what inputs leave open."""
-    kind = np.select([found.verdict == NOT_EXPLAINED, found.verdict == UNDECIDED, moved.cause.reshape(-1) == "format",
-                      moved.cause.reshape(-1) == "input"], [MISSED, OPEN, FORMAT, INPUT], PLAN)
-    return kind.astype(np.intp)
+def notices(data: Data) -> list[str]:
+    """What a reader must know of where the numbers come from."""
+    state = data.state
+    if state.device != "host":
+        return [f"computed by {state.device}; the envelope is that of the plan"]
+    told = ", ".join(f"{PIECES[name]} {value}" for name, value in state.pieces.items())
+    if state.plan == "kit":
+        return [f"chosen by hand: {told}"] if told else []
+    return [f"predicted for {state.soc}, CANN {state.cann}: not measured on hardware"
+            + (f"; chosen by hand instead: {told}" if told else "")]
 
 
-def _focus(found) -> int | None:
-    if not found.size:
-        return None
-    missed = found.verdict == NOT_EXPLAINED
-    if not missed.any():
-        return found.worst
-    with np.errstate(all="ignore"):
-        excess = np.where(missed, np.nan_to_num(found.ulps / found.bound, nan=np.inf), -1.0)
-    return int(excess.argmax())
+def describe(data: Data) -> str:
+    """The text twin: every number that the panels show."""
+    e, plan = data.errors, data.plan
+    lines = [*headline(data), "", f"Inputs: {_shapes(data.inputs)}; seed {data.state.seed}.",
+             f"Plan: {plan.name}.",
+             f"The other rule for ties would round {data.ties:,} elements to another number.",
+             *(f"  {note}" for note in plan.notes), *notices(data), "",
+             "Numbers of the format between output and rounded truth: "
+             + ", ".join(f"{name}: {count:,}" for name, count in data.report.ulp_counts.items()),
+             "Cause: " + ", ".join(f"{name}: {count:,}" for name, count in data.counts.items()), ""]
+    if data.focus is not None:
+        lines += [f"Element {e.where(data.focus)}: output {number(e.actual[data.focus])}, "
+                  f"truth {number(e.truth[data.focus])}; "
+                  + ", ".join(f"{name} {number(value)} ulp" for name, value, _ in ladder(data)), ""]
+    rows = [[name, verdict.outcome, number(used(verdict)), verdict.reason]
+            for name, verdict in data.report.verdicts.items()]
+    return "\n".join([*lines, *table(["standard", "verdict", "part used", "decided by"], rows), "", data.plot.text])
 
 
-def show(data: Data) -> panelled.Shown:
-    return panelled.Shown(headline(data), panels(data), describe(data), (*data.notices, *notices(data)))
+def _ties(data: Data) -> str:
+    rounding = data.plan.rounding
+    rounding = rounding if isinstance(rounding, str) else rounding.get(data.output, "even")
+    return {"even": "to even", "away": "away from zero"}[rounding]
+
+
+def _shapes(inputs: dict) -> str:
+    return ", ".join(f"{name} {value.dtype}{list(value.shape)}" for name, value in inputs.items()
+                     if hasattr(value, "shape"))
+
+
+def show(data: Data) -> Picture:
+    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (*data.notices, *notices(data)))
 
 
 TEST = '''"""{aclnn_name} in one state of the explorer of numeric error: put your kernel in the place of `kernel`."""
 
 import aclnn_viz as av
 from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.explorers.numeric_error import State, inputs, plan_of
+from aclnn_viz.explorers.numeric_error_data import State, inputs, plan_of
 
 STATE = State({arguments})
 
@@ -274,4 +260,4 @@ def pytest_case(subject, state) -> str:
 
 
 def subject():
-    return replace(panelled.subject(NAME, operator_of, State, inputs, compute, show), test=pytest_case)
+    return Subject("numeric_error", operator_of, State, inputs, compute, show, pytest_case)

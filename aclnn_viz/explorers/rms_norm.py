@@ -1,204 +1,156 @@
-"""The RMS norm explorer: state -> data -> panels.
-
-What is varied: epsilon against the size of x; one element of one row, scaled to an outlier; shape, gamma, the gradients
-that arrive; the format, and what computes the gradients; the format and the tile of the sums. What is seen: one row of
-dy * gamma, its part along x-hat, and what dx keeps of it; the same three as arrows in the plane that they span; the
-share of the part along x that is left, over epsilon; the error of sums in three orders over their length; dx of all
-rows, and dgamma beside the term of one row. What is understood: dx is dy * gamma * rstd without its part along x, for
-a longer x gives the same y; epsilon leaves epsilon / (mean(x^2) + epsilon) of that part, and rounding a floor; an
-outlier takes the whole row's scale and gradient; dgamma is a sum over rows; long sums need an order or a wide format.
-"""
-
-from dataclasses import dataclass
-from functools import lru_cache
+"""The RMS norm gradient in panels and in words: a row and its projection, epsilon, the order of sums, both outputs."""
 
 import numpy as np
 
-from aclnn_viz.arrays.plan import BLOCKED, PAIRWISE, SEQUENTIAL, Plan
-from aclnn_viz.dtypes import FORMATS, round_to
-from aclnn_viz.explorers import fields
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, further, gradients
-from aclnn_viz.explorers.panelled import Shown, subject as panelled_subject
-from aclnn_viz.explorers.state import StateError, check_indices, choice, real, whole
-from aclnn_viz.figures import rms_norm as pictures
-from aclnn_viz.operators import operator
-from aclnn_viz.operators.plans import run
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.explorers.rms_norm_data import OP, Data, State, compute, inputs
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Arrows, Axis, Bars, Box, Dots, Heat, Line, Panel, Rule
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import extent, number
 
-OP = operator("rms_norm")
-EPSILONS = 10.0 ** np.linspace(-12, 2, 43)
-LENGTHS = tuple(4**k for k in range(1, 7))
-ORDERS = (SEQUENTIAL, BLOCKED, PAIRWISE)
-OUTPUTS = ("dxOut", "dgammaOut")
+ARRIVING, PART, KEPT, OTHER, PAPER = range(5)  # kinds of marks
+LEAST = 1e-18  # of a share on a logarithmic axis
+ASPECT = 1.45  # of the panel of the plane, so that its right angle is drawn as one
 
 
-@dataclass(frozen=True)
-class State:
-    """What can be moved; `epsilon` and `scale` are powers of ten, `outlier` is a power of two."""
-
-    epsilon: float = real(-6.0, -12.0, 2.0, 0.1, "epsilon 10^", "Operator", "only the forward operator takes it")
-    dtype: str = fields.dtype()
-    row: int = whole(2, 0, 63, "row", "Row", "the row that is drawn", below="rows")
-    outlier: float = real(0.0, 0.0, 12.0, 0.25, "outlier 2^", "Row", "what one element of the row is multiplied by")
-    column: int = whole(5, 0, 255, "at", "Row", "the column of the outlier", below="columns")
-    rows: int = whole(8, 1, 64, "rows", "Tensors")
-    columns: int = whole(32, 1, 256, "columns", "Tensors")
-    scale: float = real(0.0, -5.0, 3.0, 0.1, "x 10^", "Tensors", "the standard deviation of x")
-    gamma: str = choice("random", {"ones": "ones", "random": "random", "ramp": "ramp", "signs": "+1, -1"}, "gamma",
-                        "Tensors")
-    dy: str = choice("mixed", {"mixed": "x and random", "random": "random", "along": "along x", "ones": "ones",
-                               "column": "one column"}, "dy", "Tensors", "along x: dy * gamma is x normalised")
-    seed: int = fields.seed()
-    output: str = choice("dgammaOut", {"dgammaOut": "dgammaOut", "dxOut": "dxOut"}, "sum of", "Sums",
-                         "dgammaOut adds up rows, the mean in dxOut columns")
-    accumulate: str = choice("float32", {f.name: f.name for f in FORMATS}, "in", "Sums", "the format of running sums")
-    tile: int = whole(64, 1, 4096, "tile", "Sums", "terms of a tree in the blocked order")
-    device: str = fields.device()
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    plan: str = fields.plan()
-
-    def __post_init__(self):
-        check_indices(self)
+def panels(data: Data) -> list[Panel]:
+    """Return the six panels of a state's data."""
+    return [_row(data), _plane(data), _epsilon(data), _dx(data), _dgamma(data), _orders(data)]
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is drawn. (n,) arrays belong to the chosen row; all numbers are float64.
-
-    `plane` holds (along x, across it) of dy * gamma and of dx / rstd; `left` the share of the part along x that dx
-    keeps, measured and as epsilon / (mean(x^2) + epsilon) says, for EPSILONS and, last, for the state's epsilon.
-    """
-
-    state: State
-    inputs: dict  # of op.backward
-    computed_by: str
-    x: np.ndarray  # (n,)
-    xhat: np.ndarray  # (n,)
-    arriving: np.ndarray  # (n,): dy * gamma
-    part: np.ndarray  # (n,): of it along x-hat
-    kept: np.ndarray  # (n,): dx / rstd
-    term: np.ndarray  # (n,): what the row adds to dgamma
-    epsilon: float
-    mean_square: float
-    inner: tuple[float, float]  # <dx, x> with the projection and without
-    plane: np.ndarray  # (2, 2)
-    epsilons: np.ndarray  # (E,)
-    left: np.ndarray  # (2, E)
-    lengths: np.ndarray  # (L,)
-    order_errors: np.ndarray  # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
-    dxOut: np.ndarray  # (rows, n)
-    dgammaOut: np.ndarray  # (n,)
-    errors: tuple[float, float]  # largest distance of each from the truth
-    notices: tuple[str, ...]
+def _row(data: Data) -> Panel:
+    at = np.arange(data.x.size, dtype=float)
+    marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, "its part along x-hat", 1.5),
+             Line(at, data.kept, KEPT, "dx / rstd: the rest", 1.5),
+             Dots(at, data.kept, KEPT, "", 3.0 if at.size <= 64 else 1.0),
+             Rule("x", float(data.state.column), "outlier" if data.state.outlier else "chosen", PAPER))
+    return Panel("row", f"row {data.state.row}: dx / rstd is dy × gamma without its part along x-hat", marks,
+                 Axis("column", -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
 
 
-def tensors(state: State, rows: int, columns: int) -> dict:
-    """Return x, dy and gamma in the format; the outlier is where it fits."""
-    rng = np.random.default_rng(state.seed)
-    x = 10.0**state.scale * rng.standard_normal((rows, columns))
-    if state.row < rows and state.column < columns:
-        x[state.row, state.column] *= 2.0**state.outlier
-    x = round_to(x, state.dtype)
-    if not np.isfinite(x).all():
-        raise StateError("scale", f"x must stay below {np.finfo(np.float16).max:g} in float16",
-                         f"x of size 10^{state.scale:g} with an outlier 2^{state.outlier:g}", "lower x or the outlier")
-    gamma = {"ones": np.ones(columns), "random": rng.uniform(0.5, 1.5, columns), "ramp": np.linspace(0.5, 2.0, columns),
-             "signs": 1.0 - 2.0 * (np.arange(columns) % 2)}[state.gamma]
-    gamma = round_to(gamma, state.dtype)
-    dy = np.ones((rows, columns))
-    if state.dy == "column":
-        dy = np.eye(columns)[np.full(rows, state.column % columns)]
-    elif state.dy != "ones":
-        wide = x.astype(np.float64)
-        along = wide / np.sqrt(np.mean(wide * wide, axis=1, keepdims=True)) / gamma.astype(np.float64)
-        dy = (state.dy != "random") * along + (state.dy != "along") * rng.standard_normal((rows, columns))
-    return {"dy": round_to(dy, state.dtype), "x": x, "gamma": gamma}
+def _plane(data: Data) -> Panel:
+    (along, across), kept = data.plane
+    ends = np.array([[0.0, 0.0], data.plane[0], kept, [along, 0.0]])
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    middle = (ends.max(axis=0) + ends.min(axis=0)) / 2
+    half = 0.6 * max(np.ptp(ends[:, 0]) / ASPECT, np.ptp(ends[:, 1])) or 1.0
+
+    def arrow(x, y, kind, label):
+        return Arrows(np.zeros(1), np.zeros(1), np.array([x]), np.array([y]), kind, label)
+    marks = (Rule("y", 0.0, "x", PAPER), arrow(along, across, ARRIVING, "dy × gamma"),
+             arrow(along, 0.0, PART, "part along x"), arrow(*kept, KEPT, "dx / rstd"))
+    return Panel("plane", "the same in their plane", marks,
+                 Axis("along x", middle[0] - half * ASPECT, middle[0] + half * ASPECT),
+                 Axis("", middle[1] - half, middle[1] + half), 5, 225)
 
 
-def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for; rstd is what the forward operator saves."""
-    given = tensors(state, state.rows, state.columns)
-    rstd = OP.forward(x=given["x"], gamma=given["gamma"], epsilon=10.0**state.epsilon)["rstd"]
-    return {"dy": given["dy"], "x": given["x"], "rstd": rstd, "gamma": given["gamma"]}
+def _epsilon(data: Data) -> Panel:
+    order = np.argsort(data.epsilons)
+    x = data.epsilons[order]
+    measured, exact = np.maximum(data.left, LEAST)[:, order]
+    marks = (Line(x, exact, PART, "ε / (mean x² + ε)"), Line(x, measured, KEPT, f"measured, {data.state.dtype}"),
+             Rule("x", data.epsilon, "ε", ARRIVING), *_mean_square_rule(data),
+             Dots(np.array([data.epsilon]), np.maximum(data.left[:1, -1], LEAST), ARRIVING, "", 5.0))
+    return Panel("epsilon", "share along x that dx keeps", marks,
+                 Axis("epsilon", 1e-12, 1e2, "log", tuple((10.0**k, f"1e{k}") for k in range(-12, 3, 4))),
+                 Axis("", max(float(np.nanmin([measured, exact])) / 3, LEAST), 5.0, "log"), 5, 225)
 
 
-def compute(state: State, backward=host(OP)) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
-
-    Raises StateError for x beyond its format and for float64 on a device, and whatever `backward` raises.
-    """
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
-    with np.errstate(invalid="ignore"):  # dx of a tiny row overflows float16
-        return _data(state, given, outputs, notices, backward)
+def _mean_square_rule(data: Data):
+    return (Rule("x", data.mean_square, "mean x²", PAPER),) if 1e-12 <= data.mean_square <= 1e2 else ()
 
 
-def _data(state, given, outputs, notices, backward) -> Data:
-    truth = OP.truth(**given)
-    wide = {name: np.asarray(value, np.float64) for name, value in (given | outputs).items()}
-    x, dy, dx = (wide[name][state.row] for name in ("x", "dy", "dxOut"))
-    rstd = float(wide["rstd"][state.row, 0])
-    arriving, xhat = dy * wide["gamma"], x * rstd
-    mean_square, epsilon = float(np.mean(x * x)), 10.0**state.epsilon
-    epsilons = np.append(EPSILONS, epsilon)
-    return Data(
-        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        x=x, xhat=xhat, arriving=arriving, part=xhat * np.mean(arriving * xhat), kept=dx / rstd, term=dy * xhat,
-        epsilon=epsilon, mean_square=mean_square, inner=(float(dx @ x), float(arriving @ x) * rstd),
-        plane=_plane(x, arriving, dx / rstd), epsilons=epsilons,
-        left=np.stack([_left(state, given, epsilons, backward), epsilons / (mean_square + epsilons)]),
-        lengths=np.array(LENGTHS),
-        order_errors=_order_errors(state.output, state.accumulate, state.tile, state.dtype, state.gamma, state.dy,
-                                   state.seed),
-        dxOut=wide["dxOut"], dgammaOut=wide["dgammaOut"],
-        errors=tuple(float(np.max(np.abs(wide[name] - truth[name]))) for name in OUTPUTS))
+def _orders(data: Data) -> Panel:
+    state = data.state
+    lengths = data.lengths.astype(float)
+    least = max(data.order_errors[data.order_errors > 0].min(initial=1.0) / 4, LEAST)
+    marks = []
+    for errors, name, kind in zip(data.order_errors, ("sequential", f"tiles of {state.tile}", "pairwise"),
+                                  (PART, ARRIVING, KEPT)):
+        shown = np.maximum(errors, least)
+        marks += [Line(lengths, shown, kind, name), Dots(lengths, shown, kind, "", 3.0)]
+    size = state.rows if state.output == "dgammaOut" else state.columns
+    marks += [Rule("y", float_format(state.accumulate).unit_roundoff, "unit roundoff", PAPER),
+              Rule("x", float(size), f"now {size}", OTHER)]
+    ticks = tuple((n, f"{n:.0f}") for n in lengths)
+    return Panel("orders", f"relative error of {state.output}", tuple(marks),
+                 Axis(f"terms: {'rows' if state.output == 'dgammaOut' else 'columns'}", 0.7, lengths[-1] * 1.5, "log",
+                      ticks), Axis("", scale="log"), 5, 195)
 
 
-def _plane(x, arriving, kept) -> np.ndarray:
-    """Both vectors along x and across it, in the plane of x and `arriving`."""
-    along = x / (np.linalg.norm(x) or 1.0)
-    across = arriving
-    for _ in range(2):  # what is left of a vector along x is noise, in which x must not come back
-        across = across - along * (across @ along)
-        across /= np.linalg.norm(across) or 1.0
-    return np.array([[vector @ along, vector @ across] for vector in (arriving, kept)])
+def _dx(data: Data) -> Panel:
+    state = data.state
+    marks = (Heat(data.dxOut, *scale(data.dxOut)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
+             Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, "", PART))
+    return Panel("dx", f"dxOut, {extent(data.dxOut)}", marks, Axis("column"), Axis("row", state.rows - 0.5, -0.5), 10,
+                 195, ("column", "row"))
 
 
-def _left(state: State, given: dict, epsilons: np.ndarray, backward) -> np.ndarray:
-    """|<dx, x>| with the projection over that without it, for each epsilon: the chosen row once for each of them."""
-    count = epsilons.size
-    x, dy = (np.repeat(given[name][state.row:state.row + 1], count, axis=0) for name in ("x", "dy"))
-    wide = x[0].astype(np.float64)
-    rstd = (1.0 / np.sqrt(np.mean(wide * wide) + epsilons))[:, np.newaxis].astype(given["rstd"].dtype)
-    outputs = further(OP, state, {"dy": dy, "x": x, "rstd": rstd, "gamma": given["gamma"]}, backward)
-    whole_part = rstd[:, 0] * float(dy[0].astype(np.float64) * given["gamma"].astype(np.float64) @ wide)
-    return np.abs(np.asarray(outputs["dxOut"], np.float64) @ wide) / np.maximum(np.abs(whole_part), 1e-300)
+def _dgamma(data: Data) -> Panel:
+    at = np.arange(data.dgammaOut.size, dtype=float)
+    marks = (Bars(at, data.dgammaOut, ARRIVING, "sum over rows"),
+             Dots(at, data.term, PART, f"term of row {data.state.row}", 3.5 if at.size <= 64 else 2.0))
+    return Panel("dgamma", "dgammaOut", marks, Axis("column", -0.7, at.size - 0.3), Axis(), 5,
+                 195, ("column",))
 
 
-@lru_cache(16)  # most movements leave it as it is
-def _order_errors(output, accumulate, tile, dtype, gamma, dy, seed) -> np.ndarray:
-    state = State(dtype=dtype, gamma=gamma, dy=dy, seed=seed)
-    found = np.empty((len(ORDERS), len(LENGTHS)))
-    for column, length in enumerate(LENGTHS):
-        given = tensors(state, *((length, 4) if output == "dgammaOut" else (4, length)))
-        given["rstd"] = OP.forward(x=given["x"], gamma=given["gamma"], epsilon=1e-6)["rstd"]
-        truth = OP.truth(**given)[output]
-        # dx may cancel to nothing; what it cancels from does not.
-        size = np.max(np.abs(truth if output == "dgammaOut" else
-                             np.float64(given["dy"]) * np.float64(given["gamma"]) * given["rstd"]))
-        for row, order in enumerate(ORDERS):
-            plan = Plan(storage=dtype, compute="float64" if dtype == "float64" else "float32", accumulate=accumulate,
-                        order=order, tile=tile)
-            values = np.asarray(run(OP, plan, **given)[output], np.float64)
-            found[row, column] = np.max(np.abs(values - truth)) / size
-    return found
+def headline(data: Data) -> list[str]:
+    """What the projection removes, what epsilon leaves, what the longest sum costs, and who computed it."""
+    share, exact = data.left[:, -1]
+    ratio = data.epsilon / data.mean_square if data.mean_square else np.inf
+    regime = ("far below: scaling the row would not change y, so dx has no part along x" if ratio < 1e-3 else
+              "above: the row is hardly normalised, and dx keeps its part along x" if ratio > 1 else
+              "near: y grows a little with x, and dx keeps some of its part along x")
+    errors = ", ".join(f"{name} {number(error)}" for name, error in
+                       zip(("sequential", "tiled", "pairwise"), data.order_errors[:, -1]))
+    return [
+        f"Row {data.state.row}: ⟨dx, x⟩ = {number(data.inner[0])}, without the projection {number(data.inner[1])}; "
+        f"{number(share)} of the part along x is left, in exact arithmetic {number(exact)}.",
+        f"ε = {number(data.epsilon)} against mean(x²) = {number(data.mean_square)}: {regime}. {_largest(data)}",
+        f"Relative error of {data.state.output} for sums of {data.lengths[-1]:,} terms in {data.state.accumulate}: "
+        f"{errors}.",
+        f"Computed by {data.computed_by}; from the truth: dxOut {number(data.errors[0])}, "
+        f"dgammaOut {number(data.errors[1])}.",
+    ]
 
 
-def show(data: Data) -> Shown:
+def _largest(data: Data) -> str:
+    squares = data.x**2
+    at, total = int(np.argmax(squares)), squares.sum()
+    share = 100 * squares[at] / total if total else 0.0
+    return f"Column {at} holds {share:.0f} % of the row's squares."
+
+
+def text(data: Data) -> str:
+    """Return the whole picture in words and tables."""
+    state = data.state
+    (along, across), (kept_along, kept_across) = data.plane
+    columns = zip(data.x, data.xhat, data.arriving, data.part, data.kept, data.term, data.dgammaOut)
+    lines = [
+        f"aclnnRmsNormGrad: x ({state.rows}, {state.columns}) in {state.dtype}, gamma {state.gamma}, dy {state.dy}",
+        *headline(data), "", f"Row {state.row}:",
+        "  column  x           x-hat       dy*gamma    part        dx/rstd     dy*x-hat    dgammaOut",
+        *(f"  {at:6d}  " + "  ".join(f"{number(value):<10}" for value in values).rstrip()
+          for at, values in enumerate(columns)), "",
+        f"In the plane of x and dy*gamma, along x and across: dy*gamma ({number(along)}, {number(across)}), "
+        f"dx/rstd ({number(kept_along)}, {number(kept_across)}).", "",
+        "Share of the part along x that dx keeps, measured and exact, over epsilon:",
+        *(f"  {number(eps):<10}  {number(got):<10}  {number(right)}" for eps, got, right in
+          zip(data.epsilons[::3], *data.left[:, ::3])), "",
+        f"Relative error of {state.output} over the length of its sum in {state.accumulate}:",
+        f"  length  sequential  tiles of {state.tile:<5d}  pairwise",
+        *(f"  {length:6d}  {number(a):<10}  {number(b):<14}  {number(c)}" for length, a, b, c in
+          zip(data.lengths, *data.order_errors)), "",
+        f"dxOut: {extent(data.dxOut)}.", f"dgammaOut: {extent(data.dgammaOut)}."]
+    return "\n".join([*lines, *data.notices])
+
+
+def show(data: Data) -> Picture:
     with np.errstate(invalid="ignore"):
-        return Shown(pictures.headline(data), pictures.panels(data), pictures.text(data), data.notices)
+        return Picture(tuple(headline(data)), tuple(panels(data)), text(data), data.notices)
 
 
 def subject():
-    return panelled_subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)

@@ -1,191 +1,273 @@
-"""The explorer of the two-phase call: a program with at most one mistake, on the emulator, call by call.
+"""The explorer of the two-phase call: calls and lifetimes, what was noticed, memory, view and result, in words, too."""
 
-What is varied: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout
-of one tensor, an input or an output. What is seen: the calls in their order with their status codes, the first one
-that fails, what each of them keeps alive and until when; what the emulator recorded that no status tells; where the
-elements of the view lie in the storage; whether the result is right.
-What is understood: phase 1 checks and plans everything, and fails with a code; phase 2 only queues, so that a fault of
-the kernel shows at synchronise; and what the library does not check it does not notice: all codes are 0, and the result
-is wrong, or right today. Strides and offset say which elements a view has, and not every operator heeds them.
-"""
-
-from dataclasses import dataclass, field, replace
-from math import prod
+import textwrap
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aclnn_viz.acl import HostAcl
-from aclnn_viz.cases import case
-from aclnn_viz.codes import status_name
-from aclnn_viz.explorers import fields, lift, panelled
-from aclnn_viz.explorers.state import choice, whole
-from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
-from aclnn_viz.figures.two_phase import describe, headline, panels
-from aclnn_viz.operators import operator, operators
-from aclnn_viz.operators.contract import contiguous_strides
+from aclnn_viz.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.explorers.two_phase_data import Data, State, compute, inputs, operator_of, pytest_case
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Box, Heat, Note, Panel
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import number
 
-NAME = "two_phase"
-#: The tensors whose layout may be chosen: the main input and the gradient of its shape.
-MAIN = {"hardswish": ("self", "out"), "rms_norm": ("x", "dxOut"), "grid_sampler_2d": ("input", "inputGrad"),
-        "cross_entropy_loss": ("logProb", "xGradOut"), "group_norm_swish": ("x", "dxOut")}
-MISTAKES = {
-    "none": "none", "no init": "aclInit forgotten", "no device": "aclrtSetDevice forgotten",
-    "null": "null pointer for a tensor", "dtype": "wrong dtype of a tensor", "shape": "wrong shape of a tensor",
-    "ignored": "wrong shape, statuses ignored", "skip": "phase 1 skipped", "no workspace": "workspace is null",
-    "small": "workspace half as large", "overrun": "output memory too small",
-    "destroyed": "tensor destroyed before phase 2", "reused": "executor used twice",
-    "freed": "input freed before synchronise", "early": "copied before synchronise", "leak": "tensor not destroyed",
-    "memory": "memory not freed", "finalize": "aclFinalize before the rest"}
+MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside of the library"}
+#: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
+LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
+         ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
+         ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"),
+          "aclFinalize"))
+STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
+FEWEST = 16  # rows that the panel of calls has room for, at least
+POISON = 0xA5
+LINE = 50  # characters of a line of words
 
 
 @dataclass(frozen=True)
-class State:
-    """What can be moved."""
+class Row:
+    """Calls of one function that follow each other and ended alike: the first one, and how many."""
 
-    operator: str = choice("hardswish", {op.name: op.name for op in operators()}, "operator", "Program")
-    mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
-    dtype: str = fields.dtype("Program")
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    layout: str = choice("columns", {"dense": "contiguous", "transposed": "transposed", "columns": "every other column",
-                                     "window": "window", "row": "one row for all"}, "layout", "Memory")
-    tensor: str = choice("input", {"input": "an input", "output": "an output"}, "of", "Memory")
-    rows: int = whole(4, 1, 6, "rows", "Memory")
-    columns: int = whole(6, 2, 8, "columns", "Memory")
-
-    seed = 0  # of the numbers, which do not matter here
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What is drawn."""
-
-    state: State
-    inputs: dict  # of op.backward
-    calls: list[Call]
-    misuse: list[str]
-    workspace: int | None  # bytes that phase 1 asked for; None when it failed or was skipped
-    chosen: Tensor  # the tensor whose layout is drawn
-    name: str  # of the main output
-    fetched: np.ndarray | None  # its elements as copied back; None when no copy was made
-    expected: np.ndarray  # what op.backward returns
-    right: dict[str, bool] = field(default_factory=dict)  # by output, of those that were copied back
+    first: int
+    count: int
+    function: str
+    stage: str
+    status: int | None
+    misuse: tuple[str, ...]
+    about: str = ""
 
     @property
-    def failing(self) -> int | None:
-        """The first call that returned a status, by position."""
-        return next((k for k, call in enumerate(self.calls) if call.status), None)
+    def text(self) -> str:
+        return "  ".join(filter(None, (self.function, f"×{self.count}" if self.count > 1 else "", self.about)))
+
+    @property
+    def code(self) -> str:
+        return "a handle" if self.status is None else f"{self.status}  {status_name(self.status)}"
 
 
-def operator_of(state: State):
-    return operator(state.operator)
-
-
-def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
-    """Return a view of `shape` whose last two axes lie in the storage as `kind` says."""
-    *leading, rows, columns = shape
-    row, column, offset, storage = {
-        "dense": (columns, 1, 0, (rows, columns)), "transposed": (1, rows, 0, (columns, rows)),
-        "columns": (2 * columns, 2, 0, (rows, 2 * columns)),
-        "window": (columns + 2, 1, columns + 3, (rows + 2, columns + 2)), "row": (0, 1, 0, (1, columns)),
-    }[kind]
-    return Layout(shape, (prod(storage),) * len(leading) + (row, column), offset, (*leading, *storage))
-
-
-def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for."""
-    shape = (1, 1, state.rows, state.columns) if state.operator == "grid_sampler_2d" else (state.rows, state.columns)
-    given = {"shape": shape} | ({"grid_shape": (2, 3)} if state.operator == "grid_sampler_2d" else {})
-    drawn = case(state.operator, state.dtype, state.seed, **given).inputs
-    if state.layout == "row" and state.tensor == "input":
-        main = MAIN[state.operator][0]
-        same = np.broadcast_to(drawn[main][..., :1, :], drawn[main].shape)
-        drawn = case(state.operator, state.dtype, state.seed, **given, **{main: same}).inputs
-    return drawn
-
-
-def program(state: State, acl) -> Program:
-    """Return the program of a state over an implementation of the C API, with its host memory filled."""
-    op, given = operator_of(state), inputs(state)
-    bound = op.bind(given)
-    results = op.arrange_backward(**bound | op.all_outputs).results
-    arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
-    arrays |= {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
-    chosen = MAIN[state.operator][state.tensor == "output"]
-    tensors, host = [], {}
-    for name, array in arrays.items():
-        kind = state.layout if name == chosen else None
-        layout = layout_of(array.shape, kind) if kind else Layout(
-            array.shape, contiguous_strides(array.shape), 0, array.shape)
-        tensors.append(Tensor(name, layout, array.dtype, name in results))
-        host[name] = _unwritten(prod(layout.storage), array.dtype)
-        if name not in results:
-            layout.view(host[name])[...] = array
-    attributes = {name: value for name, value in bound.items() if name not in arrays}
-    return Program(acl, op, tensors, MAIN[state.operator][0], attributes, host, state.mistake)
-
-
-def _unwritten(size: int, dtype) -> np.ndarray:
-    """nan shows what was never written, and what lies between the elements of a view."""
-    return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
-
-
-def compute(state: State, backward=None) -> Data:
-    """Return what is drawn for a state; the emulator runs the program, whatever `backward` is."""
-    acl = HostAcl(soc=state.soc, cann=state.cann)
-    run = program(state, acl)
-    calls, given, op = run.run(), inputs(state), operator_of(state)
-    expected = op.backward(**given | op.all_outputs)
-    copied = {call.arguments[0] for call in calls if call.function == "aclrtMemcpy" and call.status == 0}
-    fetched = {tensor.name: tensor.layout.view(run.host[tensor.name]) for tensor in run.tensors
-               if tensor.output and f'host["{tensor.name}"]' in copied}
-    main, output = MAIN[state.operator]
-    planned = [call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0]
-    right = {name: bool(np.array_equal(expected[name], array, equal_nan=True)) for name, array in fetched.items()}
-    return Data(state, given, calls, list(acl.misuse), run.values["size"] if planned else None,
-                next(t for t in run.tensors if t.name == (output if state.tensor == "output" else main)),
-                output, fetched.get(output), expected[output], right)
-
-
-def show(data: Data) -> panelled.Shown:
-    notice = f"emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware"
-    return panelled.Shown(headline(data), panels(data), describe(data), (notice,))
-
-
-TEST = '''"""{aclnn_name} call by call in one state of the explorer of the two-phase call, with the codes."""
-
-import aclnn_viz as av
-from aclnn_viz.explorers.two_phase import State, program
-
-STATE = State({arguments})
-
-
-def test_every_call_returns_this_code():
-    acl = av.acl.HostAcl(soc="{soc}", cann="{cann}")
-    host = program(STATE, acl).host  # the memory that the program copies from and to
-{calls}
-    assert len(acl.misuse) == {misuse}
-'''
-
-
-def pytest_case(subject, state) -> str:
-    """Return a test module that makes the same calls one by one and expects the same codes."""
-    data, lines = compute(state), []
-    for call in data.calls:
-        names = ", ".join(call.gives)
-        if call.status is None:
-            lines.append(f"{names} = {call.code}")
-        elif names:
-            lines += [f"status, {names} = {call.code}", f"assert status == {call.status}{_comment(call)}"]
+def rows(data: Data) -> list[Row]:
+    found = []
+    for k, call in enumerate(data.calls):
+        alike, about = (call.function, call.stage, call.status), _about(call)
+        if found and (found[-1].function, found[-1].stage, found[-1].status) == alike and found[-1].about == about:
+            last = found.pop()
+            found.append(replace(last, count=last.count + 1, misuse=last.misuse + call.misuse))
         else:
-            lines.append(f"assert {call.code} == {call.status}{_comment(call)}")
-    return TEST.format(aclnn_name=operator_of(state).aclnn_name, arguments=lift.arguments(state), soc=state.soc,
-                       cann=state.cann, calls="\n".join(f"    {line}" for line in lines), misuse=len(data.misuse))
+            found.append(Row(k, 1, *alike, call.misuse, about))
+    return found
 
 
-def _comment(call: Call) -> str:
-    return f"  # {status_name(call.status)}" if call.status else ""
+def _about(call) -> str:
+    if call.function == "aclrtMemcpy":
+        return "to the device" if call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE else "to the host"
+    return "workspace" if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
+
+
+def panels(data: Data) -> list[Panel]:
+    return [calls(data), words(data), storage(data), view(data), result(data)]
+
+
+def calls(data: Data) -> Panel:
+    """Every call with its status; beside them how long the context, memory, tensors, executor and queued work live."""
+    found = rows(data)
+    marks, failing = [], data.failing
+    for k, row in enumerate(found):
+        here = failing is not None and row.first <= failing < row.first + row.count
+        if here:
+            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 1, filled=True))
+        elif row.misuse:
+            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
+        sign = "✗" if row.status else "!" if row.misuse else ""
+        marks += [Note(0.25, k, sign, "center"), Note(0.5, k, row.text, "left"), Note(STATUS, k, row.code, "left"),
+                  Note(ALIVE - 0.15, k, "", "left")]  # where the status must end
+    for lane, (name, start, end, left) in enumerate(lifetimes(found)):
+        at = ALIVE + lane * WIDE
+        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), name, "center"))  # names are wider than lanes
+        if start is not None:
+            stop = len(found) - 1 if end is None else end
+            marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", lane, filled=True))
+            if left:
+                marks.append(Note(at + 0.45 * WIDE, stop, "left", "center"))
+    marks += [Note(0.5, -1, "call", "left"), Note(STATUS, -1, "status", "left")]
+    title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
+             "and what they keep alive")
+    return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
+                 Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()), 14, 312)
+
+
+def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:
+    """(name, first row, last row, left over) of what the calls keep alive; no rows when it never came to life.
+
+    What the program does not give back lives until the device is reset or the process ends.
+    """
+    lives = []
+    for name, starts, ends, last in LANES:
+        born = [k for k, row in enumerate(found) if row.function in starts and not row.status]
+        died = [k for k, row in enumerate(found) if row.function in ends and not row.status]
+        left = sum(found[k].count for k in born) > sum(found[k].count for k in died)
+        end = [k for k, row in enumerate(found) if row.function == last and not row.status] if left else died
+        lives.append((name, born[0] if born else None, end[-1] if born and end else None, left and bool(born)))
+    planned = [k for k, row in enumerate(found) if row.function.endswith("GetWorkspaceSize") and not row.status]
+    run = [k for k, row in enumerate(found) if row.stage == "phase 2" and row.function.startswith("aclnn")]
+    lives.append(("executor", planned[0] if planned else None, run[0] if planned and run else None, False))
+    queued = [k for k in run if not found[k].status]
+    done = [k for k, row in enumerate(found) if row.function == "aclrtSynchronizeStream"]
+    lives.append(("work", queued[0] if queued else None, done[0] if queued and done else None, False))
+    return lives
+
+
+def words(data: Data) -> Panel:
+    """What the library says, what only the emulator notices, and whether the result is right."""
+    lines = []
+    for title, texts in noticed(data):
+        lines += [title, *(f"   {part}" for text in texts for part in textwrap.wrap(text, LINE)), ""]
+    most = 24
+    if len(lines) > most:
+        lines = [*lines[:most - 1], "   …  (the whole list stands in the picture in words)"]
+    marks = tuple(Note(0.1, k, text, "left") for k, text in enumerate(lines) if text)
+    return Panel("words", "What is noticed, and by whom", marks, Axis("", 0, 10, ticks=()),
+                 Axis("", most - 0.4, -0.6, ticks=()), 6, 306)
+
+
+def noticed(data: Data) -> list[tuple[str, list[str]]]:
+    failing = data.failing
+    if failing is None:
+        library = ["nothing: every status is 0"]
+    else:
+        call = data.calls[failing]
+        library = [f"{call.function} returns {call.status}, {status_name(call.status)}", f"“{call.message}”",
+                   f"First digit {str(call.status)[0]}: {MEANINGS[int(str(call.status)[0])]} is to blame."]
+    return [("THE LIBRARY", library),
+            ("ONLY THE EMULATOR (acl.misuse)", data.misuse or ["nothing: the program keeps the rules"]),
+            ("THE RESULT", [verdict(data)])]
+
+
+def verdict(data: Data) -> str:
+    if not data.right:
+        return "no output was copied back"
+    wrong = [name for name, right in data.right.items() if not right]
+    if not wrong:
+        return f"right: {', '.join(data.right)}"
+    if data.name not in wrong:
+        return f"wrong: {', '.join(wrong)}"
+    off, fresh = _wrong(data), int(_poison(data).sum())
+    others = "".join(f", and {name}" for name in wrong if name != data.name)
+    return f"wrong: {int(off.sum())} of {off.size} elements of {data.name}{others}" + (
+        f"; {fresh} were never written, and show what was in the memory before" if fresh else "")
+
+
+def _wrong(data: Data) -> np.ndarray:
+    same = data.fetched == data.expected
+    return ~(same | (np.isnan(data.fetched.astype(np.float64)) & np.isnan(data.expected.astype(np.float64))))
+
+
+def _poison(data: Data) -> np.ndarray:
+    """Which elements still hold what the emulator fills fresh memory with."""
+    size = data.fetched.dtype.itemsize
+    return (np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size) == POISON).all(axis=-1)
+
+
+def places(data: Data) -> np.ndarray:
+    """Where the elements of the drawn view lie: positions in the storage, of the view's last two axes."""
+    layout = data.chosen.layout
+    (rows, columns), (down, across) = layout.shape[-2:], layout.strides[-2:]
+    return layout.offset + down * np.arange(rows)[:, None] + across * np.arange(columns)
+
+
+def storage(data: Data) -> Panel:
+    """The storage, row by row; cells of the view hold the number of their element."""
+    layout, at = data.chosen.layout, places(data)
+    wide = layout.storage[-1]
+    cells = np.full(layout.storage[-2:], np.nan)
+    cells.reshape(-1)[at.reshape(-1)] = np.arange(at.size)
+    ticks = tuple((k, str(k * wide)) for k in range(cells.shape[0]))
+    across = tuple((k, f"+{k}") for k in range(0, wide, 2 if wide > 10 else 1))
+    marks = (Heat(cells, "sequential", 0, at.size - 1, digits=True),
+             *(Box(k % wide - 0.5, k // wide - 0.5, k % wide + 0.5, k // wide + 0.5) for k in np.unique(at).tolist()))
+    return Panel("storage", f"Storage of {data.chosen.name}: which element of the view lies where", marks,
+                 Axis("", -0.5, wide - 0.5, ticks=across),
+                 Axis("position", cells.shape[0] - 0.5, -0.5, ticks=ticks), 8, 158)
+
+
+def view(data: Data) -> Panel:
+    """The view that the kernel is given, with the numbers of its elements."""
+    layout = data.chosen.layout
+    cells = np.arange(np.prod(layout.shape[-2:]), dtype=np.float64).reshape(layout.shape[-2:])
+    return Panel("view", f"The view: strides {list(layout.strides[-2:])}, offset {layout.offset}",
+                 (Heat(cells, "sequential", 0, cells.size - 1, digits=True),), *_cells(cells), 5, 158)
+
+
+def result(data: Data) -> Panel:
+    """The main output as it was copied back; wrong elements are outlined."""
+    if data.fetched is None:
+        note, nothing = Note(0.5, 0.5, "nothing was copied back"), Axis("", 0, 1, ticks=())
+        return Panel("result", f"{data.name}: not fetched", (note,), nothing, nothing, 7, 158)
+    got, wrong = (part.reshape(part.shape[-2:]) for part in (data.fetched.astype(np.float64), _wrong(data)))
+    usual = np.where(wrong, np.nan, got)
+    marks = (Heat(got, *scale(usual if np.isfinite(usual).any() else data.expected.astype(np.float64)), digits=True),
+             *(Box(c - 0.46, r - 0.46, c + 0.46, r + 0.46, "", 1) for r, c in np.argwhere(wrong).tolist()))
+    title = f"{data.name}: {'right' if not wrong.any() else f'{int(wrong.sum())} of {wrong.size} wrong (outlined)'}"
+    return Panel("result", title, marks, *_cells(got), 7, 158)
+
+
+def _cells(cells: np.ndarray) -> tuple[Axis, Axis]:
+    across, down = (tuple((k, str(k)) for k in range(n)) for n in cells.shape[::-1])
+    return (Axis("", -0.5, cells.shape[1] - 0.5, ticks=across), Axis("", cells.shape[0] - 0.5, -0.5, ticks=down))
+
+
+def headline(data: Data) -> list[str]:
+    failing, lines = data.failing, []
+    result = f"the result is {verdict(data)}" if data.right else "no result is copied back"
+    if failing is None:
+        lines.append(f"All {len(data.calls)} calls return 0, and {result}.")
+    else:
+        call = data.calls[failing]
+        early = ": phase 1 checks the call before anything runs" if call.function.endswith("GetWorkspaceSize") else ""
+        lines.append(f"Call {failing + 1} of {len(data.calls)}, {call.function}, fails with {call.status} "
+                     f"{status_name(call.status)}{early}; {result}.")
+    if data.misuse:
+        told = "one complaint" if len(data.misuse) == 1 else f"{len(data.misuse)} complaints"
+        lines.append(f"The emulator has {told} that no status tells of: the library does not notice.")
+    elif failing is None:
+        lines.append("The emulator has no complaint either.")
+    lines.append(_workspace(data))
+    return lines
+
+
+def _workspace(data: Data) -> str:
+    if data.workspace is None:
+        return "Phase 1 gave no plan, so there is nothing for phase 2 to run."
+    if not data.workspace:
+        idle = {"small": " (so there is none to halve)", "no workspace": " (so null is right)"}
+        return f"Phase 1 asks for no workspace{idle.get(data.state.mistake, '')}."
+    return f"Phase 1 asks for a workspace of {data.workspace:,} bytes, from shapes, strides and product."
+
+
+def describe(data: Data) -> str:
+    """The text twin: every call, everything noticed, the layout and the result."""
+    layout, at = data.chosen.layout, places(data)
+    lines = [*headline(data),
+             f"Emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware.", ""]
+    for k, call in enumerate(data.calls):
+        status = "" if call.status is None else f" -> {call.status} {status_name(call.status)}"
+        lines.append(f"{'✗' if call.status else ' '} {k + 1:2} {call.stage:8} {call.code}{status}")
+        lines += [f"      {call.message}"] if call.message else []
+        lines += [f"      misuse: {text}" for text in call.misuse]
+    lines += [""] + [f"{title.capitalize()}: {'; '.join(texts)}" for title, texts in noticed(data)]
+    lines += ["", f"{data.chosen.name}: view {list(layout.shape)}, strides {list(layout.strides)}, "
+              f"offset {layout.offset}, storage {list(layout.storage)}; its rows lie at positions",
+              *(f"  {' '.join(f'{p:3}' for p in row)}" for row in at.tolist())]
+    if data.fetched is not None:
+        lines += [f"{data.name} as copied back:", *(f"  {'  '.join(number(float(v)) for v in row)}"
+                                                   for row in data.fetched.reshape(data.fetched.shape[-2:]))]
+    return "\n".join(lines)
+
+
+def show(data: Data) -> Picture:
+    notice = f"emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware"
+    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
 
 
 def subject():
-    return replace(panelled.subject(NAME, operator_of, State, inputs, compute, show), test=pytest_case)
+    return Subject("two_phase", operator_of, State, inputs, compute, show, pytest_case)

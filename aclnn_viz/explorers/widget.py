@@ -7,8 +7,7 @@ sends only the last state when the kernel is idle, so no backlog can grow and th
 import io
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import anywidget
@@ -19,29 +18,15 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.explorers.state import StateError, build, check_names, controls
-from aclnn_viz.figures.palette import KINDS, MAPS
-from aclnn_viz.figures.style import SERIES
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.palette import KINDS, MAPS
+from aclnn_viz.pictures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
 COMMON = ("kit.js", "canvas.js")
 # Before it computes, the thread that answers lets the kernel's sending thread tell that the kernel is busy: it would wait
 # for the interpreter (5 ms) otherwise, and that message then stand before the picture.
 YIELD = 2e-4
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What an explorer is made of; `scripts` names the front end in front/, behind the common kit.js."""
-
-    name: str  # as `explore` takes it
-    operator: Callable  # state -> Operator
-    state: type
-    inputs: Callable  # state -> inputs of that operator's backward
-    compute: Callable  # (state, backward) -> data
-    picture: Callable  # data -> (arrays by name, other values for the front end)
-    figure: Callable  # data -> Matplotlib Figure
-    scripts: tuple[str, ...]
-    test: Callable = lift.pytest_case  # (subject, state) -> a test module
 
 
 class Explorer(anywidget.AnyWidget):

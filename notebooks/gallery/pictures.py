@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 import aclnn_viz as av
-from aclnn_viz.figures import Provenance, error_plot, errors
+from aclnn_viz.pictures import Provenance, error_plot, errors
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "notebooks" / "pictures"

@@ -1,7 +1,7 @@
 """Whether the grid sampler's picture on the screen is that of a state: the colours of all cells, and the words."""
 
 import numpy as np
-from aclnn_viz.figures.palette import coloured, scale
+from aclnn_viz.pictures.palette import coloured, scale
 
 # The colours in the middles of the cells of a heat map that fills its panel, rows x columns x 3.
 CELLS = """([selector, rows, columns]) => {

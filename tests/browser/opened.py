@@ -1,8 +1,8 @@
 """An explorer in a notebook, as a hand sees and moves it."""
 
-from importlib import import_module
 from types import SimpleNamespace
 
+from aclnn_viz.explorers import subject_of
 from aclnn_viz.explorers.state import build, controls
 from laboratory import Notebook
 
@@ -44,7 +44,7 @@ class Opened(Notebook):
     """The explorer `name` in a notebook of its own."""
 
     def __init__(self, browser, server, name: str):
-        self.name, self.subject = name, import_module(f"aclnn_viz.explorers.{name}").subject()
+        self.name, self.subject = name, subject_of(name)
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
         super().__init__(browser, server, f"{name}.ipynb", CELL.format(name=name))
         self.wait()

@@ -4,8 +4,8 @@ import json
 import re
 
 import numpy as np
-from aclnn_viz.figures.palette import coloured
-from aclnn_viz.figures.style import SERIES
+from aclnn_viz.pictures.palette import coloured
+from aclnn_viz.pictures.style import SERIES
 
 TOLD = """() => [...document.querySelectorAll(".aclnn-explorer [data-panel]")].map((figure) => [
     figure.dataset.panel, figure.querySelector("figcaption").textContent,

@@ -6,13 +6,13 @@ import grid_picture
 import numpy as np
 import panel_picture
 import pytest
-from aclnn_viz.explorers import EXPLORERS
+from aclnn_viz.explorers import explorers
 from opened import Opened
 
 pytestmark = pytest.mark.needs("chromium")
 
 
-@pytest.fixture(scope="module", params=EXPLORERS)
+@pytest.fixture(scope="module", params=explorers())
 def opened(request, browser, lab):
     notebook = Opened(browser, lab, request.param)
     yield notebook

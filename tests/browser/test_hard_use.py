@@ -1,8 +1,8 @@
 """Explorers in rough hands: themes switched while they are shown, two views, extreme values, an interrupted kernel."""
 
 import pytest
-from aclnn_viz.explorers import EXPLORERS
-from aclnn_viz.figures.style import SERIES
+from aclnn_viz.explorers import explorers
+from aclnn_viz.pictures.style import SERIES
 from laboratory import Notebook
 from opened import CELL, Opened
 
@@ -57,7 +57,7 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(browser, lab, n
     explorer.close()
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@pytest.mark.parametrize("name", explorers())
 def test_no_value_of_a_control_is_cut_off(browser, lab, name):
     explorer = Opened(browser, lab, name)
     for end in ("low", "high"):

@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers.panelled import Shown
 from aclnn_viz.explorers.state import controls
-from aclnn_viz.figures.panels import described
+from aclnn_viz.pictures.panels import described
+from aclnn_viz.pictures.picture import Picture
 
 
-def drawn(shown: Shown):
+def drawn(shown: Picture):
     """Everything that a reader sees, comparable by ==."""
     arrays, told = described(shown.panels)
     return {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
 
 
-def mark(shown: Shown, panel: str, kind: type, label: str | None = None):
+def mark(shown: Picture, panel: str, kind: type, label: str | None = None):
     """The one mark of a kind, and of a label if that is given, in the panel of a name."""
     found = [each for each in next(p for p in shown.panels if p.name == panel).marks
              if type(each) is kind and (label is None or each.label == label)]
@@ -21,7 +21,7 @@ def mark(shown: Shown, panel: str, kind: type, label: str | None = None):
     return found[0]
 
 
-def assert_fits(shown: Shown):
+def assert_fits(shown: Picture):
     """Rows of panels are 20 columns wide and at most 560 pixels high in all; nothing is outside of the axes' kinds."""
     heights, used = [], 20
     for panel in shown.panels:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.grid_sampler_2d import State
+from aclnn_viz.explorers.grid_sampler_2d_data import State
 from aclnn_viz.explorers.packing import pack, unpack
 from aclnn_viz.explorers.state import StateError, build, changed, controls
 

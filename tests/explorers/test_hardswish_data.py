@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.hardswish import OP, State, compute, inputs, show
-from aclnn_viz.explorers.panelled import Shown
+from aclnn_viz.explorers.hardswish import show
+from aclnn_viz.explorers.hardswish_data import OP, State, compute, inputs
 from aclnn_viz.explorers.state import StateError, build, controls
-from aclnn_viz.figures.panels import described
+from aclnn_viz.pictures.panels import described
+from aclnn_viz.pictures.picture import Picture
 
 HALF = "float16"
 
@@ -32,7 +33,7 @@ def picture(state):
     return shown_arrays(show(compute(state)))
 
 
-def shown_arrays(shown: Shown):
+def shown_arrays(shown: Picture):
     arrays, told = described(shown.panels)
     return {name: array.tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from aclnn_viz.accuracy.standards import Verdict
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.numeric_error import CAUSES, KINDS, State, compute, fault_of, inputs, plan_of, show
+from aclnn_viz.explorers.numeric_error import ladder, show, used
+from aclnn_viz.explorers.numeric_error_data import CAUSES, KINDS, State, compute, fault_of, inputs, plan_of
 from aclnn_viz.explorers.state import StateError, build, controls
-from aclnn_viz.figures.numeric_error import ladder, used
-from aclnn_viz.figures.panels import Bars, Box, Dots
 from aclnn_viz.operators import operator, operators
+from aclnn_viz.pictures.panels import Bars, Box, Dots
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
 SMALL = {"rows": 6, "n": 16}
@@ -198,7 +198,7 @@ def test_scales_reach_the_ends_of_the_format():
 def test_nothing_finite_is_said_in_words():
     shown = show(compute(State(dtype="float16", gradient=8.0, plan="kit", **SMALL)))
     said = shown.panels[0].marks[0].text.replace("\n", " ")
-    assert "No element is finite" in said and shown.headline == [f"dxOut of rms_norm: {said}"]
+    assert "No element is finite" in said and shown.headline == (f"dxOut of rms_norm: {said}",)
 
 
 def test_float64_is_computed_in_float64():

@@ -7,10 +7,10 @@ import pytest
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import controls
-from aclnn_viz.explorers.two_phase import MAIN, MISTAKES, State, compute, inputs, layout_of, show
-from aclnn_viz.figures.panels import Box, Heat, Note, described
-from aclnn_viz.figures.two_phase import lifetimes, places, rows
+from aclnn_viz.explorers.two_phase import lifetimes, places, rows, show
+from aclnn_viz.explorers.two_phase_data import MAIN, MISTAKES, State, compute, inputs, layout_of
 from aclnn_viz.operators import operator
+from aclnn_viz.pictures.panels import Box, Heat, Note, described
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
 HAND_WRITTEN = {"hardswish", "grid_sampler_2d"}  # the other three are generated

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.grid_sampler_2d import State, compute
+from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.packing import unpack
 
 

@@ -1,4 +1,4 @@
-// The picture of an explorer that describes it as panels (figures/panels.py): they are drawn here, nothing is computed.
+// The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
 class Drawing extends Marks {

@@ -1,0 +1,174 @@
+"""The hardswish explorer: state -> data -> panels.
+
+What is varied: one input x and the gradient that arrives there; the place and the width of a window that counts in
+single steps of the format; the format, and what computes the gradient; which inputs are swept, and with which
+gradients. What is seen: out over x with the tangent at the chosen x; the slope with both of its jumps, and the values
+that lie exactly on them; the window, in which neighbouring numbers of the format stand side by side; the error of every
+number of a 16-bit format (a sample of the wider ones) on an axis that gives each number the same room; how many of them
+are exact. What is understood: at -3 and 3 there is no derivative, and a convention decides about one number each;
+the two versions of the operator decide differently, and one step further nothing is left of it. A gradient rounded once
+is half an ulp off at most; the few that are a whole ulp off were rounded twice, and around -1.5, where the slope is 0,
+a sum in the format of the inputs keeps the absolute error of its terms and loses the relative one.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz.dtypes import FORMATS, float_format, ordinal_distance, ordinals, round_to, ulp
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.gradients import computed_by, further, gradients
+from aclnn_viz.explorers.state import choice, real, whole
+from aclnn_viz.operators import operator
+from aclnn_viz.pictures.ordinal_axis import value_at
+
+OP = operator("hardswish")
+KINKS = (-3.0, 3.0)
+SPECIAL = (-np.inf, np.inf, np.nan)
+REACH = 6.0  # of the curves
+SAMPLE = 1 << 14  # of a format whose numbers are too many
+NEAR = (2.0**-10, 16.0)
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved."""
+
+    x: float = real(3.0, -REACH, REACH, 0.01, "self (x)", "Point", "the chosen input, rounded to the dtype")
+    gradOutput: float = real(1.0, -4.0, 4.0, 0.05, "gradOutput", "Point", "the gradient that arrives at x")
+    centre: float = choice(3.0, {-3.0: "-3, a kink", -1.5: "-1.5, slope 0", 3.0: "3, a kink"}, "window at", "Window")
+    steps: int = whole(8, 1, 64, "± ulp", "Window", "steps of the format on either side")
+    dtype: str = choice("float16", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
+    reach: str = choice("all", {"all": "all numbers", "near": "2^-10 to 16"}, "inputs", "Sweep",
+                        "all of a 16-bit format, a sample of a wider one; by size")
+    arriving: str = choice("random", {"random": "random", "chosen": "as chosen"}, "gradOutput", "Sweep",
+                           "a normal number for each input, or the chosen gradOutput for all")
+    seed: int = fields.seed("Sweep")
+    device: str = fields.device()
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    plan: str = fields.plan()
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Many inputs in increasing order (N,): their ordinals, what came out, the truth, and two distances between."""
+
+    places: np.ndarray
+    x: np.ndarray
+    out: np.ndarray
+    truth: np.ndarray
+    errors: np.ndarray  # in ulp of the truth
+    distances: np.ndarray  # in steps from the rounded truth: whole numbers
+    exhaustive: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn; arrays over `window` are in the order of its offsets from its centre, -steps to steps."""
+
+    state: State
+    inputs: dict  # of op.backward
+    computed_by: str
+    x: float  # in the format, as gradOutput
+    gradOutput: float
+    value: float  # forward of x
+    out: float  # gradient at x
+    truth: float
+    kinks: np.ndarray  # (2,): the gradients at -3 and 3
+    special: np.ndarray  # (3,): at -inf, inf and nan
+    window: np.ndarray  # (2 steps + 1,): inputs
+    window_out: np.ndarray
+    window_truth: np.ndarray
+    curve: np.ndarray  # (M,): inputs
+    curve_value: np.ndarray  # forward there
+    ends: np.ndarray  # (2,): the smallest and the largest size of swept inputs
+    sweep: Sweep
+    notices: tuple[str, ...]
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward: the chosen x, both kinks, the infinities and nan, and the window."""
+    window = _window(state.centre, state.steps, state.dtype)
+    x = np.concatenate([[state.x, *KINKS, *SPECIAL], window])
+    return {"gradOutput": round_to(np.full(x.shape, state.gradOutput), state.dtype), "self": round_to(x, state.dtype)}
+
+
+def compute(state: State, backward=host(OP)) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    Raises StateError for float64 on a device, and whatever `backward` raises.
+    """
+    given = inputs(state)
+    outputs, notices = gradients(OP, state, given, backward)
+    x, out, right = (np.asarray(each, np.float64) for each in (given["self"], outputs["out"], truth(**given)))
+    curve, value = _curve(state.dtype)
+    arriving = state.gradOutput if state.arriving == "chosen" else None
+    return Data(
+        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
+        x=float(x[0]), gradOutput=float(given["gradOutput"][0]), out=float(out[0]), truth=float(right[0]),
+        value=float(OP.forward(self=given["self"][:1])["out"][0]), kinks=out[1:3], special=out[3:6],
+        window=x[6:], window_out=out[6:], window_truth=right[6:],
+        curve=curve, curve_value=value,
+        ends=_ends(state.dtype, state.reach),
+        sweep=_sweep(state.dtype, state.reach, arriving, state.seed, state.device, state.soc, state.cann, state.plan,
+                     backward))
+
+
+def truth(gradOutput: np.ndarray, self: np.ndarray) -> np.ndarray:
+    """Return the gradient in float64 (longdouble for float64), rounded only by the division: 2x + 3 does not cancel.
+
+    `OP.truth` follows the page, which rounds x / 3: exact ties of 16-bit products fall to the wrong side there.
+    """
+    wide = np.longdouble if self.dtype == np.float64 else np.float64
+    g, x = gradOutput.astype(wide), self.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return g * np.where(x < -3, 0, np.where(x <= 3, 2 * x + 3, 6)) / 6
+
+
+def _window(centre: float, steps: int, dtype: str) -> np.ndarray:
+    fmt = float_format(dtype)
+    return value_at(ordinals(np.array(centre), fmt) + np.arange(-steps, steps + 1), fmt)
+
+
+@lru_cache(len(FORMATS))
+def _curve(dtype: str):
+    x = round_to(np.linspace(-REACH, REACH, 241), dtype)
+    return x.astype(np.float64), OP.forward(self=x)["out"].astype(np.float64)
+
+
+def _ends(dtype: str, reach: str) -> np.ndarray:
+    """The smallest and the largest size of the inputs; 0 is there, too, where all numbers are."""
+    fmt = float_format(dtype)
+    return np.array([fmt.smallest_subnormal, fmt.largest] if reach == "all" else NEAR)
+
+
+@lru_cache(8)
+def _swept(dtype: str, reach: str, seed: int):
+    """The ordinals of the inputs: all of a 16-bit format, else one of each stretch of equally many numbers."""
+    fmt = float_format(dtype)
+    low, high = (int(place) for place in ordinals(_ends(dtype, reach), fmt))
+    if fmt.bits == 16:
+        positive = np.arange(low, high + 1)
+    else:
+        stride = (high - low) // (SAMPLE // 2)
+        positive = low + stride * np.arange(SAMPLE // 2, dtype=np.int64)
+        positive += np.random.default_rng(seed).integers(0, stride, positive.size)
+    places = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
+    return places, value_at(places, fmt)
+
+
+@lru_cache(8)  # everything but the sweep moves without it
+def _sweep(dtype, reach, arriving, seed, device, soc, cann, plan, backward) -> Sweep:
+    state = State(dtype=dtype, reach=reach, seed=seed, device=device, soc=soc, cann=cann, plan=plan)
+    places, x = _swept(dtype, reach, seed)
+    random = np.random.default_rng(seed + 1).standard_normal(x.size)
+    upstream = random if arriving is None else np.full(x.size, arriving)
+    given = {"gradOutput": round_to(upstream, dtype), "self": round_to(x, dtype)}
+    outputs = further(OP, state, given, backward)
+    right, out = truth(**given), outputs["out"]
+    distances = ordinal_distance(out, round_to(right, dtype))
+    return Sweep(places, x, out.astype(np.float64), right.astype(np.float64),
+                 np.abs(out - right).astype(np.float64) / ulp(right, dtype), distances, float_format(dtype).bits == 16)

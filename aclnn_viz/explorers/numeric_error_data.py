@@ -1,0 +1,239 @@
+"""The explorer of numeric error: one kernel, one precision plan, perhaps one fault; whose error is it?
+
+What is varied: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the
+kit's, or the one predicted for a product and a CANN version) and its pieces: the formats of products and of sums, the
+order of sums, how ties of the output round; and a fault, by kind. What is seen: the error in ulps of every element
+against its value, on an axis on which every number of the format has equal room, above the two envelopes of correct
+arithmetic in that plan, the rigorous one and the expected one; how many elements are 0, 1, 2, 3 and more ulps off; to
+whom each error is put down; what every acceptance standard says, and how much of what it allows is used; and one
+element beside four yardsticks.
+What is understood: an error is the format's (the output cannot be nearer), the input's (inputs one ulp away would do
+as much), the plan's (the sums and products of this precision) or a bug's (no correct arithmetic of this plan does it).
+Large ulps alone tell none of these apart, and the standards disagree because they do not ask.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from aclnn_viz.accuracy.conditioning import attribute_errors
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, envelope
+from aclnn_viz.accuracy.report import Report, compare
+from aclnn_viz.accuracy.stretches import rounded_truth, same
+from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
+from aclnn_viz.cases import case
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.state import StateError, choice, real, whole
+from aclnn_viz.faults import Fault, faults
+from aclnn_viz.operators import operator, operators, plans
+from aclnn_viz.pictures.error_plot import ErrorPlot, error_plot
+from aclnn_viz.pictures.errors import errors
+from aclnn_viz.pictures.provenance import Provenance
+
+CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
+FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
+AS_PLANNED = "plan"  # a piece that the base plan decides
+DRAWS = 4  # of inputs within one ulp
+UPSTREAM = {"cross_entropy_loss": "gradLoss", "hardswish": "gradOutput", "grid_sampler_2d": "gradOutput"}  # or dy
+VALUES = {"cross_entropy_loss": "input", "hardswish": "self", "grid_sampler_2d": "input"}  # or x
+#: By kind of fault, the named fault of each operator.
+KINDS = {
+    "formula": {"hardswish": "half forgotten", "rms_norm": "missing 1/n", "grid_sampler_2d": "x and y swapped",
+                "cross_entropy_loss": "mean over all rows", "group_norm_swish": "missing 1/n"},
+    "slight": {"hardswish": "a third with three digits", "rms_norm": "n - 1",
+               "grid_sampler_2d": "inputGrad added up in float16", "cross_entropy_loss": "softmax renormalised",
+               "group_norm_swish": "n - 1"},
+    "seldom": {"hardswish": "both kinks open", "rms_norm": "tail of the row forgotten",
+               "grid_sampler_2d": "mirrors on the centres", "cross_entropy_loss": "ignored rows not zeroed",
+               "group_norm_swish": "dgamma of the last sample"},
+    "truncated": dict.fromkeys((op.name for op in operators()), "16-bit outputs truncated"),
+}
+PLANS = {"kit": "the kit's", "Ascend910A 9.1": "predicted 910A", "Ascend310P3 9.1": "predicted 310P",
+         "Ascend910B2 9.0": "predicted A2, CANN 9.0", "Ascend910B2 9.1": "predicted A2, CANN 9.1",
+         "Ascend950PR_9579 9.1": "predicted 950"}
+
+
+def _piece(values, label, help):
+    return choice(AS_PLANNED, {AS_PLANNED: "as in the plan"} | {v: v for v in values}, label, "Precision", help)
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved. The pieces of the precision override the plan."""
+
+    operator: str = choice("rms_norm", {op.name: op.name for op in operators()}, "operator", "Kernel")
+    output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
+    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
+    fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
+                                 "seldom": "seldom seen", "truncated": "16 bits truncated"}, "fault", "Kernel")
+    plan: str = choice("Ascend910B2 9.1", PLANS, "plan", "Precision", "predictions are not measured")
+    compute: str = _piece(("float32", "float16", "bfloat16"), "products", "the format after every operation")
+    accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", "the format of sums")
+    order: str = _piece(ORDERS, "order", "how the terms of a sum add up")
+    rounding: str = _piece((EVEN, AWAY), "ties", "where an output between two numbers goes")
+    rows: int = whole(24, 1, 48, "rows", "Tensors")
+    n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")
+    gradient: float = real(0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient")
+    values: float = real(0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits")
+    seed: int = fields.seed()
+    device: str = choice("host", {"host": "host", "atlas": "atlas"}, "device", "Tensors", "what runs the kernel")
+
+    def __post_init__(self):
+        outputs = operator(self.operator).outputs
+        if self.output > len(outputs):
+            raise StateError("output", f"{self.operator} has {len(outputs)} outputs, {', '.join(outputs)}",
+                             str(self.output), f"choose 1 to {len(outputs)}")
+        if self.fault == "truncated" and float_format(self.dtype).bits != 16:
+            raise StateError("fault", "only an output of 16 bits can lose its lower half", self.dtype,
+                             "choose float16 or bfloat16, or another fault")
+        for piece in ("compute", "accumulate"):
+            if self.dtype == "float64" and getattr(self, piece) not in (AS_PLANNED, "float64"):
+                raise StateError(piece, "float64 inputs are computed in float64", getattr(self, piece),
+                                 "choose as in the plan, or another dtype")
+        if self.device != "host" and self.fault != "none":
+            raise StateError("fault", "an Atlas runs its own kernel, without a fault", self.fault, "choose none")
+
+    @property
+    def pieces(self) -> dict[str, str]:
+        """What of the plan was chosen by hand."""
+        return {name: value for name in ("compute", "accumulate", "order", "rounding")
+                if (value := getattr(self, name)) != AS_PLANNED}
+
+    @property
+    def soc(self) -> str:
+        return "Ascend910B2" if self.plan == "kit" else self.plan.split()[0]
+
+    @property
+    def cann(self) -> str:
+        return "9.1" if self.plan == "kit" else self.plan.split()[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
+
+    state: State
+    inputs: dict  # of op.backward
+    output: str
+    plan: Plan
+    fault: Fault | None
+    plot: ErrorPlot  # plot.errors holds the errors and their envelopes
+    report: Report
+    rounding: np.ndarray  # the error of the correctly rounded truth
+    spread: np.ndarray  # how far inputs within one ulp move the truth
+    cause: np.ndarray  # one of CAUSES, by position
+    focus: int | None  # the element shown: farthest beyond its bound, or else with the largest error
+    ties: int  # elements that the other rule for ties would round to another number
+    notices: tuple[str, ...] = field(default=())
+
+    @property
+    def errors(self):
+        return self.plot.errors
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return dict(zip(CAUSES, np.bincount(self.cause, minlength=len(CAUSES)).tolist()))
+
+
+def operator_of(state: State):
+    return operator(state.operator)
+
+
+def plan_of(state: State) -> Plan:
+    """Return the plan of a state: the kit's or the predicted one, with the chosen pieces in their places."""
+    base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
+    pieces = dict(state.pieces)
+    if state.dtype == "float64":  # computed in its own format, whatever the plan is for the others
+        pieces |= {"compute": "float64", "accumulate": "float64", "coordinates": None, "atomics": None}
+    if "order" in pieces:  # of all sums; few terms need small tiles to show their order
+        pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
+    return replace(base, **pieces)
+
+
+def fault_of(state: State) -> Fault | None:
+    if state.fault == "none":
+        return None
+    name = KINDS[state.fault][state.operator]
+    return next(fault for fault in faults(state.operator) if fault.name == name)
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for; saved tensors follow from the scaled values."""
+    op, name = operator_of(state), state.operator
+    rows, n = state.rows, state.n
+    given = {"shape": (rows, n)}
+    if name == "grid_sampler_2d":  # some points are mirrored, but none lies on a kink, where rounding decides
+        size = rows, max(n // 2, 1)
+        grid = np.random.default_rng(state.seed).uniform(-1.4, 1.4, (1, *size, 2))
+        given = {"shape": (1, 1, *size), "grid_shape": size, "paddingMode": 2, "grid": round_to(grid, state.dtype)}
+    elif name == "group_norm_swish":  # two groups of n elements in a sample; the scale shows where it is forgotten
+        given = {"shape": (max(rows // 2, 1), 4, max(n // 2, 1)), "numGroups": 2, "swishScale": 1.5}
+    drawn = case(op, state.dtype, state.seed, **given).inputs
+    upstream, values = UPSTREAM.get(name, "dy"), VALUES.get(name, "x")
+    if name == "cross_entropy_loss":  # the logits are no input of the backward operator
+        drawn |= {"input": 2 * np.random.default_rng(state.seed).standard_normal((rows, n))}
+    with np.errstate(over="ignore"):  # an infinity is what the format makes of it
+        scaled = {key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
+                  for key, power in ((upstream, state.gradient), (values, state.values))}
+        return case(op, state.dtype, state.seed, **given, **scaled).inputs
+
+
+def compute(state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` is asked only where an Atlas runs the kernel."""
+    op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)
+    if fault:  # a change to the textbook page, whatever the device evaluates
+        plan = replace(plan, page=None, intended=None)
+    output, notices = op.outputs[state.output - 1], ()
+    if state.device == "host":
+        outputs = _computed(op, plan, fault, given)
+    else:
+        outputs, notices = backward(state, given)
+    actual, truth = outputs[output], op.truth(**given)[output]
+    baseline = op.backward(**given)[output]
+    report = compare(actual, truth, baseline=baseline)
+    band = envelope(op, plan, **given)[output]
+    label = "prediction" if state.plan != "kit" and state.device == "host" else state.device
+    beside = dict(given)
+    if state.operator == "grid_sampler_2d":  # it has the shape of inputGrad here, but other points
+        del beside["gradOutput"]
+    found = errors(actual, truth, Provenance(output, label, seed=state.seed), envelope=band, inputs=beside)
+    moved = attribute_errors(actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed)
+    ties = 0
+    if found.format.bits == 16:  # wider outputs have the format of the arithmetic already
+        settled, other = (plans.run(op, replace(plan, rounding=rule), **given)[output] for rule in (EVEN, AWAY))
+        ties = int(np.count_nonzero(~same(settled, other)))
+    with np.errstate(all="ignore"):
+        spacing = ulp(truth.astype(np.float64), actual.dtype)
+        rounded = np.abs(rounded_truth(truth, found.format).astype(np.float64) - truth) / spacing
+        spread = (moved.spread / spacing).reshape(-1).astype(np.float64)
+    return Data(state, given, output, plan, fault, error_plot(found), report, rounded.reshape(-1).astype(np.float64),
+                spread, _causes(found, moved), _focus(found), ties, tuple(notices))
+
+
+def _computed(op, plan, fault, given) -> dict:
+    if fault is None:
+        return plans.run(op, plan, **given)
+    if fault.plan or fault.cast or fault.alters:  # what is wrong is the precision, the cast or the reading
+        return faulty_kernel(op, fault)(**given)
+    wrong = replace(op, page=fault.page(op.page))
+    return plans.run(wrong, replace(plan, page=wrong.page.backward), **given)
+
+
+def _causes(found, moved) -> np.ndarray:
+    """The first of: outside the envelope, undecided, as near as the format allows, within what inputs leave open."""
+    kind = np.select([found.verdict == NOT_EXPLAINED, found.verdict == UNDECIDED, moved.cause.reshape(-1) == "format",
+                      moved.cause.reshape(-1) == "input"], [MISSED, OPEN, FORMAT, INPUT], PLAN)
+    return kind.astype(np.intp)
+
+
+def _focus(found) -> int | None:
+    if not found.size:
+        return None
+    missed = found.verdict == NOT_EXPLAINED
+    if not missed.any():
+        return found.worst
+    with np.errstate(all="ignore"):
+        excess = np.where(missed, np.nan_to_num(found.ulps / found.bound, nan=np.inf), -1.0)
+    return int(excess.argmax())

@@ -1,0 +1,180 @@
+"""The explorer of the two-phase call: a program with at most one mistake, on the emulator, call by call.
+
+What is varied: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout
+of one tensor, an input or an output. What is seen: the calls in their order with their status codes, the first one
+that fails, what each of them keeps alive and until when; what the emulator recorded that no status tells; where the
+elements of the view lie in the storage; whether the result is right.
+What is understood: phase 1 checks and plans everything, and fails with a code; phase 2 only queues, so that a fault of
+the kernel shows at synchronise; and what the library does not check it does not notice: all codes are 0, and the result
+is wrong, or right today. Strides and offset say which elements a view has, and not every operator heeds them.
+"""
+
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from aclnn_viz.acl import HostAcl
+from aclnn_viz.cases import case
+from aclnn_viz.codes import status_name
+from aclnn_viz.explorers import fields, lift
+from aclnn_viz.explorers.state import choice, whole
+from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
+from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators.contract import contiguous_strides
+
+#: The tensors whose layout may be chosen: the main input and the gradient of its shape.
+MAIN = {"hardswish": ("self", "out"), "rms_norm": ("x", "dxOut"), "grid_sampler_2d": ("input", "inputGrad"),
+        "cross_entropy_loss": ("logProb", "xGradOut"), "group_norm_swish": ("x", "dxOut")}
+MISTAKES = {
+    "none": "none", "no init": "aclInit forgotten", "no device": "aclrtSetDevice forgotten",
+    "null": "null pointer for a tensor", "dtype": "wrong dtype of a tensor", "shape": "wrong shape of a tensor",
+    "ignored": "wrong shape, statuses ignored", "skip": "phase 1 skipped", "no workspace": "workspace is null",
+    "small": "workspace half as large", "overrun": "output memory too small",
+    "destroyed": "tensor destroyed before phase 2", "reused": "executor used twice",
+    "freed": "input freed before synchronise", "early": "copied before synchronise", "leak": "tensor not destroyed",
+    "memory": "memory not freed", "finalize": "aclFinalize before the rest"}
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved."""
+
+    operator: str = choice("hardswish", {op.name: op.name for op in operators()}, "operator", "Program")
+    mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
+    dtype: str = fields.dtype("Program")
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    layout: str = choice("columns", {"dense": "contiguous", "transposed": "transposed", "columns": "every other column",
+                                     "window": "window", "row": "one row for all"}, "layout", "Memory")
+    tensor: str = choice("input", {"input": "an input", "output": "an output"}, "of", "Memory")
+    rows: int = whole(4, 1, 6, "rows", "Memory")
+    columns: int = whole(6, 2, 8, "columns", "Memory")
+
+    seed = 0  # of the numbers, which do not matter here
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn."""
+
+    state: State
+    inputs: dict  # of op.backward
+    calls: list[Call]
+    misuse: list[str]
+    workspace: int | None  # bytes that phase 1 asked for; None when it failed or was skipped
+    chosen: Tensor  # the tensor whose layout is drawn
+    name: str  # of the main output
+    fetched: np.ndarray | None  # its elements as copied back; None when no copy was made
+    expected: np.ndarray  # what op.backward returns
+    right: dict[str, bool] = field(default_factory=dict)  # by output, of those that were copied back
+
+    @property
+    def failing(self) -> int | None:
+        """The first call that returned a status, by position."""
+        return next((k for k, call in enumerate(self.calls) if call.status), None)
+
+
+def operator_of(state: State):
+    return operator(state.operator)
+
+
+def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
+    """Return a view of `shape` whose last two axes lie in the storage as `kind` says."""
+    *leading, rows, columns = shape
+    row, column, offset, storage = {
+        "dense": (columns, 1, 0, (rows, columns)), "transposed": (1, rows, 0, (columns, rows)),
+        "columns": (2 * columns, 2, 0, (rows, 2 * columns)),
+        "window": (columns + 2, 1, columns + 3, (rows + 2, columns + 2)), "row": (0, 1, 0, (1, columns)),
+    }[kind]
+    return Layout(shape, (prod(storage),) * len(leading) + (row, column), offset, (*leading, *storage))
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for."""
+    shape = (1, 1, state.rows, state.columns) if state.operator == "grid_sampler_2d" else (state.rows, state.columns)
+    given = {"shape": shape} | ({"grid_shape": (2, 3)} if state.operator == "grid_sampler_2d" else {})
+    drawn = case(state.operator, state.dtype, state.seed, **given).inputs
+    if state.layout == "row" and state.tensor == "input":
+        main = MAIN[state.operator][0]
+        same = np.broadcast_to(drawn[main][..., :1, :], drawn[main].shape)
+        drawn = case(state.operator, state.dtype, state.seed, **given, **{main: same}).inputs
+    return drawn
+
+
+def program(state: State, acl) -> Program:
+    """Return the program of a state over an implementation of the C API, with its host memory filled."""
+    op, given = operator_of(state), inputs(state)
+    bound = op.bind(given)
+    results = op.arrange_backward(**bound | op.all_outputs).results
+    arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
+    arrays |= {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    chosen = MAIN[state.operator][state.tensor == "output"]
+    tensors, host = [], {}
+    for name, array in arrays.items():
+        kind = state.layout if name == chosen else None
+        layout = layout_of(array.shape, kind) if kind else Layout(
+            array.shape, contiguous_strides(array.shape), 0, array.shape)
+        tensors.append(Tensor(name, layout, array.dtype, name in results))
+        host[name] = _unwritten(prod(layout.storage), array.dtype)
+        if name not in results:
+            layout.view(host[name])[...] = array
+    attributes = {name: value for name, value in bound.items() if name not in arrays}
+    return Program(acl, op, tensors, MAIN[state.operator][0], attributes, host, state.mistake)
+
+
+def _unwritten(size: int, dtype) -> np.ndarray:
+    """nan shows what was never written, and what lies between the elements of a view."""
+    return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
+
+
+def compute(state: State, backward=None) -> Data:
+    """Return what is drawn for a state; the emulator runs the program, whatever `backward` is."""
+    acl = HostAcl(soc=state.soc, cann=state.cann)
+    run = program(state, acl)
+    calls, given, op = run.run(), inputs(state), operator_of(state)
+    expected = op.backward(**given | op.all_outputs)
+    copied = {call.arguments[0] for call in calls if call.function == "aclrtMemcpy" and call.status == 0}
+    fetched = {tensor.name: tensor.layout.view(run.host[tensor.name]) for tensor in run.tensors
+               if tensor.output and f'host["{tensor.name}"]' in copied}
+    main, output = MAIN[state.operator]
+    planned = [call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0]
+    right = {name: bool(np.array_equal(expected[name], array, equal_nan=True)) for name, array in fetched.items()}
+    return Data(state, given, calls, list(acl.misuse), run.values["size"] if planned else None,
+                next(t for t in run.tensors if t.name == (output if state.tensor == "output" else main)),
+                output, fetched.get(output), expected[output], right)
+
+
+TEST = '''"""{aclnn_name} call by call in one state of the explorer of the two-phase call, with the codes."""
+
+import aclnn_viz as av
+from aclnn_viz.explorers.two_phase_data import State, program
+
+STATE = State({arguments})
+
+
+def test_every_call_returns_this_code():
+    acl = av.acl.HostAcl(soc="{soc}", cann="{cann}")
+    host = program(STATE, acl).host  # the memory that the program copies from and to
+{calls}
+    assert len(acl.misuse) == {misuse}
+'''
+
+
+def pytest_case(subject, state) -> str:
+    """Return a test module that makes the same calls one by one and expects the same codes."""
+    data, lines = compute(state), []
+    for call in data.calls:
+        names = ", ".join(call.gives)
+        if call.status is None:
+            lines.append(f"{names} = {call.code}")
+        elif names:
+            lines += [f"status, {names} = {call.code}", f"assert status == {call.status}{_comment(call)}"]
+        else:
+            lines.append(f"assert {call.code} == {call.status}{_comment(call)}")
+    return TEST.format(aclnn_name=operator_of(state).aclnn_name, arguments=lift.arguments(state), soc=state.soc,
+                       cann=state.cann, calls="\n".join(f"    {line}" for line in lines), misuse=len(data.misuse))
+
+
+def _comment(call: Call) -> str:
+    return f"  # {status_name(call.status)}" if call.status else ""

@@ -1,0 +1,10 @@
+"""Pictures in one language: panels with marks and words, drawn alike by Matplotlib and by the browser."""
+
+from aclnn_viz.pictures.error_plot import error_plot
+from aclnn_viz.pictures.error_runs import error_runs
+from aclnn_viz.pictures.errors import errors
+from aclnn_viz.pictures.histogram import ulp_histogram
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.provenance import Provenance
+
+__all__ = ["Picture", "Provenance", "error_plot", "error_runs", "errors", "ulp_histogram"]

@@ -1,0 +1,133 @@
+"""The errors of one output, element by element, in the units in which pictures show them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
+from aclnn_viz.accuracy.stretches import pair, rounded_truth, same
+from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
+from aclnn_viz.pictures.provenance import Provenance
+from aclnn_viz.pictures.text import number
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Flat arrays over the elements of one output.
+
+    `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5),
+    infinite where only one of the two is finite or both are not and differ. `steps` counts the numbers of the format
+    from the rounded truth to the output, with sign, infinite for nan against a number. `place` is the ordinal of the
+    rounded truth. `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS
+    by position; they are None without an envelope.
+    """
+
+    provenance: Provenance
+    format: FloatFormat
+    shape: tuple[int, ...]
+    actual: np.ndarray
+    truth: np.ndarray
+    ulps: np.ndarray
+    steps: np.ndarray
+    place: np.ndarray
+    bound: np.ndarray | None = None
+    expected: np.ndarray | None = None
+    verdict: np.ndarray | None = None
+    inputs: dict = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return self.ulps.size
+
+    @cached_property
+    def finite(self) -> np.ndarray:
+        """Where both the output and the rounded truth are finite."""
+        return np.isfinite(self.actual) & (np.abs(self.truth) < _overflow(self.format))
+
+    @cached_property
+    def placed(self) -> np.ndarray:
+        """Where the truth is not nan, so that it has a place among the numbers of the format."""
+        return self.place != np.iinfo(np.int64).min
+
+    @cached_property
+    def differing(self) -> int:
+        return int(np.isinf(self.ulps).sum())
+
+    @cached_property
+    def worst(self) -> int:
+        """The flat position of the largest error (the first one)."""
+        return int(self.ulps.argmax())
+
+    @cached_property
+    def median(self) -> float:
+        return float(np.median(self.ulps))
+
+    def counts(self) -> dict[str, int]:
+        """How many elements have each verdict; empty without an envelope."""
+        if self.verdict is None:
+            return {}
+        return {name: int((self.verdict == k).sum()) for k, name in enumerate(VERDICTS)}
+
+    def index(self, flat: int) -> tuple[int, ...]:
+        return tuple(int(k) for k in np.unravel_index(flat, self.shape))
+
+    def inputs_at(self, flat: int) -> dict[str, float]:
+        """The inputs of one element: arrays of the output's rank whose axes have its length or 1."""
+        index, found = self.index(flat), {}
+        for name, value in self.inputs.items():
+            lengths = np.shape(value)
+            if len(lengths) == len(self.shape) and all(a in (1, b) for a, b in zip(lengths, self.shape)):
+                found[name] = float(np.asarray(value)[tuple(0 if n == 1 else k for n, k in zip(lengths, index))])
+        return found
+
+    def where(self, flat: int) -> str:
+        there = ", ".join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
+        return f"{list(self.index(flat))}" + (f" ({there})" if there else "")
+
+    def nothing(self) -> str:
+        """Say why there is nothing to draw, or return an empty string."""
+        if self.size == 0:
+            return f"There are no elements: the output has shape {list(self.shape)}."
+        if not self.finite.any():
+            return f"No element is finite in both output and truth: {self.differing:,} of {self.size:,} differ" + (
+                "." if self.differing == self.size else ", the others agree (nan with nan, an infinity with the same).")
+        if not self.actual.any() and not self.truth.any():
+            return f"Output and truth are zero everywhere ({self.size:,} elements): this data can show no error."
+        return ""
+
+
+def errors(actual, truth, provenance: Provenance, *, envelope: Envelope | None = None, inputs=None) -> Errors:
+    """Return the errors of an output (any of the four formats) against a float64 truth of the same shape.
+
+    `envelope` belongs to the same output; `inputs`, a dict by name, are looked up where errors are large. Raises
+    TypeError for a dtype that does not fit, ValueError for a shape that does not.
+
+    >>> e = errors(np.float16([1.0, 2.0]), np.array([1.0, 2.001]), Provenance("out", "host"))
+    >>> e.ulps.round(3).tolist(), e.steps.tolist()
+    ([0.0, 0.512], [0.0, -1.0])
+    """
+    pairing = pair(actual, truth)
+    fmt, size = pairing.fmt, pairing.size
+    with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
+        rounded = rounded_truth(pairing.truth, fmt)
+        wide, right = pairing.actual.astype(np.float64), pairing.truth.astype(np.float64)
+        spacing = ulp(right, fmt)
+        distance = np.abs(pairing.actual.astype(pairing.truth.dtype) - pairing.truth).astype(np.float64)
+        equal = same(wide, rounded.astype(np.float64))
+        special = ~(np.isfinite(wide) & np.isfinite(rounded))
+        ulps = np.where(special, np.where(equal, 0.0, np.inf), distance / spacing)
+        steps = ordinals(pairing.actual).astype(np.float64) - ordinals(rounded).astype(np.float64)
+        steps = np.where(np.isnan(wide) != np.isnan(right), np.inf, steps)
+        parts = {}
+        if envelope is not None:
+            verdict = verdicts(actual, truth, envelope).reshape(size)
+            bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
+            parts = {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
+    return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, ordinals(rounded).reshape(size), **parts,
+                  inputs=dict(inputs or {}))
+
+
+def _overflow(fmt: FloatFormat) -> float:
+    """The least magnitude that rounds to infinity, or infinity itself for float64."""
+    return fmt.largest + ulp(fmt.largest, fmt).item() / 2 if fmt.bits < 64 else np.inf

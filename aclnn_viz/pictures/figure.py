@@ -1,0 +1,207 @@
+"""A picture as a Matplotlib figure: the description that the browser draws, for PNG, SVG and the gallery."""
+
+import textwrap
+
+import numpy as np
+
+from aclnn_viz.errors import problem
+from aclnn_viz.pictures.palette import MAPS, coloured
+from aclnn_viz.pictures.panels import (
+    Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule, all_ticks, has_heat, limits,
+)
+from aclnn_viz.pictures.style import SERIES, THEMES, Theme
+from aclnn_viz.pictures.text import number
+
+COLUMNS, WIDTH, DPI = 20, 1240, 100  # pixels, as in the browser
+LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
+DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
+SMALL = 8
+
+
+def figure(picture, theme: str = "light"):
+    """Return a picture as a Matplotlib Figure 1240 pixels wide, in the theme "light" or "dark".
+
+    `axes.get_label()` is the panel's name. Raises ValueError for another theme.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    if theme not in THEMES:
+        raise ValueError(problem("theme must be light or dark", repr(theme), "choose one"))
+    look = THEMES[theme]
+    rows = laid_out(picture.panels)
+    heights = [max(panel.height + LINE * len(_title(panel)) + GAP for panel, _ in row) for row in rows]
+    words = "\n".join(textwrap.fill(text, 190) for text in (*picture.headline, *picture.notices))
+    below = sum(heights) + GAP
+    tall = below + (HEADLINE * (words.count("\n") + 1) + 4 if words else 0)
+    with rc_context(look.rc() | {"font.size": 9}):
+        drawn = Figure(figsize=(WIDTH / DPI, tall / DPI), dpi=DPI)
+        drawn.text(GAP / WIDTH, 1 - 5 / tall, words, va="top", fontsize=9)
+        for row, height in zip(rows, heights):
+            for panel, column in row:
+                _panel(drawn, panel, look, column * WIDTH / COLUMNS, below, height)
+            below -= height
+    return drawn
+
+
+def laid_out(panels) -> list[list[tuple[Panel, int]]]:
+    """Return rows of (panel, first column), filled from the left as the browser's grid fills them."""
+    rows, used = [], COLUMNS
+    for panel in panels:
+        if used + panel.span > COLUMNS:
+            rows.append([])
+            used = 0
+        rows[-1].append((panel, used))
+        used += panel.span
+    return rows
+
+
+def _title(panel: Panel) -> list[str]:
+    return textwrap.wrap(panel.title, int((panel.span * WIDTH / COLUMNS - 2 * GAP) / BOLD))
+
+
+def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: float) -> None:
+    """Draw a panel whose upper left corner is given in pixels from the lower left one of the figure."""
+    wide, heat = panel.span * WIDTH / COLUMNS, has_heat(panel)
+    places = [[place for place in given if min(ends) <= place[0] <= max(ends)]
+              for given, ends in zip(all_ticks(panel), limits(panel))]
+    labels = [mark.label for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band, Arrows)) and mark.label]
+    across = max(1, int(wide / (45 + LETTER * max(map(len, labels), default=1))))
+    rows = -(-len(set(labels)) // across) + heat
+    inner = GAP + LETTER + DIGIT * max((len(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
+    under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
+    above = LINE * (len(_title(panel)) + rows) + GAP
+    room = wide - inner - GAP - DIGIT, height - above - under  # of the axes
+    size = WIDTH, drawn.get_figheight() * DPI
+    axes = drawn.add_axes([(left + inner) / size[0], (top - above - room[1]) / size[1], room[0] / size[0],
+                           room[1] / size[1]], label=panel.name)
+    for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
+        axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
+        ticked = axes.xaxis if name == "x" else axes.yaxis
+        ticked.set_ticks([value for value, _ in own], [text for _, text in own])
+        ticked.set_ticks([], minor=True)
+    axes.tick_params(length=0, labelsize=SMALL)
+    axes.spines[:].set(visible=heat or any(places), color=look.quiet, linewidth=0.6)
+    if not heat:
+        axes.grid(color=look.grid, linewidth=0.5)
+    for mark in panel.marks:
+        DRAW[type(mark)](axes, mark, look)
+    axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
+    edge = (GAP - inner) / room[0]  # the left end of the panel, in shares of the axes
+    if labels:
+        named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
+        order = [text for text in dict.fromkeys(labels) if text in named]
+        axes.legend([named[text] for text in order], order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
+                    fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1,
+                    labelspacing=0.15)
+    axes.annotate("\n".join(_title(panel)), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
+                  textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
+    for image in axes.images[:1]:
+        _key(axes, image, edge, 0.72 * LINE * (rows - 1))
+
+
+def _key(axes, image, left, above) -> None:
+    """The colours of a heat map from its low to its high end, above the axes."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
+    low, high = (TextArea(number(end), textprops={"fontsize": SMALL}) for end in image.get_clim())
+    colours = OffsetImage(np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap())
+    row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
+    axes.add_artist(AnnotationBbox(row, (left, 1), (0, 3 + above), xycoords="axes fraction", boxcoords="offset points",
+                                   box_alignment=(0, 0), frameon=False, pad=0))
+
+
+def _colour(mark, look: Theme) -> dict:
+    return {"color": SERIES[mark.kind % len(SERIES)][look.index]}
+
+
+def _dash(mark):
+    dash = SERIES[mark.kind % len(SERIES)][2]
+    return (0, dash) if dash else "-"
+
+
+def _line(axes, mark, look):
+    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=0.72 * mark.width, label=mark.label,
+              **_colour(mark, look))
+
+
+def _dots(axes, mark, look):
+    axes.plot(mark.x, mark.y, linestyle="", marker=SERIES[mark.kind % len(SERIES)][3], markersize=1.5 * mark.size,
+              markeredgewidth=0, label=mark.label, rasterized=len(mark.x) > 5000, **_colour(mark, look))
+
+
+def _bars(axes, mark, look):
+    axes.bar(mark.x, mark.y, mark.width, label=mark.label, hatch=SERIES[mark.kind % len(SERIES)][4],
+             edgecolor=look.paper, linewidth=0, facecolor=_colour(mark, look)["color"])
+
+
+def _band(axes, mark, look):
+    axes.fill_between(mark.x, mark.low, mark.high, alpha=0.3, linewidth=0, label=mark.label, **_colour(mark, look))
+
+
+def _arrows(axes, mark, look):
+    axes.quiver(mark.x, mark.y, mark.dx, mark.dy, angles="xy", scale_units="xy", scale=1, width=1.3, units="dots",
+                headwidth=5, headlength=6, headaxislength=5, label=mark.label, **_colour(mark, look))
+
+
+def _heat(axes, mark, look):
+    from matplotlib.colors import ListedColormap, Normalize
+    values = np.asarray(mark.values, np.float64)
+    rows, columns = values.shape
+    axes.imshow(np.ma.masked_invalid(values), ListedColormap(MAPS[mark.map] / 255), Normalize(mark.low, mark.high),
+                aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0)
+    wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
+    texts = _digits(values, wide) if mark.digits and tall > 11 else None
+    if texts is None:
+        texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
+    light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
+    inks = np.where(np.isnan(values), look.ink, np.where(light, "black", "white"))
+    for row, column in np.ndindex(np.shape(texts)):
+        axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=7, clip_on=True,
+                  color=str(inks[row, column]))
+
+
+def _digits(values, wide):
+    """The numbers of all cells with as many digits as fit into a width in pixels, or None."""
+    for digits in ("4", "3", "2"):
+        texts = [["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in values]
+        if max(len(text) for row in texts for text in row) * 6 + 3 <= wide:
+            return texts
+    return None
+
+
+def _rule(axes, mark, look):
+    if not np.isfinite(mark.at):
+        return
+    style = {"linestyle": _dash(mark), "linewidth": 1.0, **_colour(mark, look)}
+    if mark.axis == "x":
+        axes.axvline(mark.at, **style)
+        share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
+        late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
+        line = 10 * len(axes.texts)  # below the labels of earlier rules
+        place, moved, transform = (mark.at, 1.0), (-4 if late else 4, -10 - line), axes.get_xaxis_transform()
+        align = "right" if late else "left"
+    else:
+        axes.axhline(mark.at, **style)
+        place, moved, transform, align = (1.0, mark.at), (-4, 3), axes.get_yaxis_transform(), "right"
+    axes.annotate(mark.label, place, moved, xycoords=transform, textcoords="offset points", ha=align, fontsize=SMALL,
+                  bbox={"facecolor": look.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1})
+
+
+def _box(axes, mark, look):
+    from matplotlib.patches import Rectangle
+    colour = _colour(mark, look)["color"]
+    corner, wide, tall = (mark.x0, mark.y0), mark.x1 - mark.x0, mark.y1 - mark.y0
+    axes.add_patch(Rectangle(corner, wide, tall, fill=False, edgecolor=colour, linewidth=1.4, linestyle=_dash(mark)))
+    if mark.filled:
+        axes.add_patch(Rectangle(corner, wide, tall, facecolor=colour, alpha=0.25, linewidth=0))
+    down = axes.yaxis_inverted()
+    axes.annotate(mark.label, (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)), (4, -4),
+                  textcoords="offset points", va="top", fontsize=SMALL,
+                  bbox=None if mark.filled else {"facecolor": look.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1})
+
+
+def _note(axes, mark, look):
+    axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL)
+
+
+DRAW = {Line: _line, Dots: _dots, Bars: _bars, Band: _band, Arrows: _arrows, Heat: _heat, Rule: _rule, Box: _box,
+        Note: _note}

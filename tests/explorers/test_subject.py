@@ -1,0 +1,46 @@
+"""Explorers made of panels: the browser and the figure get the same panels, and no notice is lost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from aclnn_viz.explorers.state import StateError, build, choice
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.panels import Line, Panel
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.picture import Picture
+
+
+@dataclass(frozen=True)
+class State:
+    slope: float = choice(3.0, {3.0: "steep", 0.5: "flat"}, "slope", "Line")
+
+
+def show(state):
+    line = Line(np.arange(3.0), state.slope * np.arange(3.0), label="y")
+    return Picture((f"The slope is {state.slope}.",), (Panel("line", "a line", (line,)),), "in words", ("not measured",))
+
+
+@pytest.fixture
+def line():
+    return Subject("line", None, State, None, lambda state, backward=None: state, show)
+
+
+def test_the_browser_gets_panels_words_and_notices(line):
+    arrays, picture = line.picture(State())
+    assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0]
+    assert (picture["headline"], picture["text"], picture["notices"]) == (["The slope is 3.0."], "in words", ["not measured"])
+    assert [told["title"] for told in picture["panels"]] == ["a line"]
+
+
+def test_the_figure_says_headline_and_notices(line):
+    figure = line.figure(State(0.5))
+    assert figure.texts[0].get_text() == "The slope is 0.5.\nnot measured"
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [0.0, 0.5, 1.0]
+
+
+def test_a_browser_writes_whole_floats_without_their_point():
+    assert build(State, {"slope": 3}) == State() and isinstance(build(State, {"slope": 3}).slope, float)
+    for wrong in (True, 1, "3.0"):
+        with pytest.raises(StateError, match="slope must be one of 3.0, 0.5: got"):
+            build(State, {"slope": wrong})

@@ -1,0 +1,96 @@
+"""Pictures of numeric error are, in both themes, the images that somebody looked at.
+
+`python -m pictures.test_error_images` in tests/ draws the stored images anew, after somebody has looked at the new ones.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+from pictures.error_samples import PICTURES
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Text
+
+from aclnn_viz.pictures import style
+
+BASELINE = Path(__file__).parent / "baseline"
+DPI = 52
+# Root mean square of the difference, of 255. The Matplotlib of constraints.txt draws the same picture to the bit; the
+# smallest mark of these pictures, when it is missing, gives more than 2.
+TOLERANCE = 1.5
+EACH = pytest.mark.parametrize("name", PICTURES)
+
+
+def save(figure, path):
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    return str(path)
+
+
+def differs(figure, name, theme, folder):
+    """What compare_images says of a figure against the stored image; it writes beside the files that it gets."""
+    stored = folder / "stored.png"
+    stored.write_bytes((BASELINE / f"{name}-{theme}.png").read_bytes())
+    return compare_images(str(stored), save(figure, folder / "drawn.png"), TOLERANCE)
+
+
+# Pictures
+
+@EACH
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_a_picture_is_the_one_that_was_looked_at(name, theme, tmp_path):
+    assert differs(PICTURES[name]().figure(theme), name, theme, tmp_path) is None
+
+
+def without(kind, index=-1):
+    """Remove one artist, the last of its kind by default, from the first axes or from the figure."""
+    def change(figure):
+        (getattr(figure.axes[0], kind) if figure.axes else figure.texts)[index].remove()
+    return change
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("error_plot", without("lines")),  # the ring around the maximum
+    ("error_plot", without("texts")),  # its name
+    ("error_plot", without("collections")),  # an envelope
+    ("error_runs", without("lines", 1)),
+    ("ulp_histogram", without("patches", 4)),
+    ("ulp_histogram_runs", without("patches", 3)),
+    ("row_errors", without("lines")),
+    ("row_errors", without("lines", -2)),  # the mark of a row that is not explained
+    ("row_errors", without("texts")),
+    ("error_map", lambda figure: figure.axes[1].images[0].set_array(figure.axes[1].images[0].get_array()[::-1])),
+    ("error_map", lambda figure: [line.remove() for line in list(figure.axes[1].lines)]),
+    ("worst_elements", lambda figure: figure.texts[20].set_text("0")),
+    ("standards", lambda figure: figure.texts[10].remove()),
+    ("standards_runs", lambda figure: figure.texts[8].set_text("✓ pass")),
+    ("nothing", lambda figure: figure.texts[-1].remove()),
+])
+def test_a_changed_picture_is_rejected(name, change, tmp_path):
+    figure = PICTURES[name]().figure()
+    change(figure)
+    assert "did not match" in (differs(figure, name, "light", tmp_path) or "the same")
+
+
+def test_the_stored_images_are_small_and_all_in_use():
+    stored = {path.name: path.stat().st_size for path in BASELINE.glob("*.png")}
+    wanted = {f"{name}-{theme}.png" for name in PICTURES for theme in style.THEMES}
+    assert wanted <= set(stored) and max(stored[name] for name in wanted) < 60_000
+
+
+@EACH
+def test_a_picture_is_900_pixels_wide_and_keeps_its_words_inside(name):
+    figure = PICTURES[name]().figure()
+    assert figure.get_figwidth() * figure.dpi == 900
+    figure.draw_without_rendering()
+    ticks = {text for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in axis.findobj(Text)}
+    ticks -= {axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)}
+    for text in figure.findobj(Text):
+        box = text.get_window_extent()
+        inside = 0 <= box.x0 and box.x1 <= 900 and 0 <= box.y0 and box.y1 <= figure.bbox.height
+        assert inside or text in ticks or not text.get_text(), text.get_text()  # ticks beyond an axis are not drawn
+
+
+if __name__ == "__main__":
+    for each, make in PICTURES.items():
+        for theme in style.THEMES:
+            sys.stdout.write(save(make().figure(theme), BASELINE / f"{each}-{theme}.png") + "\n")
