@@ -9,9 +9,11 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 from aclnn_viz.acl import DeviceUnavailable
+from aclnn_viz.acl.calls import Calls, Uninterrupted, tell
+from aclnn_viz.acl.program import Program
 from aclnn_viz.codes import (
     ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC, ACL_SUCCESS,
+    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
 )
 from aclnn_viz.devices.errors import AclError, DeviceClosedError
 from aclnn_viz.devices.process import process_of
@@ -22,22 +24,20 @@ _NO_DEVICE = {ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT
               ACL_ERROR_RT_NO_DEVICE}
 
 
-class Session:
+class Session(Calls):
     """ACL initialised, one device set, one stream; determinism asked for in both stores that CANN versions read.
 
     Raises DeviceUnavailable when the libraries answer that there is no device, AclError for other failures.
     """
 
     def __init__(self, acl, device_id: int = 0):
-        self.acl = acl
+        super().__init__(acl)
         self._owner = os.getpid(), threading.get_ident()
         self._closed_because = None
         self._cleanup_errors: list[AclError] = []
-        self._seen_text = None
-        self.stream = None
         self._process = process_of(acl)
         self._process.need_own()  # before the lock, which a thread of the parent may have held
-        with self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
+        with Uninterrupted(), self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
             self._start(stack, device_id)
             self._stack = stack.pop_all()
 
@@ -85,49 +85,13 @@ class Session:
         if self._process.leave(device_id):
             self._cleanup("aclrtResetDevice", device_id)
 
-    def call(self, name: str, *arguments):
-        """Make a C call and return its out-value (a tuple of several, None of none); AclError for a status not 0."""
-        answer = getattr(self.acl, name)(*arguments)
-        status, *out = answer if isinstance(answer, tuple) else (answer,)
-        self.check(name, status)
-        return (out[0] if len(out) == 1 else tuple(out)) if out else None
-
-    def check(self, name: str, status: int) -> None:
-        if status != ACL_SUCCESS:
-            raise AclError(name, status, self.recent_message())
-
-    def recent_message(self) -> str | None:
-        """The library's text of the last error in this thread; one that is kept from an earlier error is not shown."""
-        text = self.acl.aclGetRecentErrMsg()
-        if not text or text == self._seen_text:
-            return None
-        # Some libraries keep the old text and put the new one before it; asking again tells which kind this is.
-        new = text.removesuffix(self._seen_text) if self._seen_text else text
-        self._seen_text = self.acl.aclGetRecentErrMsg()
-        return new.strip() or None
-
-    def handle(self, name: str, *arguments):
-        """Make a C call that returns a handle; AclError when it is null."""
-        made = getattr(self.acl, name)(*arguments)
-        if made is None:
-            raise AclError(name, None, self.recent_message())
-        return made
-
     def synchronise(self) -> None:
         """Wait for the queued work. After a failure the stream goes before any memory, for it may still be in use."""
         try:
-            self.call("aclrtSynchronizeStream", self.stream)
+            super().synchronise()
         except AclError as error:
             self.end(f"work on the device failed: {error}")
             raise
-
-    def drain(self) -> None:
-        """Wait for work that a failure left queued; the error that ended the run is the one that counts."""
-        if self.stream is not None:
-            try:
-                self.synchronise()
-            except AclError as error:
-                self._cleanup_errors.append(error)
 
     def end(self, why: str) -> None:
         """Destroy the stream now; the session is dead, and close releases the rest."""
@@ -147,30 +111,22 @@ class Session:
             self._cleanup_errors.append(error)
 
     @contextmanager
-    def scope(self):
-        """An ExitStack for the resources of one run, with `release(name, ...)` to register their C calls.
-
-        Errors of the release are attached to the error that ended the run, or raised when there was none.
-        """
-        with self._reporting_cleanup(), ExitStack() as stack:
-            stack.release = lambda name, *arguments: stack.callback(self._cleanup, name, *arguments)
-            yield stack
+    def program(self):
+        """A Program for one run; errors while a failed stream was destroyed are told, too."""
+        with self._reporting_cleanup(), Program(self) as program:
+            yield program
 
     @contextmanager
     def _reporting_cleanup(self):
+        error = None
         try:
             yield
-        except BaseException as error:
-            for later in self._cleanup_errors:
-                error.add_note(f"while releasing: {later}")
-            self._cleanup_errors.clear()
+        except BaseException as raised:
+            error = raised
             raise
-        if self._cleanup_errors:
-            first, *others = self._cleanup_errors
-            self._cleanup_errors = []
-            for later in others:
-                first.add_note(f"while releasing: {later}")
-            raise first
+        finally:
+            failures, self._cleanup_errors = self._cleanup_errors, []
+            tell(failures, error)
 
     @property
     def closed(self) -> bool:
@@ -202,7 +158,8 @@ class Session:
             self._stack.pop_all()  # the parent's handles: releasing them here would take them from the parent
         else:
             self._need_thread()
-        stack, self._stack = self._stack, None
-        self._closed_because = self._closed_because or "a closed device"
-        with self._process.lock, self._reporting_cleanup():
-            stack.close()
+        with Uninterrupted():
+            stack, self._stack = self._stack, None
+            self._closed_because = self._closed_because or "a closed device"
+            with self._process.lock, self._reporting_cleanup():
+                stack.close()

@@ -1,26 +1,17 @@
-"""One operator call on a session: tensors up, the two phases, synchronise, outputs down.
-
-Written once over the methods of the C API, so that the emulator and the real libraries run the same code.
-Source: two-phase API, CANN documentation.
-"""
+"""One operator call on a session: what the library would get wrong is refused, the rest is a `Program`."""
 
 import warnings
 
 import numpy as np
 
-from aclnn_viz.codes import (
-    ACL_FORMAT_NCHW, ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST,
-    ACL_MEMCPY_HOST_TO_DEVICE,
-)
+from aclnn_viz.acl.program import Program, descriptor, span
+from aclnn_viz.codes import ACL_FORMAT_NCHW, ACL_FORMAT_ND
 from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.workarounds import WORKAROUNDS
-from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_strides, contract
+from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
 
-_DTYPE_CODES = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32} | {
-    fmt.numpy: fmt.acl_code for fmt in FORMATS}
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
 
 
@@ -54,35 +45,18 @@ def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
     takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
     tensors = {name: _viewable(value, takes_views)
                for name, value in bound.items() if isinstance(value, np.ndarray)} | outputs
-    described = {name: _describe(op, name, array) for name, array in tensors.items()}
+    described = {name: descriptor(array, _layout(op, array)) for name, array in tensors.items()}
     _refuse(session, op, promise, bound | described, tensors, predicted)
 
-    with session.scope() as scope:
-        addresses = {name: _upload(session, scope, array, output=name in outputs) for name, array in tensors.items()}
-        arguments = []
-        for parameter in promise.parameters:
-            value = bound.get(parameter.name)
-            if parameter.name in tensors:
-                value = _tensor(session, scope, described[parameter.name], addresses[parameter.name])
-            elif parameter.kind == "bool array":
-                value = session.handle("aclCreateBoolArray", list(value))
-                scope.release("aclDestroyBoolArray", value)
-            arguments.append(value)
-        size, executor = session.call(f"{op.aclnn_name}GetWorkspaceSize", *arguments)
-        try:
-            workspace = _allocate(session, scope, size) if size else None
-        except BaseException:
-            session.acl.aclDestroyAclOpExecutor(executor)
-            raise
-        try:
-            session.call(op.aclnn_name, workspace, size, executor, session.stream)
-            session.synchronise()
-        except BaseException:
-            session.drain()  # a failed launch or Ctrl-C may leave work queued, and it uses the memory that goes now
-            raise
-        for name in wanted:
-            _download(session, outputs[name], addresses[name])
-    return {name: outputs[name] for name in wanted}
+    with session.program() as program:
+        addresses = {name: _unwritten(program, array) if name in outputs else program.put(array)
+                     for name, array in tensors.items()}
+        given = bound | {name: _tensor(program, view, tensors[name].dtype, addresses[name])
+                         for name, view in described.items()}
+        program.queue(op.aclnn_name, program.arguments(promise, given))
+        program.synchronise()
+        return {name: program.get(addresses[name], array.shape, array.dtype)
+                for name, array in outputs.items() if name in wanted}
 
 
 def _refuse(session, op, promise, values, arrays, predicted) -> None:
@@ -112,54 +86,21 @@ def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
     if array.flags.c_contiguous:
         return array
     whole = takes_views and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
-    return array if whole and _span(array) <= 4 * array.size else np.ascontiguousarray(array)
+    return array if whole and span(array) <= 4 * array.size else np.ascontiguousarray(array)
 
 
-def _span(array: np.ndarray) -> int:
-    """The elements between the first and the last of a view, both included."""
-    if not array.size:
-        return 0
-    return 1 + sum((n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides))
+def _layout(op: Operator, array: np.ndarray) -> int:
+    return ACL_FORMAT_NCHW if array.ndim == 4 and op.name == "grid_sampler_2d" else ACL_FORMAT_ND
 
 
-def _describe(op: Operator, name: str, array: np.ndarray) -> TensorDescriptor:
-    strides, storage = contiguous_strides(array.shape), array.shape
-    if not array.flags.c_contiguous:
-        strides, storage = tuple(stride // array.itemsize for stride in array.strides), (_span(array),)
-    layout = ACL_FORMAT_NCHW if array.ndim == 4 and op.name == "grid_sampler_2d" else ACL_FORMAT_ND
-    return TensorDescriptor(array.shape, _DTYPE_CODES[array.dtype], strides, 0, layout, storage)
-
-
-def _allocate(session, scope, size: int) -> int:
-    address = session.call("aclrtMalloc", max(size, 1), ACL_MEM_MALLOC_HUGE_FIRST)  # size 0 is an error
-    scope.release("aclrtFree", address)
+def _unwritten(program: Program, array: np.ndarray) -> int:
+    """Allocate device memory for an output and fill it with UNWRITTEN."""
+    address = program.malloc(array.nbytes)
+    if array.nbytes:
+        program.calls.call("aclrtMemset", address, array.nbytes, UNWRITTEN, array.nbytes)
     return address
 
 
-def _upload(session, scope, array: np.ndarray, output: bool) -> int:
-    """Allocate device memory for a tensor and fill it with its values, or with UNWRITTEN."""
-    size = array.nbytes if array.flags.c_contiguous else _span(array) * array.itemsize
-    address = _allocate(session, scope, size)
-    if size and output:
-        session.call("aclrtMemset", address, size, UNWRITTEN, size)
-    elif size:
-        block = array if array.flags.c_contiguous else _memory(array)
-        session.call("aclrtMemcpy", address, size, block, size, ACL_MEMCPY_HOST_TO_DEVICE)
-    return address
-
-
-def _memory(array: np.ndarray) -> np.ndarray:
-    """All that lies between the first and the last element of a view, as one dense array over the same memory."""
-    return np.lib.stride_tricks.as_strided(array, (_span(array),), (array.itemsize,), writeable=False)
-
-
-def _download(session, array: np.ndarray, address: int) -> None:
-    if array.size:
-        session.call("aclrtMemcpy", array, array.nbytes, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
-
-
-def _tensor(session, scope, view: TensorDescriptor, address: int):
-    tensor = session.handle("aclCreateTensor", list(view.shape), view.dtype, list(view.strides), view.offset,
-                            view.format, list(view.storage_shape), address)
-    scope.release("aclDestroyTensor", tensor)
-    return tensor
+def _tensor(program: Program, view: TensorDescriptor, dtype: np.dtype, address: int):
+    return program.view(address, list(view.shape), dtype, list(view.strides), view.offset, list(view.storage_shape),
+                        view.format)

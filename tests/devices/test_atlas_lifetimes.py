@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 from atlas_stand_in import LAYOUTS, case_of, on_stand_in
 from in_child import StandIn, in_child, stand_in
-from machine import ROOT
+from machine import ROOT, SOAK
 
 import aclnn_viz as av
 from aclnn_viz.devices import AclError, DeviceClosedError, open_device
@@ -141,6 +141,39 @@ def test_an_interrupt_waits_for_queued_work_before_its_memory_goes():
     assert on_stand_in(work) == ""
 
 
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import aclnn_viz as av
+sys.path.insert(0, sys.argv[2])
+from in_child import StandIn
+op, case = av.operator("grid_sampler_2d"), av.case("grid_sampler_2d", shape=(1, 1, 4, 4))
+reached, left = 0, []
+with av.open_device("atlas", root=sys.argv[1]) as device:
+    start = time.perf_counter()
+    for _ in range(5):
+        device.run(op, **case.inputs)
+    length = (time.perf_counter() - start) / 5
+    for k in range(int(sys.argv[3])):
+        timer = threading.Timer(length * (k % 25) / 20, os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            timer.start()
+            device.run(op, **case.inputs)
+            timer.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            reached += 1
+        left.append(StandIn(sys.argv[1]).live)
+print(reached, sorted(set(left)), StandIn(sys.argv[1]).misuse)
+"""
+
+
+def test_interrupts_at_many_moments_leave_nothing():
+    count = 1000 if SOAK else 100
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, stand_in(), ROOT / "tests", str(count)], cwd=ROOT,
+                          text=True, timeout=300, capture_output=True)
+    assert (done.stdout, done.stderr) == (f"{count} ['1 stream'] []\n", "")
+
+
 PROGRAM = """
 import atexit, sys
 import aclnn_viz as av
@@ -176,7 +209,7 @@ def test_a_thousand_runs_leave_nothing():
                 return tracemalloc.get_traced_memory()[0], notes.live
 
             tracemalloc.start()
-            before, after = runs(100), runs(100)  # caches fill during the first runs
+            before, after = runs(200), runs(100)  # caches fill during the first runs
         return after[0] - before[0], before[1], after[1], notes.live
 
     grown, before, after, left = on_stand_in(work)

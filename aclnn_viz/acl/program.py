@@ -1,0 +1,200 @@
+"""The one program that drives an operator: arrays up, tensors over them, the two phases, results down, all given back.
+
+Written once over the methods of the C API, so that the emulator and the real libraries run the same code.
+Source: two-phase API, CANN documentation.
+"""
+
+import numpy as np
+
+from aclnn_viz.acl.calls import AclError, Calls, Uninterrupted, tell
+from aclnn_viz.codes import (
+    ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+)
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
+
+#: The aclDataType of what an array holds.
+DTYPE_CODES = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32} | {
+    fmt.numpy: fmt.acl_code for fmt in FORMATS}
+
+
+class Program:
+    """What one program holds on a device: memory, tensors, array parameters; `release` gives all of it back.
+
+    `tensors` tells of each tensor (address, shape, dtype). Raises AclError where a call fails. In a `with` block
+    Ctrl-C waits until `synchronise`, or until all is given back: no call is torn from the note that it must be undone.
+
+    >>> from aclnn_viz.acl import HostAcl
+    >>> acl = HostAcl()
+    >>> acl.aclInit(None), acl.aclrtSetDevice(0)
+    (0, 0)
+    >>> with Program(Calls(acl)) as program:
+    ...     out = program.tensor(np.zeros(2, np.float32))
+    ...     program.queue("aclnnHardswishBackward", [program.tensor(np.float32([1, 1])),
+    ...                                              program.tensor(np.float32([0, 9])), out])
+    ...     program.synchronise()
+    ...     program.fetch(out)
+    array([0.5, 1. ], dtype=float32)
+    """
+
+    def __init__(self, calls: Calls):
+        self.calls = calls
+        self.acl = calls.acl
+        self.blocks: list[int] = []
+        self.tensors: dict = {}
+        self.arrays: list = []
+        self._block = Uninterrupted()
+        self._queued = False
+
+    # What it takes
+
+    def malloc(self, size: int) -> int:
+        """Allocate device memory and return its address; an empty tensor has some, too, for size 0 is an error."""
+        self.blocks.append(self.calls.call("aclrtMalloc", max(size, 1), ACL_MEM_MALLOC_HUGE_FIRST))
+        return self.blocks[-1]
+
+    def put(self, array: np.ndarray) -> int:
+        """Copy to fresh device memory all that lies between the first and the last element; return the address."""
+        memory = memory_of(array)
+        address = self.malloc(memory.nbytes)
+        if memory.nbytes:
+            self.calls.call("aclrtMemcpy", address, memory.nbytes, memory, memory.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
+        return address
+
+    def view(self, address, shape, dtype, strides=None, offset=0, storage=None, layout: int = ACL_FORMAT_ND):
+        """Make a tensor over device memory; dense unless `strides`, in elements, say otherwise."""
+        storage = shape if storage is None else storage
+        tensor = self.calls.handle("aclCreateTensor", shape, DTYPE_CODES[np.dtype(dtype)], strides, offset, layout,
+                                   storage, address)
+        self.tensors[tensor] = address, shape, np.dtype(dtype)
+        return tensor
+
+    def tensor(self, array: np.ndarray, layout: int = ACL_FORMAT_ND):
+        """Copy an array to the device and make a tensor over it, with the strides of the array."""
+        seen = descriptor(array, layout)
+        return self.view(self.put(array), list(seen.shape), array.dtype, list(seen.strides), 0, list(seen.storage_shape),
+                         layout)
+
+    def array(self, c_type: str, values):
+        """Make the value of an array parameter: its C type, such as "aclBoolArray", names the calls."""
+        self.arrays.append(self.calls.handle(f"aclCreate{c_type.removeprefix('acl')}", list(values)))
+        return self.arrays[-1]
+
+    def argument(self, c_type: str, value):
+        """Turn a value into what phase 1 takes for a parameter of a C type; null and scalars are passed as they are."""
+        bare = bare_type(c_type)
+        if value is not None and bare == "aclTensor" and isinstance(value, np.ndarray):
+            return self.tensor(value)
+        if isinstance(value, (tuple, list)) and bare.startswith("acl"):
+            return self.array(bare, value)
+        return value
+
+    def arguments(self, operator: Contract, values: dict) -> list:
+        """Turn values by the vendor's names into the arguments of phase 1; what is absent is null."""
+        return [self.argument(parameter.c_type, values.get(parameter.name)) for parameter in operator.parameters]
+
+    # What it does
+
+    def queue(self, name: str, arguments: list) -> None:
+        """Call both phases of an operator, with the workspace that the first one asks for."""
+        size, executor = self.calls.call(f"{name}GetWorkspaceSize", *arguments)
+        try:
+            workspace = self.malloc(size) if size else None
+        except BaseException:
+            self.acl.aclDestroyAclOpExecutor(executor)  # phase 2 would have taken it
+            raise
+        self._queued = True  # a launch that fails may leave work, too
+        self.calls.call(name, workspace, size, executor, self.calls.stream)
+
+    def synchronise(self) -> None:
+        """Wait for the queued work; here an interrupt arrives."""
+        try:
+            with self._block.interruptible():
+                self.calls.synchronise()
+        except AclError:
+            self._queued = False
+            raise
+        self._queued = False
+
+    def fetch(self, tensor) -> np.ndarray:
+        """Copy a dense tensor from the device to a new array."""
+        address, shape, dtype = self.tensors[tensor]
+        return self.get(address, shape, dtype)
+
+    def get(self, address: int, shape, dtype) -> np.ndarray:
+        """Copy device memory to a new array."""
+        found = np.zeros(shape, dtype)
+        if found.nbytes:
+            self.calls.call("aclrtMemcpy", found, found.nbytes, address, found.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+        return found
+
+    # What it gives back
+
+    def release(self) -> list[AclError]:
+        """Wait for work that was left queued, destroy tensors and arrays, free the memory; return what went wrong.
+
+        Whatever fails, the rest is given back.
+        """
+        failed = []
+
+        def attempt(function, *arguments):
+            try:
+                function(*arguments)
+            except AclError as error:
+                failed.append(error)
+
+        if self._queued:
+            self._queued = False
+            attempt(self.calls.synchronise)  # it uses the memory that goes now
+        for handle in (*self.tensors, *self.arrays):
+            attempt(self.calls.call, f"aclDestroy{bare_type(handle.c_type).removeprefix('acl')}", handle)
+        for address in self.blocks:
+            attempt(self.calls.call, "aclrtFree", address)
+        self.tensors, self.arrays, self.blocks = {}, [], []
+        return failed
+
+    def __enter__(self):
+        self._block.__enter__()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        try:
+            tell(self.release(), error)
+        finally:
+            self._block.__exit__()
+
+
+def bare_type(c_type: str) -> str:
+    """Return a C type without const and pointer.
+
+    >>> bare_type("const aclTensor *"), bare_type("double")
+    ('aclTensor', 'double')
+    """
+    return c_type.removeprefix("const ").rstrip(" *")
+
+
+def descriptor(array: np.ndarray, layout: int = ACL_FORMAT_ND) -> TensorDescriptor:
+    """Return the descriptor of a tensor over an array: its shape, its strides in elements, what it spans as storage."""
+    strides, storage = contiguous_strides(array.shape), array.shape
+    if not array.flags.c_contiguous:
+        strides, storage = tuple(stride // array.itemsize for stride in array.strides), (span(array),)
+    return TensorDescriptor(array.shape, DTYPE_CODES[array.dtype], strides, 0, layout, storage)
+
+
+def span(array: np.ndarray) -> int:
+    """Return the number of elements from the first to the last of an array, what lies between included.
+
+    >>> span(np.zeros((3, 4))[:, ::2])
+    11
+    """
+    if not array.size:
+        return 0
+    return 1 + sum((n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides))
+
+
+def memory_of(array: np.ndarray) -> np.ndarray:
+    """Return all that lies between the first and the last element, as one dense array over the same memory."""
+    if array.flags.c_contiguous:
+        return array
+    return np.lib.stride_tricks.as_strided(array, (span(array),), (array.itemsize,), writeable=False)
