@@ -5,6 +5,9 @@ import threading
 import ml_dtypes
 import numpy as np
 
+from aclnn_viz.acl import program
+from aclnn_viz.acl.calls import Calls
+
 FLOAT, FLOAT16, INT32, INT64, DOUBLE, BF16, ND = 0, 1, 3, 9, 11, 27, 2
 TO_DEVICE, TO_HOST = 1, 2
 CODES = {np.dtype(np.float32): FLOAT, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32,
@@ -66,76 +69,42 @@ def on_new_thread(work):
     return results[0]
 
 
-class Program:
-    """What one program holds; `finish` gives everything back in the right order and asserts that each call succeeds."""
+class Program(program.Program):
+    """The kit's program from start to finish; `finish` asserts that every call of the release succeeds."""
 
     def __init__(self, acl):
-        self.acl = acl
-        self.blocks, self.tensors, self.arrays = [], {}, []
-        self.stream = None
+        super().__init__(Calls(acl))
+
+    @property
+    def stream(self):
+        return self.calls.stream
+
+    @stream.setter
+    def stream(self, stream):
+        self.calls.stream = stream
 
     def start(self):
         assert (self.acl.aclInit(None), self.acl.aclrtSetDevice(0)) == (0, 0)
-        status, self.stream = self.acl.aclrtCreateStream()
-        assert status == 0
+        self.calls.stream = self.calls.call("aclrtCreateStream")
         return self
 
     def finish(self):
         acl = self.acl
-        assert [acl.aclDestroyTensor(tensor) for tensor in self.tensors] == [0] * len(self.tensors)
-        assert [acl.aclDestroyBoolArray(array) for array in self.arrays] == [0] * len(self.arrays)
-        assert [acl.aclrtFree(block) for block in self.blocks] == [0] * len(self.blocks)
+        assert self.release() == []
         assert (acl.aclrtDestroyStream(self.stream), acl.aclrtResetDevice(0), acl.aclFinalize()) == (0, 0, 0)
 
-    def malloc(self, size):
-        status, address = self.acl.aclrtMalloc(size, 0)
-        assert status == 0
-        self.blocks.append(address)
-        return address
-
-    def put(self, array):
-        """Copy an array to fresh device memory and return its address."""
-        array = np.ascontiguousarray(array)
-        address = self.malloc(max(array.nbytes, 1))
-        assert self.acl.aclrtMemcpy(address, array.nbytes, array, array.nbytes, TO_DEVICE) == 0
-        return address
-
-    def get(self, address, shape, dtype):
-        """Copy device memory to a new array."""
-        found = np.zeros(shape, dtype)
-        assert self.acl.aclrtMemcpy(found, found.nbytes, address, found.nbytes, TO_HOST) == 0
-        return found
-
-    def view(self, address, shape, dtype, strides=None, offset=0, storage=None):
-        """Make a tensor over device memory."""
-        storage = shape if storage is None else storage
-        tensor = self.acl.aclCreateTensor(shape, CODES[np.dtype(dtype)], strides, offset, ND, storage, address)
-        self.tensors[tensor] = (address, shape, np.dtype(dtype))
-        return tensor
-
-    def tensor(self, array):
-        return self.view(self.put(array), np.shape(array), array.dtype)
-
     def empty(self, shape, dtype=np.float32):
-        return self.view(self.malloc(max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1)), shape, dtype)
+        return self.view(self.malloc(int(np.prod(shape)) * np.dtype(dtype).itemsize), shape, dtype)
 
-    def fetch(self, tensor):
-        return self.get(*self.tensors[tensor])
-
-    def argument(self, value):
+    def given(self, value):
         """An input as phase 1 takes it."""
-        if isinstance(value, np.ndarray):
-            return self.tensor(value)
-        if isinstance(value, tuple):
-            self.arrays.append(self.acl.aclCreateBoolArray(value))
-            return self.arrays[-1]
-        return value
+        return self.argument("aclTensor" if isinstance(value, np.ndarray) else "aclBoolArray", value)
 
     def arguments(self, name, inputs, outputs):
         """Phase 1's arguments in C order, from values, and the output tensors by name."""
         before, after = PARAMETERS[name].split("|")
         made = {key: self.empty(*outputs[key]) for key in after.split()}
-        return [self.argument(inputs[key]) for key in before.split()] + list(made.values()), made
+        return [self.given(inputs[key]) for key in before.split()] + list(made.values()), made
 
     def phase_1(self, name, arguments):
         return getattr(self.acl, f"{name}GetWorkspaceSize")(*arguments)
@@ -145,14 +114,12 @@ class Program:
         return getattr(self.acl, name)(workspace, size, executor, self.stream)
 
     def queue(self, name, arguments):
-        """Both phases; the work waits for a synchronise."""
-        status, size, executor = self.phase_1(name, arguments)
-        assert status == 0, self.acl.aclGetRecentErrMsg()
-        assert self.phase_2(name, size, executor) == 0
+        super().queue(name, arguments)
+        self._queued = False  # a test waits itself, or shows what happens when nobody does
 
     def launch(self, name, arguments):
         self.queue(name, arguments)
-        assert self.acl.aclrtSynchronizeStream(self.stream) == 0
+        self.synchronise()
 
     def run(self, name, inputs=None, outputs=None):
         """Run an operator on values and return its outputs by name."""

@@ -80,7 +80,7 @@ def test_distorted_launches(name, seed):
             elif isinstance(values[key], (bool, int, float)) and strange:
                 arguments.append(draw.choice((True, 0, 1, 2, -1, 2**33)))
             else:
-                arguments.append(program.argument(values[key]))
+                arguments.append(program.given(values[key]))
         status, size, executor = program.phase_1(name, arguments)
         assert (executor is None) == (status != 0)
         if executor is not None:
