@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 from atlas_stand_in import LAYOUTS, case_of, on_stand_in
@@ -209,9 +210,10 @@ def test_a_thousand_runs_leave_nothing():
                 return tracemalloc.get_traced_memory()[0], notes.live
 
             tracemalloc.start()
-            before, after = runs(200), runs(100)  # caches fill during the first runs
-        return after[0] - before[0], before[1], after[1], notes.live
+            seen = [runs(100) for _ in range(4)]
+        # Caches fill, and tables of Python itself double now and then; what leaks grows every time.
+        return min(after[0] - before[0] for before, after in pairwise(seen)), {live for _, live in seen}, notes.live
 
-    grown, before, after, left = on_stand_in(work)
-    assert (before, after, left) == ("1 stream", "1 stream", "")
+    grown, held, left = on_stand_in(work)
+    assert (held, left) == ({"1 stream"}, "")
     assert grown < 20_000  # 40 bytes a run: less than an object
