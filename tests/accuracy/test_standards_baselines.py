@@ -139,6 +139,24 @@ def test_a_faultless_baseline_leaves_no_room(dtype, suite, output, outcome):
     assert judge(f"{suite} L0", dtype, [(output, 1.0)] * 4, [1.0] * 4) == outcome
 
 
+@pytest.mark.parametrize("level, limit", [("L0", 10), ("L1", 5), ("L2", 2)])
+def test_the_versions_of_the_dual_benchmark_disagree_beside_an_exact_baseline(level, limit):
+    """One error of 6e-8: over 0 it is infinitely many times the baseline's, over 0 + 1e-7 it is 0.6 times."""
+    truth, base = np.ones(4), [1.0] * 4
+    outputs = [float(np.nextafter(np.float32(1), np.float32(0))), *truth[1:]]
+    tagged, guarded = (judged(f"dual benchmark {level}{kind}", "float32", outputs, truth, base)
+                       for kind in ("", ", guarded"))
+    assert tagged == "fail" and tagged.number == INF
+    assert guarded == "pass" and guarded.number < 1
+    many = [1 + 2.0**-23 * (limit + 2), *truth[1:]]  # an ulp is 1.2e-7
+    assert judged(f"dual benchmark {level}, guarded", "float32", many, truth, base) == "fail"
+
+
+def test_each_version_of_the_dual_benchmark_has_its_source():
+    sources = {BY_NAME[f"dual benchmark L0{kind}"].source.rpartition(", ")[2] for kind in ("", ", guarded")}
+    assert sources == {"v9.1.0-beta.1", "commit 3e62966"}
+
+
 # (output, truth, baseline) among exact elements; the last column is the start of the reason
 DUAL_SPECIAL = [
     (INF, INF, INF, "pass", ""), (-INF, -INF, -INF, "pass", ""), (NAN, NAN, NAN, "pass", ""),

@@ -14,7 +14,7 @@ from aclnn_viz.accuracy.standards.verdict import FAIL, NOT_APPLICABLE, PASS, Jud
 STANDARDS = (
     mixed_tolerance,
     single_benchmark,
-    *(dual_benchmark(level) for level in LEVELS),
+    *(dual_benchmark(level, guarded) for guarded in (False, True) for level in LEVELS),
     cancellation_gate,
     msprobe.compare,
     msprobe.api,
