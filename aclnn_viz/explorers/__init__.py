@@ -30,19 +30,24 @@ def subject_of(name):
 
     Raises ValueError for a name that is neither.
     """
-    if name in explorers():
+    from aclnn_viz.explorers import default  # draws cases, which an import of the kit need not
+    if name in explorers() and name not in (op.name for op in operators()):
         return import_module(f"aclnn_viz.explorers.{name}").subject()
     try:
         op = operator(name)
-    except ValueError:
-        raise ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")) from None
-    return rooms.module("explorer", op.name).subject()
+    except ValueError as error:
+        if str(name).isidentifier():  # else it is a folder, of which the error tells more
+            error = ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}"))
+        raise error from None
+    own = rooms.module("explorer", op.name)
+    return own.subject() if own else default.of(op)
 
 
 def explore(name, /, **state):
     """Return the explorer of an operator, of "numeric_error" or of "two_phase", as a Jupyter widget.
 
-    Its state is the default one but for the values given. An operator may also be called by its vendor's name.
+    Its state is the default one but for the values given. An operator may also be called by its vendor's name; one that
+    has no explorer of its own gets one made of its declaration.
     Raises ValueError for an unknown name or a value that does not fit, TypeError for a name that the state has not,
     ModuleNotFoundError without the packages of the extra `lab`.
 

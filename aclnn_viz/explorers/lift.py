@@ -1,5 +1,6 @@
 """Lift-out: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
+from aclnn_viz import rooms
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.explorers.state import changed
@@ -9,19 +10,18 @@ TEST = '''"""{aclnn_name} in one state of its explorer: put your kernel in the p
 
 import numpy as np
 
-import aclnn_viz as av
-from {module} import State, inputs
+import aclnn_viz as av{imports}
 
-STATE = State({arguments})
+OPERATOR = av.operator({name!r})
 
 
 def kernel(**given):
-    return av.operator("{name}").backward(**given)
+    return OPERATOR.backward(**given)
 
 
 def test_kernel_in_this_state():
-    given = inputs(STATE)
-    outputs, truth = kernel(**given), av.operator("{name}").truth(**given)
+    given = {given}
+    outputs, truth = kernel(**given), OPERATOR.truth(**given)
     for name, expected in truth.items():
         largest = np.abs(expected).max()
         # Sums of a few thousand terms, in float32 at least: 256 roundings leave room for any order. The result is then
@@ -35,10 +35,17 @@ def arguments(state) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in changed(state).items())
 
 
+def opened(op) -> str:
+    """Return what `av.operator` and `av.explore` open an operator by: its name, or the folder that it lies in."""
+    page = rooms.file("page", op.name)
+    return op.name if page is None or page.is_relative_to(rooms.HOUSE) else str(page.parent)
+
+
 def call(subject, state) -> str:
     """Return the call that opens the explorer in this state."""
-    given = arguments(state)
-    return f'av.explore("{subject.name}"{", " + given if given else ""})'
+    op, given = subject.operator(state), arguments(state)
+    name = opened(op) if op.name == subject.name else subject.name
+    return f'av.explore("{name}"{", " + given if given else ""})'
 
 
 def cell(subject, state) -> str:
@@ -52,9 +59,20 @@ def case(subject, state) -> Case:
 
 def pytest_case(subject, state) -> str:
     """Return a test module that runs a kernel on the inputs of this state."""
-    op, roundoff = subject.operator(state), float_format(state.dtype).unit_roundoff
-    return TEST.format(aclnn_name=op.aclnn_name, name=op.name, module=subject.inputs.__module__,
-                       arguments=arguments(state), roundoff=roundoff, inside=min(roundoff, FLOAT32.unit_roundoff))
+    imports = f"\nfrom {subject.inputs.__module__} import State, inputs"
+    return _test(subject.operator(state), state.dtype, imports, f"inputs(State({arguments(state)}))")
+
+
+def pytest_of_case(op, options: dict) -> str:
+    """Return a test module that runs a kernel on the case that `av.case` draws with these options."""
+    told = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return _test(op, options["dtype"], "", f"av.case(OPERATOR, {told}).inputs")
+
+
+def _test(op, dtype: str, imports: str, given: str) -> str:
+    roundoff = float_format(dtype).unit_roundoff
+    return TEST.format(aclnn_name=op.aclnn_name, name=opened(op), imports=imports, given=given, roundoff=roundoff,
+                       inside=min(roundoff, FLOAT32.unit_roundoff))
 
 
 def cpp(subject, state) -> str:

@@ -1,0 +1,262 @@
+"""The explorer of any operator, made of its declaration: it stands in where an operator has none of its own.
+
+What is varied: every attribute, every length of the main shape, other shapes worth trying, the dtype, the seed, and
+what computes the gradient. What is seen: every input, every output, and below each output how many ulps its elements
+are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
+"""
+
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache
+from itertools import product
+from math import log10, prod
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.dtypes import ulp
+from aclnn_viz.explorers import fields, lift
+from aclnn_viz.explorers.gradients import computed_by
+from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Bars, Dots, Heat, Note, Panel, Rule
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import extent, number
+
+LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
+GIVEN, OUT, ERROR, PAPER = 0, 2, 1, 4  # kinds of marks
+TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of errors
+WRITTEN = 64  # elements of a tensor that the text writes out
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn: tensors by the vendor's names; errors are in ulps of the truth, in the format of the output."""
+
+    state: object
+    inputs: dict  # of op.backward
+    outputs: dict
+    truth: dict
+    errors: dict
+    computed_by: str
+    notices: tuple[str, ...] = field(default=())
+
+
+def of(op) -> Subject:
+    """Return the subject of an operator's default explorer.
+
+    >>> import aclnn_viz as av
+    >>> of(av.operator("hardswish")).state().axis_0
+    8
+    """
+    return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
+                   lambda state, backward=None: compute(op, state, backward), lambda data: show(op, data),
+                   lambda subject, state: lift.pytest_of_case(op, options(op, state)))
+
+
+# What may be moved
+
+@cache
+def state_of(op) -> type:
+    """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
+    start = case(op).inputs
+    moved = [(name, made) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
+    moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, "Shape"))
+              for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
+    shapes = getattr(op, "shapes", ())
+    if shapes:
+        texts = {k: ", ".join(f"{name} {value}" for name, value in each.items()) for k, each in enumerate(shapes)}
+        moved.append(("shapes", choice(-1, {-1: "these lengths"} | texts, "or", "Shape", "a shape worth trying")))
+    if max(map(len, [_shape(op), *(each["shape"] for each in shapes)])) > 2:
+        moved.append(("plane", whole(0, 0, 63, "show", "Tensors", "which matrix of tensors with more than two axes")))
+    moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
+              ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]
+    return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
+
+
+def _parameters(op) -> dict:
+    """All parameters of backward, and those that forward alone has, in this order."""
+    return {p.name: p for p in (*op.forward_parameters, *op.parameters)}.values()
+
+
+def _control(op, parameter, start: dict):
+    """The control of a parameter, None for one that is drawn, or of which only one value is known."""
+    name, kind, group = parameter.name, parameter.kind, "Operator"
+    known = start.get(name, parameter.default)
+    if kind == "tensor":
+        return flag(True, name, group, "or a null pointer") if parameter.optional and known is not None else None
+    tried = [mode[name] for mode in getattr(op, "modes", ()) if name in mode]
+    values = list(dict.fromkeys([known, *getattr(parameter, "values", ()), *tried]))
+    if kind == "bool":
+        return flag(known, name, group)
+    if kind in ("mask", "bools"):
+        return choice(known, {each: " ".join("+" if one else "−" for one in each)
+                              for each in product((True, False), repeat=len(known))}, name, group)
+    if kind == "float":
+        return _real(parameter, float(known))
+    if kind == "int" and not getattr(parameter, "values", ()):
+        return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
+    return choice(known, {value: str(value) for value in values}, name, group) if len(values) > 1 else None
+
+
+def _real(parameter, known: float):
+    low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
+    if low is None and high is None and 0 < known < 0.01:  # such as epsilon
+        return real(round(log10(known), 6), -12.0, 2.0, 0.1, f"{parameter.name} 10^", "Operator", "a power of ten")
+    low, high = known - 4.0 if low is None else low, known + 4.0 if high is None else high
+    return real(known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, "Operator")
+
+
+def _shape(op) -> tuple[int, ...]:
+    """The shape that `av.case` draws: that of the main output."""
+    return case(op).operator.backward(**case(op).inputs)[op.outputs[0]].shape
+
+
+def _labels(op) -> list[str]:
+    pattern = getattr(getattr(op, "tensors", {}).get(op.outputs[0]), "shape", "").split()
+    fits = len(pattern) == len(_shape(op)) and all(name.isidentifier() for name in pattern)
+    return pattern if fits else [f"axis {k}" for k in range(len(_shape(op)))]
+
+
+def options(op, state) -> dict:
+    """Return what `av.case` is asked for a state."""
+    tried = getattr(state, "shapes", -1)
+    found = {"dtype": state.dtype, "seed": state.seed}
+    found |= op.shapes[tried] if tried >= 0 else {"shape": tuple(
+        getattr(state, f"axis_{k}") for k in range(len(_shape(op))))}
+    for parameter in _parameters(op):
+        name, value = parameter.name, getattr(state, parameter.name, None)
+        if parameter.kind == "tensor":
+            found |= {name: None} if value is False else {}
+        elif value is not None and value != getattr(type(state)(), name) and name not in found:
+            power = parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
+            found[name] = 10.0**value if power else value
+    return found
+
+
+def drawn(op, state):
+    """Return the case of a state; StateError beside the control that does not fit."""
+    asked = options(op, state)
+    if prod(asked["shape"]) > LARGEST:
+        raise StateError("axis_0", f"a picture has at most {LARGEST:,} elements", f"shape {asked['shape']}",
+                         "choose smaller lengths")
+    try:
+        return case(op, **asked)
+    except ValueError as error:
+        first = str(error).partition(" ")[0]
+        raise StateError.of(first if hasattr(state, first) else "", error) from error
+
+
+# What is computed
+
+def compute(op, state, backward=None) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    What the emulated product refuses is computed by the kit's own kernel, and the notice says why. Raises StateError
+    for a state that does not fit, and whatever an Atlas or a predicted precision raises.
+    """
+    given, notices, author = drawn(op, state).inputs, (), computed_by(state)
+    try:
+        outputs, notices = backward(state, given) if backward else (op.backward(**given), ())
+    except StateError as error:
+        if state.device != "host" or state.plan == "device":
+            raise
+        outputs, notices = op.backward(**given), (f"Refused by {state.soc}, CANN {state.cann}: {error}",)
+        author = "this kit's own kernel, as the product refuses it"
+    truth = op.truth(**given)
+    errors = {}
+    with np.errstate(all="ignore"):
+        for name, values in outputs.items():
+            wrong = np.abs(np.float64(values) - truth[name])
+            errors[name] = np.float64(np.where(wrong == 0, 0.0, wrong / ulp(np.float64(truth[name]), values.dtype)))
+    return Data(state, given, outputs, truth, errors, author, tuple(notices))
+
+
+# What is seen
+
+def show(op, data: Data) -> Picture:
+    tensors = {name: value for name, value in data.inputs.items() if isinstance(value, np.ndarray)}
+    spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
+    panels = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
+    panels += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
+    panels += [_error(data, name, value) for name, value in data.errors.items()]
+    placed = tuple(Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(panels, spans))
+    return Picture(tuple(headline(data)), placed, text(op, data), data.notices)
+
+
+def _spans(count: int) -> list[int]:
+    """Columns of panels in rows of at most seven."""
+    rows = -(-count // 7)
+    sizes = [count // rows + (k < count % rows) for k in range(rows)] if count else []
+    return [20 // size + (k < 20 % size) for size in sizes for k in range(size)]
+
+
+def _matrix(values, state) -> tuple[np.ndarray, str]:
+    """What is shown of a tensor, with at most two axes, and which part that is."""
+    values = np.float64(values)
+    if values.ndim <= 2:
+        return values, ""
+    planes = values.reshape(-1, *values.shape[-2:])
+    shown = min(getattr(state, "plane", 0), len(planes) - 1)
+    return planes[shown], f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}"
+
+
+def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
+    values, part = _matrix(value, data.state)
+    shape = f" {list(value.shape)}" if value.ndim else ""
+    return _drawn(name, f"{name}{part or shape}", values, kind, height, scale(values))
+
+
+def _error(data: Data, name: str, errors) -> Panel:
+    values, part = _matrix(errors, data.state)
+    finite = errors[np.isfinite(errors)]
+    top = float(finite.max(initial=0.0))
+    return _drawn(f"{name} error", f"{name}{part}: ulps off the truth, at most {number(errors.max(initial=0.0))}", values,
+                  ERROR, LOW, ("sequential", 0.0, max(top, 0.5)))
+
+
+def _drawn(name, title, values, kind, height, colours) -> Panel:
+    if not values.size or not values.ndim:
+        words = number(values.item()) if values.size else "no elements"
+        return Panel(name, title, (Note(0.5, 0.5, words),), Axis("", 0, 1, ticks=()), Axis("", 0, 1, ticks=()), 10, height)
+    if values.ndim == 2 and min(values.shape) > 1:
+        return Panel(name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height)
+    row = values.ravel()
+    at = np.arange(row.size, dtype=np.float64)
+    bars = Bars(at, row, kind) if row.size <= LONGEST else Dots(at, row, kind)
+    return Panel(name, title, (Rule("y", 0.0, kind=PAPER), bars), Axis("", -0.6, row.size - 0.4), Axis(), 10, height)
+
+
+# In words
+
+def headline(data: Data) -> list[str]:
+    """One sentence an output, and who computed it."""
+    lines = []
+    for name, errors in list(data.errors.items())[:3]:
+        exact = int((errors <= 0.5).sum())
+        lines.append(f"{name}: {exact:,} of {errors.size:,} elements are as near to the truth as "
+                     f"{data.outputs[name].dtype} allows" + (f"; {_worst(data, name)}." if exact < errors.size else "."))
+    return [*lines, f"Computed by {data.computed_by}."]
+
+
+def _worst(data: Data, name: str) -> str:
+    errors = np.nan_to_num(data.errors[name], nan=np.inf)
+    at = np.unravel_index(int(errors.argmax()), errors.shape)
+    return (f"the largest error is {number(errors[at])} ulp at {[int(k) for k in at]}: "
+            f"{number(float(data.outputs[name][at]))}, truth {number(float(data.truth[name][at]))}")
+
+
+def text(op, data: Data) -> str:
+    """Return the whole picture in words and numbers."""
+    asked = ", ".join(f"{name} {value}" for name, value in data.inputs.items() if not isinstance(value, np.ndarray))
+    lines = [f"{op.aclnn_name} in {data.state.dtype}" + (f": {asked}" if asked else ""), *headline(data)]
+    groups = [("in", data.inputs), ("out", data.outputs), ("ulps off", data.errors)]
+    for group, tensors in groups:
+        for name, value in tensors.items():
+            if not isinstance(value, np.ndarray):
+                continue
+            told = f" {extent(np.float64(value))}" if value.size else ""
+            lines.append(f"{group} {name} {list(value.shape)} {value.dtype}:{told}")
+            if 0 < value.size <= WRITTEN:
+                lines.append("  " + np.array2string(np.float64(value), precision=4, separator=", ", prefix="  "))
+    return "\n".join([*lines, *data.notices])

@@ -1,0 +1,122 @@
+"""The explorer that any operator has: every control answers, the numbers are right, everything can be lifted out."""
+
+import numpy as np
+import pytest
+from aclnn_viz import explore, operator, operators, rooms
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import default, subject_of
+from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.pictures.panels import Heat, described
+from panelled_explorer import (
+    assert_control_answers, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
+    assert_lifted_program_makes_both_calls, assert_lifted_test_judges,
+)
+
+OPERATORS = [op.name for op in operators()]
+#: Float inputs have no device, and a predicted plan may round as documented does.
+SILENT = {"device", "soc", "cann", "plan"}
+
+
+@pytest.fixture(params=OPERATORS)
+def bare(request, monkeypatch):
+    """The explorer of an operator whose own file is away."""
+    found = rooms.module
+    monkeypatch.setattr(rooms, "module", lambda kind, name: None if kind == "explorer" else found(kind, name))
+    made = explore(request.param)
+    yield made
+    made.close()
+
+
+def test_an_operator_without_an_explorer_gets_this_one(bare):
+    assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
+    names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
+    outputs = list(subject_operator(bare).outputs)
+    assert [panel.name for panel in shown(bare).panels] == [*names, *outputs, *(f"{name} error" for name in outputs)]
+
+
+def subject_operator(explorer):
+    return explorer.subject.operator(explorer.data.state)
+
+
+def shown(explorer):
+    return explorer.subject.show(explorer.data)
+
+
+def test_every_control_answers(bare):
+    fields = [c["field"] for c in controls(bare.subject.state)]
+    assert {"dtype", "seed", "axis_0", "axis_1"} <= set(fields)
+    assert {p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")} <= set(fields)
+    for name in fields:
+        if name not in SILENT | {"ignoreIndex"}:  # whose value no target has, until it is drawn
+            assert_control_answers(bare, bare.subject.show, name)
+
+
+def test_everything_is_lifted_out(bare):
+    bare.values = {**bare.values, "axis_0": 2, "seed": 3, "dtype": "float16"}
+    assert bare.problem == {}
+    assert_lifted_cell_opens_the_same_state(bare)
+    assert_lifted_test_judges(bare, subject_operator(bare).outputs[0])
+    assert_lifted_program_makes_both_calls(bare)
+    assert_lifted_pictures(bare)
+
+
+def test_errors_are_in_ulps_of_the_truth(bare):
+    bare.values = {**bare.values, "dtype": "float16"}
+    for name, out in bare.data.outputs.items():
+        steps = np.abs(np.float64(out) - bare.data.truth[name]) / np.spacing(np.abs(round_to(bare.data.truth[name], out.dtype)))
+        fine = np.abs(bare.data.truth[name]) > 1e-3  # away from powers of two both spacings agree
+        mantissa = np.abs(np.frexp(bare.data.truth[name])[0])
+        fine &= (mantissa > 0.51) & (mantissa < 0.99)
+        np.testing.assert_allclose(bare.data.errors[name][fine], np.float64(steps)[fine], rtol=1e-6)
+
+
+def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
+    picture, data = shown(bare), bare.data
+    assert all(sentence in picture.text for sentence in picture.headline) and 1 <= len(picture.headline) <= 4
+    for name, errors in data.errors.items():
+        assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
+    used = 0
+    for panel in picture.panels:
+        used += panel.span
+    assert used % 20 == 0
+    arrays, _ = described(picture.panels)
+    assert all(np.isfinite(array).all() for array in arrays.values())
+
+
+def test_what_the_product_refuses_is_computed_by_the_kit_and_said():
+    made = default.of(operator("rms_norm"))
+    data = made.compute(made.state(), refuse)
+    assert "own kernel" in data.computed_by and "refused" in made.show(data).notices[0]
+    with pytest.raises(StateError, match="refused"):
+        made.compute(made.state(plan="device"), refuse)
+
+
+def refuse(state, given):
+    raise StateError("dtype", "refused", "float64", "choose another")
+
+
+def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():
+    made = default.of(operator("group_norm_swish"))
+    with pytest.raises(StateError, match="numGroups") as refused:
+        made.compute(made.state(numGroups=5))
+    assert refused.value.field == "numGroups"
+    with pytest.raises(StateError, match="a picture has at most 16,384 elements: got shape"):
+        made.compute(made.state(axis_0=64, axis_1=64, axis_2=64))
+
+
+def test_a_matrix_of_a_larger_tensor_is_chosen():
+    made = default.of(operator("group_norm_swish"))
+    data = made.compute(made.state(plane=3))
+    heat = next(mark for panel in made.show(data).panels if panel.name == "dxOut" for mark in panel.marks)
+    assert isinstance(heat, Heat)
+    np.testing.assert_array_equal(heat.values, np.float64(data.outputs["dxOut"][0, 3]))
+
+
+def test_nothing_is_a_picture_too():
+    made = default.of(operator("rms_norm"))
+    data = made.compute(made.state(axis_0=1, axis_1=1))
+    assert made.show(data).figure().axes and "dxOut" in made.show(data).text
+
+
+def test_own_explorers_are_found_before_it():
+    assert all(subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default" for name in OPERATORS)
