@@ -1,15 +1,13 @@
 """Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
 
-from aclnn_viz.checking.puzzles import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
 from aclnn_viz.checking.puzzles.detective import Detective
-from aclnn_viz.checking.puzzles.detectives import DETECTIVES
 from aclnn_viz.checking.puzzles.progress import Progress, progress_of
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.errors import problem
+from aclnn_viz.operators import operators
+from aclnn_viz.rooms import own
 
 __all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles"]
-
-_ROOMS = (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish)
 
 
 def puzzles() -> tuple[Puzzle, ...]:
@@ -18,7 +16,7 @@ def puzzles() -> tuple[Puzzle, ...]:
     >>> puzzles()[0].name
     'hardswish_middle'
     """
-    return tuple(one for room in _ROOMS for one in room.PUZZLES)
+    return tuple(one for op in operators() for one in own("puzzles", op.name, "PUZZLES", ()))
 
 
 def puzzle(name: str) -> Puzzle:
@@ -31,8 +29,9 @@ def puzzle(name: str) -> Puzzle:
 
 
 def detectives() -> tuple[Detective, ...]:
-    """Return all detective cases."""
-    return DETECTIVES
+    """Return all detective cases, easy ones first."""
+    found = (one for op in operators() for one in own("puzzles", op.name, "DETECTIVES", ()))
+    return tuple(sorted(found, key=lambda one: one.number))
 
 
 def detective(name: str) -> Detective:
@@ -41,7 +40,7 @@ def detective(name: str) -> Detective:
     >>> detective("long_rows").accuse(None).text.split(",")[0]
     "the suspects: 'missing 1/n'"
     """
-    return _named(DETECTIVES, name, "a detective case")
+    return _named(detectives(), name, "a detective case")
 
 
 def _named(items, name, kind):
@@ -54,4 +53,4 @@ def _named(items, name, kind):
 
 def progress() -> Progress:
     """Return a table of what is solved on this machine, and of what was tried."""
-    return progress_of((*puzzles(), *DETECTIVES))
+    return progress_of((*puzzles(), *detectives()))

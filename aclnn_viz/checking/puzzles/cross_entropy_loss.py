@@ -5,7 +5,9 @@ import math
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Puzzle, Reads
+from aclnn_viz.checking.puzzles.symptoms import table
 from aclnn_viz.kernels import cross_entropy_loss as page
 from aclnn_viz.operators import operator
 
@@ -162,4 +164,20 @@ PUZZLES = (
             gradLoss=np.zeros(len(lse)), logProb=logProb, target=np.zeros(len(lse), np.int64),
             gradZlossOptional=gradZloss, lseForZlossOptional=lse, lseSquareScaleForZloss=scale, reduction="none"),
         tuple(one | {"scale": 0.2} for one in counting("gradZloss", "logProb", "lse"))),
+)
+
+NO_WEIGHTS = {"weightOptional": None}
+
+DETECTIVES = (
+    Detective(
+        6, "by_what", "cross_entropy_loss", "Divided by what?",
+        "Some means are wrong, in every row that counts. Sums never are.",
+        (("mean", {}), ("mean, no weights", NO_WEIGHTS), ("mean, no row ignored", {"target": 1}),
+         ("mean, no weights, no row ignored", NO_WEIGHTS | {"target": 1}), ("sum", {"reduction": "sum"}),
+         ("none", {"reduction": "none"})), table,
+        ("mean forgotten", "weights forgotten", "mean over all rows", "mean over the counted rows",
+         "weight of the column"),
+        ("Sums are right, with weights and ignored rows: what is left that only a mean has?",
+         "Without weights it is right, though rows are ignored.", "So rows are counted rightly, but not weighed."),
+        "mean over the counted rows"),
 )

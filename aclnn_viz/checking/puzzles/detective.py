@@ -39,10 +39,12 @@ class Answer:
 class Detective:
     """A broken kernel to be found out; displays as its story and its symptom.
 
+    `number` is its place among all cases, easy ones first.
     `experiments` are (label, keywords of `av.case`); `show(experiments, kernel)` is what is seen of them. `kernel`
     takes the operator's parameters, for experiments of one's own.
     """
 
+    number: int
     name: str
     operator: str
     title: str

@@ -1,10 +1,14 @@
 """Puzzles on the coordinates of the grid sampler: from x to a pixel, past the border, to the taps and their slopes."""
 
+from functools import partial
+
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.grid_sampler_2d_gradients import GRADIENTS
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle
+from aclnn_viz.checking.puzzles.symptoms import error_map, table
 from aclnn_viz.kernels import grid_sampler_2d as page
 
 XP = NumPyArrays()
@@ -144,4 +148,38 @@ PUZZLES = (
         Curve("u", -2.0, 3.0, marks=(-1.5, -0.5, 0.5, 1.5, 2.5)), _nearest,
         ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])})),
     *GRADIENTS,
+)
+
+LATTICE = np.stack(np.meshgrid(*2 * [np.linspace(-3.9, 3.9, 14)]), -1)[None].astype(np.float32)
+SPREAD = np.float32([[[[-0.5, -0.5], [0.5, 0.5]]]])
+PILED = np.full((1, 1, 2, 2), 0.3, np.float32)
+SQUARE = {"shape": (1, 1, 6, 6)}
+
+DETECTIVES = (
+    Detective(
+        4, "in_the_mirror", "grid_sampler_2d", "A striped gradient",
+        "The x component of gridGrad over a lattice of points from -3.9 to 3.9, x to the right: reflection padding, an "
+        "image of 4 x 4. inputGrad is right.",
+        (("a lattice", {"shape": (1, 1, 4, 4), "grid_shape": (14, 14), "grid": LATTICE, "paddingMode": 2}),),
+        partial(error_map, output="gridGrad", at=(0, ..., 0)),
+        ("period off by one", "mirrors on the centres", "reflection sign lost", "clipped points keep their gradient",
+         "reflection as border"),
+        ("In which columns is it wrong? What do their x have in common?",
+         "It is right between -1 and 1, wrong beyond, and right again after another image width.",
+         "An odd number of mirrors is passed there. inputGrad is right, so the place of the point is."),
+        "reflection sign lost"),
+    Detective(
+        5, "crowded", "grid_sampler_2d", "One point works",
+        "inputGrad is right as long as few points are sampled. gridGrad is always right.",
+        (("one point", SQUARE | {"grid": PILED[:, :, :1], "grid_shape": (1, 1)}),
+         ("two points far apart", SQUARE | {"grid": SPREAD, "grid_shape": (1, 2)}),
+         ("two points at one place", SQUARE | {"grid": PILED, "grid_shape": (1, 2)}),
+         ("25 points", SQUARE | {"grid_shape": (5, 5)}),
+         ("two samples, one point each", {"shape": (2, 1, 6, 6), "grid": np.repeat(PILED[:, :, :1], 2, 0),
+                                          "grid_shape": (1, 1)})), table,
+        ("first sample for all", "uninitialised where nothing lands", "scatter overwrites", "x and y swapped",
+         "inputGrad added up in float16"),
+        ("Two points far apart are right, two at one place are wrong.",
+         "What happens in a pixel that two gradients reach?", "One of the two is lost."),
+        "scatter overwrites"),
 )

@@ -2,11 +2,15 @@
 
 import math
 
+from functools import partial
+
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.checking.intermediates import intermediates
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
+from aclnn_viz.checking.puzzles.symptoms import error_map, table
 from aclnn_viz.kernels import group_norm_swish as page
 from aclnn_viz.operators import operator
 
@@ -201,4 +205,31 @@ PUZZLES = (
         "tail = np.exp(-np.abs(t)) never overflows; sigmoid(t) and sigmoid(-t) are 1 / (1 + tail) and tail / (1 + tail)"
         ", in one order or the other. Both are needed: 1 - sigmoid has no digits left for large t."),
         Reads(KERNEL, "dxOut", (0, 2, 1))),
+)
+
+DETECTIVES = (
+    Detective(
+        7, "one_sample", "group_norm_swish", "Never alone",
+        "Every test with one sample passes. In a batch dxOut is wrong, and only that.",
+        (("one sample", {"shape": (1, 4, 6)}), ("two samples", {"shape": (2, 4, 6)}),
+         ("five samples", {"shape": (5, 4, 6)}), ("one sample, one channel in a group", {"shape": (1, 4, 6),
+                                                                                         "numGroups": 4})), table,
+        ("missing 1/n", "documented formula", "sums over the batch", "statistics of one channel",
+         "dgamma of the last sample"),
+        ("Which sums run over the batch in a right kernel, and which must not?",
+         "One sample is right, so no factor 1/n is missing.",
+         "dgammaOut and dbetaOut are sums over the batch. Somebody may have used what they are made of twice."),
+        "sums over the batch"),
+    Detective(
+        8, "not_a_number", "group_norm_swish", "Nan by the group",
+        "A model asked for a large swishScale. Two channels of one sample are nan in dxOut (a row is a channel here), "
+        "one element of dgammaOut is, and all the rest is right.",
+        (("swishScale = 25", {"shape": (2, 6, 8), "numGroups": 3, "swishScale": 25.0, "seed": 3}),),
+        partial(error_map, output="dxOut", at=0),
+        ("swish scale ignored", "sigmoid for the swish slope", "change of rstd forgotten", "exp overflows",
+         "sums in float16"),
+        ("One element is enough to make a sum nan. How far does a sum reach here?",
+         "What becomes of exp(t) / (1 + exp(t)) for t = 100 in float32?",
+         "A large swishScale makes large t. The other groups were spared: none of their t is large enough."),
+        "exp overflows"),
 )

@@ -1,9 +1,13 @@
 """Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding."""
 
+from functools import partial
+
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
+from aclnn_viz.checking.puzzles.symptoms import standards
 from aclnn_viz.kernels import hardswish as page
 
 XP = NumPyArrays()
@@ -62,4 +66,18 @@ PUZZLES = (
         "np.promote_types(self.dtype, np.float32) is the type to compute in: float32 for 16 bits, and never narrower.",
         "x = self.astype(wide) first; multiply in that type; .astype(self.dtype) at the very end."),
         Reads({"gradOutput": np.array([1.0, 2.0, -1.0, 0.5]), "self": np.array([-4.0, -3.0, 1.5, 5.0])}, "out", (2,))),
+)
+
+DETECTIVES = (
+    Detective(
+        3, "half_digits", "hardswish", "Accepted here, refused there",
+        "A float16 kernel passes the loose standards and fails the strict ones. The formula was read twice, and is "
+        "right.",
+        (("float16", {"shape": (64, 64), "dtype": "float16"}),), partial(standards, output="out"),
+        ("both kinks open", "a third with three digits", "16-bit outputs truncated", "computed in 16 bits",
+         "half forgotten"),
+        ("How many ulps are the largest errors? A cut output is off by less than one.",
+         "Look where the errors are large: at which |truth|?",
+         "Small results near x = -1.5 are differences of larger numbers. With how many digits were those kept?"),
+        "computed in 16 bits"),
 )

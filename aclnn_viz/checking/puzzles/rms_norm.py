@@ -3,7 +3,9 @@
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Puzzle, Reads
+from aclnn_viz.checking.puzzles.symptoms import table
 from aclnn_viz.kernels import rms_norm as page
 
 XP = NumPyArrays()
@@ -120,4 +122,29 @@ PUZZLES = (
         "axes = tuple(range(-gamma.ndim, 0)) and lead = tuple(range(x.ndim - gamma.ndim)); widen dy, x, gamma first, "
         "and narrow dx last."),
         Reads(small("dy", "x", "rstd", "gamma"), "dxOut", (0, 1))),
+)
+
+LAST_ROW = np.zeros((4, 8), np.float32)
+LAST_ROW[-1] = np.linspace(-1, 1, 8)
+
+DETECTIVES = (
+    Detective(
+        1, "long_rows", "rms_norm", "Rows of a certain length",
+        "The benchmark ran rows of 16, 32 and 1024 elements, and all was well. Then a model came with 50.",
+        tuple((f"rows of {n}", {"shape": (3, n)}) for n in (16, 17, 31, 32, 50, 64, 1024)), table,
+        ("missing 1/n", "n - 1", "tail of the row forgotten", "one mean for all rows", "x for x-hat"),
+        ("Write down the lengths that are right. What do they have in common?",
+         "Which suspects would know about 16?", "A loop over whole tiles leaves something out."),
+        "tail of the row forgotten"),
+    Detective(
+        2, "one_row", "rms_norm", "Four rows are too many",
+        "dxOut is right in every test. dgammaOut is right with one row, and once more in a case that somebody made up.",
+        (("one row", {"shape": (1, 8)}), ("four rows", {"shape": (4, 8)}),
+         ("four rows, gamma is 1", {"shape": (4, 8), "gamma": 1.0}),
+         ("four rows, dy is 0 but in the last", {"shape": (4, 8), "dy": LAST_ROW})), table,
+        ("dgamma averaged", "dgamma of the last row", "dgamma with gamma", "dgamma with x", "one mean for all rows"),
+        ("gamma = 1 changes nothing: which suspect does that clear?",
+         "An average of one row is right, too. But what of the last experiment?",
+         "There only the last row has something to add, and the result is right."),
+        "dgamma of the last row"),
 )
