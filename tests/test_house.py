@@ -20,7 +20,7 @@ ROOMS = {
     "derivations": "sympy mpmath numpy",
     "arrays": "numpy",
     "kernels": "",
-    "faults": "",
+    "faults": "numpy",
     "products": "",
     "operators": "numpy",
     "acl": "ctypes numpy",

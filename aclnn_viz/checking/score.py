@@ -1,28 +1,16 @@
-"""The score of the checker itself: every named fault through `check`, and through tests as they are usually written.
-
-The usual tests compare float32 outputs with `numpy.allclose`, on inputs that are random, that are ones, or that are
-drawn as in the vendor's case tables: every tensor on its own, saved tensors included, only the modes of those tables.
-"""
+"""The score of the checker itself: every named fault through `check`, and through tests as they are usually written."""
 
 import json
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
-import numpy as np
-
-from aclnn_viz.cases import Case, case
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.usual import USUAL, caught
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import operator, operators
-
-TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
-USUAL_CASES = 5
-SHAPES = {"hardswish": (8, 16), "rms_norm": (8, 16), "grid_sampler_2d": (2, 3, 8, 8), "cross_entropy_loss": (16, 8),
-          "group_norm_swish": (2, 4, 4, 4)}
-
 
 @dataclass(frozen=True)
 class FaultScore:
@@ -107,64 +95,5 @@ def _score(op, fault: Fault, seed: int) -> FaultScore:
     failing = [one for one in evidence.seen if one.misses]
     diagnosis = diagnose(op, evidence.seen, silent=evidence.silent) if failing else None
     name = diagnosis.name if diagnosis and diagnosis.confident else None
-    usual = {label: any(_caught(wrong, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
+    usual = {label: any(caught(wrong, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
     return FaultScore(op.name, fault.name, bool(failing), name, evidence.first_failure, usual)
-
-
-def _caught(kernel: Callable, one: Case) -> bool:
-    """Whether a test with allclose fails; an error is a failure, too."""
-    truth = one.operator.truth(**one.inputs)
-    try:
-        with np.errstate(all="ignore"):
-            outputs = kernel(**one.inputs)
-            return any(name not in outputs or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
-                       for name in truth)
-    except (ValueError, IndexError):
-        return True
-
-
-def random_cases(op, seed: int) -> list[Case]:
-    """Normal gradients and parameters in the default mode, saved tensors from the forward pass, float32."""
-    rng = np.random.default_rng(seed)
-    grid = {"grid": rng.uniform(-1, 1, (2, 6, 5, 2)).astype(np.float32)} if op.name == "grid_sampler_2d" else {}
-    plain = {"self": rng.standard_normal((8, 16)).astype(np.float32)} if op.name == "hardswish" else {}
-    return [case(op, seed=seed + k, shape=SHAPES[op.name], **grid, **plain) for k in range(USUAL_CASES)]
-
-
-def ones_cases(op, seed: int) -> list[Case]:
-    """Every floating tensor that a caller gives is ones, and saved tensors come from the forward pass."""
-    names = {"hardswish": ("gradOutput", "self"), "rms_norm": ("dy", "x", "gamma"),
-             "grid_sampler_2d": ("gradOutput", "input", "grid"),
-             "cross_entropy_loss": ("gradLoss", "input", "weightOptional"),
-             "group_norm_swish": ("dy", "x", "gamma", "beta")}[op.name]
-    target = {"target": 1} if op.name == "cross_entropy_loss" else {}
-    return [case(op, seed=seed, shape=SHAPES[op.name], **target, **dict.fromkeys(names, 1.0))]
-
-
-def vendor_cases(op, seed: int) -> list[Case]:
-    """As the vendor's tables draw them: uniform, saved tensors on their own, no reflection, no bicubic."""
-    rng, shape = np.random.default_rng(seed), SHAPES[op.name]
-
-    def uniform(low, high, *lengths):
-        return rng.uniform(low, high, lengths).astype(np.float32)
-
-    made = []
-    for k in range(USUAL_CASES):
-        if op.name == "grid_sampler_2d":
-            given = {"grid": uniform(-5, 5, 2, 6, 5, 2), "interpolationMode": k % 2, "paddingMode": k // 2 % 2,
-                     "alignCorners": k % 3 == 0}
-        elif op.name == "rms_norm":
-            given = {"x": uniform(-5, 5, *shape), "dy": uniform(-5, 5, *shape), "rstd": uniform(0, 5, shape[0], 1)}
-        elif op.name == "cross_entropy_loss":
-            given = {"logProb": uniform(-10, -1e-9, *shape), "reduction": ("mean", "sum", "none")[k % 3]}
-        elif op.name == "group_norm_swish":
-            names = {"x": shape, "dy": shape, "gamma": (4,), "beta": (4,), "mean": (2, 2), "rstd": (2, 2)}
-            given = {name: uniform(-5, 5, *lengths) for name, lengths in names.items()} | {
-                "numGroups": 2, "swishScale": float(rng.uniform(0.1, 2))}
-        else:
-            given = {"self": uniform(-5, 5, *shape), "gradOutput": uniform(-5, 5, *shape)}
-        made.append(case(op, seed=seed + k, shape=shape, **given))
-    return made
-
-
-USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}

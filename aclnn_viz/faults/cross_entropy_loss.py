@@ -1,5 +1,7 @@
 """Wrong kernels of the cross entropy gradient."""
 
+import numpy as np
+
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
 
 MASK = "xp.astype(target != ignoreIndex, like.dtype)"
@@ -88,3 +90,18 @@ FAULTS = (
           hidden=ALL_COUNT),
     STRIDES, TRUNCATED,
 )
+
+
+def regions(values, output, shape):
+    target = values["target"][:, np.newaxis]
+    ignored, hit = target == values["ignoreIndex"], target == np.arange(shape[1])
+    return {"ignored rows": ignored, "target columns": hit & ~ignored, "other columns": ~hit & ~ignored}
+
+
+# What usual tests feed.
+USUAL_SHAPE = (16, 8)
+ONES = {"gradLoss": 1.0, "input": 1.0, "weightOptional": 1.0, "target": 1}
+
+
+def vendor_options(uniform, number):
+    return {"logProb": uniform(-10, -1e-9, *USUAL_SHAPE), "reduction": ("mean", "sum", "none")[number % 3]}

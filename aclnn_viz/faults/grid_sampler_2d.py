@@ -1,7 +1,11 @@
 """Wrong kernels of the grid sampler's two gradients."""
 
+import numpy as np
+
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
+from aclnn_viz.faults.places import ends
+from aclnn_viz.kernels.grid_sampler_2d import unnormalise
 
 BILINEAR_FLOOR = "    first = xp.floor(u)\n    t = u - first"
 NEAREST_ROUND = "(xp.round(u), xp.ones_like(u)"
@@ -101,3 +105,39 @@ FAULTS = (
           plan=Plan("atomics in float16", coordinates="float64", atomics="float16", order=SEQUENTIAL)),
     STRIDES, TRUNCATED,
 )
+
+
+#: The terms of one element cancel, to the last bit only in one order: a kernel may keep a rounding of the largest.
+CANCELLING = True
+
+
+def regions(values, output, shape):
+    height, width = values["input"].shape[2:]
+    if output == "inputGrad":
+        row, column = np.arange(height)[:, np.newaxis], np.arange(width)
+        on_edge = (row == 0) | (row == height - 1) | (column == 0) | (column == width - 1)
+        return {"pixels on the edge": on_edge, "pixels inside": ~on_edge, **ends(shape, 1, "channel")}
+    grid = values["grid"].astype(np.float64)
+    u = np.stack([unnormalise(grid[..., k], size, values["alignCorners"])[0]
+                  for k, size in enumerate((width, height))], -1)
+    last = np.array([width - 1, height - 1])
+    inside = ((u > 0) & (u < last)).all(-1, keepdims=True)
+    border = ((u == 0) | (u == last)).any(-1, keepdims=True)
+    outside = ((u < 0) | (u > last)).any(-1, keepdims=True)
+    names = {0: "points outside", 1: "clamped points", 2: "reflected points"}
+    return {"interior points": inside, "points on the border": border & ~outside,
+            names[values["paddingMode"]]: outside, "x components": np.arange(2) == 0, "y components": np.arange(2) == 1}
+
+
+# What usual tests feed; the vendor's tables hold no reflection and no bicubic.
+USUAL_SHAPE = (2, 3, 8, 8)
+POINTS = (2, 6, 5, 2)
+
+
+def random_options(rng):
+    return {"grid": rng.uniform(-1, 1, POINTS).astype(np.float32)}
+
+
+def vendor_options(uniform, number):
+    return {"grid": uniform(-5, 5, *POINTS), "interpolationMode": number % 2, "paddingMode": number // 2 % 2,
+            "alignCorners": number % 3 == 0}

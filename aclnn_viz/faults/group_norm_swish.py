@@ -1,6 +1,9 @@
 """Wrong kernels of the gradient of group norm followed by swish."""
 
+import numpy as np
+
 from aclnn_viz.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
+from aclnn_viz.faults.places import along, ends
 
 ALONG = "xp.mean(dxhat * xhat, axis=GROUP, keepdims=True)"
 SHIFT = "xp.mean(dxhat, axis=GROUP, keepdims=True)"
@@ -77,3 +80,21 @@ FAULTS = (
             "    return small, large")), hidden=("t is small", {})),
     HALF_SUMS, STRIDES, TRUNCATED,
 )
+
+
+def regions(values, output, shape):
+    if output != "dxOut":
+        return ends(shape, 0, "channel")
+    group = np.arange(shape[1]) // max(shape[1] // values["numGroups"], 1)
+    return {"first group": along(shape, 1, group == 0), "other groups": along(shape, 1, group > 0),
+            **ends(shape, 0, "sample")}
+
+
+# What usual tests feed.
+USUAL_SHAPE = (2, 4, 4, 4)
+
+
+def vendor_options(uniform, number):
+    names = {"x": USUAL_SHAPE, "dy": USUAL_SHAPE, "gamma": (4,), "beta": (4,), "mean": (2, 2), "rstd": (2, 2)}
+    return {name: uniform(-5, 5, *lengths) for name, lengths in names.items()} | {
+        "numGroups": 2, "swishScale": float(uniform(0.1, 2))}

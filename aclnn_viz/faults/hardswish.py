@@ -1,5 +1,7 @@
 """Wrong kernels of the hardswish gradient."""
 
+import numpy as np
+
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
 
@@ -47,3 +49,16 @@ FAULTS = (
           "16-bit inputs", plan=Plan("16 bits", compute="storage"), hidden=("the format is float32", {})),
     STRIDES, TRUNCATED,
 )
+
+
+def regions(values, output, shape):
+    x = values["self"].astype(np.float64)
+    return {"x < -3": x < -3, "x = -3": x == -3, "-3 < x < 3": np.abs(x) < 3, "x = 3": x == 3, "x > 3": x > 3}
+
+
+# What usual tests feed.
+USUAL_SHAPE = (8, 16)
+
+
+def random_options(rng):
+    return {"self": rng.standard_normal(USUAL_SHAPE).astype(np.float32)}

@@ -1,7 +1,10 @@
 """Wrong kernels of the RMS norm gradient."""
 
+import numpy as np
+
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
+from aclnn_viz.faults.places import ends
 
 MEAN = "xp.mean(dy * gamma * xhat, axis=-1, keepdims=True)"
 DX = "(dy * gamma - xhat * projection(xp, dy, xhat, gamma)) * rstd"
@@ -73,3 +76,22 @@ FAULTS = (
           plan=Plan("x-hat in 16 bits"), hidden=("the format is float32", {})),
     HALF_SUMS, STRIDES, TRUNCATED,
 )
+
+
+def regions(values, output, shape):
+    found = ends(shape, -1 % len(shape), "column") if shape else {}
+    if output == "dxOut":
+        lead = len(shape) - values["gamma"].ndim
+        row = np.arange(values["rstd"].size).reshape(values["rstd"].shape[:lead] + (1,) * values["gamma"].ndim)
+        found |= {"first row": row == 0, "last row": row == values["rstd"].size - 1,
+                  "rows between": (row > 0) & (row < values["rstd"].size - 1)}
+    return found
+
+
+# What usual tests feed.
+USUAL_SHAPE = (8, 16)
+
+
+def vendor_options(uniform, number):
+    return {"x": uniform(-5, 5, *USUAL_SHAPE), "dy": uniform(-5, 5, *USUAL_SHAPE),
+            "rstd": uniform(0, 5, USUAL_SHAPE[0], 1)}

@@ -1,0 +1,76 @@
+"""Tests as they are usually written: float32 outputs against the truth with `numpy.allclose`, in a few cases.
+
+Inputs are random, ones, or drawn as in the vendor's case tables: every tensor on its own, saved tensors included, only
+the modes of those tables.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aclnn_viz.cases import Case, case
+from aclnn_viz.rooms import own
+
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
+CASES = 5
+
+
+def caught(kernel: Callable, one: Case) -> bool:
+    """Whether a test with allclose fails; an error is a failure, too."""
+    truth = one.operator.truth(**one.inputs)
+    try:
+        with np.errstate(all="ignore"):
+            outputs = kernel(**one.inputs)
+            return any(name not in outputs or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
+                       for name in truth)
+    except (ValueError, IndexError):
+        return True
+
+
+def random_cases(op, seed: int) -> list[Case]:
+    """Normal gradients and parameters in the default mode, saved tensors from the forward pass, float32."""
+    options = own("faults", op.name, "random_options", lambda rng: {})(np.random.default_rng(seed))
+    return [case(op, seed=seed + k, **_shape(op), **options) for k in range(CASES)]
+
+
+def ones_cases(op, seed: int) -> list[Case]:
+    """Every floating tensor that a caller gives is ones, and saved tensors come from the forward pass."""
+    ones = own("faults", op.name, "ONES") or dict.fromkeys(_given(op), 1.0)
+    return [case(op, seed=seed, **_shape(op), **ones)]
+
+
+def vendor_cases(op, seed: int) -> list[Case]:
+    """As the vendor's tables draw them: uniform, saved tensors on their own, no reflection, no bicubic."""
+    rng = np.random.default_rng(seed)
+
+    def uniform(low, high, *lengths):
+        return rng.uniform(low, high, lengths).astype(np.float32)
+
+    def everything(uniform, number):
+        return {name: uniform(-5, 5, *value.shape) for name, value in case(op, **_shape(op)).inputs.items()
+                if isinstance(value, np.ndarray) and value.dtype.kind == "f"}
+
+    options = own("faults", op.name, "vendor_options", everything)
+    return [case(op, seed=seed + k, **_shape(op), **options(uniform, k)) for k in range(CASES)]
+
+
+def _shape(op) -> dict:
+    shape = own("faults", op.name, "USUAL_SHAPE")
+    return {} if shape is None else {"shape": shape}
+
+
+def _given(op) -> list[str]:
+    """The floating tensors of a case that the forward pass did not make."""
+    made = case(op, **_shape(op)).inputs
+    return [name for name, value in made.items()
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in saved(op)]
+
+
+def saved(op) -> frozenset[str]:
+    """The parameters that hold what the forward pass saved: neither its inputs nor upstream gradients."""
+    forward = {p.name for p in op.forward_parameters}
+    return frozenset(p.name for p in op.parameters if p.kind == "tensor" and p.name not in forward
+                     and not p.name.startswith(("grad", "dy")))
+
+
+USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}
