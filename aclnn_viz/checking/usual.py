@@ -23,7 +23,7 @@ def caught(kernel: Callable, one: Case) -> bool:
             outputs = kernel(**one.inputs)
             return any(name not in outputs or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
                        for name in truth)
-    except (ValueError, IndexError):
+    except Exception:  # whatever a broken kernel raises
         return True
 
 

@@ -1,16 +1,31 @@
-"""What goes wrong: named wrong kernels, one file an operator, each a small change to the right page, with its story."""
+"""What goes wrong: named wrong kernels, each a small change to the right page, with its story.
 
-from importlib import import_module
+An operator's own are in the file of its name. In their place stand mechanical edits of its page, and what can go wrong
+with any operator.
+"""
 
-from aclnn_viz.faults.fault import Fault
+from functools import cache
+
+from aclnn_viz import rooms
+from aclnn_viz.faults.edits import slips
+from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
 
 __all__ = ["Fault", "faults"]
 
 
 def faults(name: str) -> tuple[Fault, ...]:
-    """Return the named faults of an operator by its short name.
+    """Return the faults of an operator by its short name: the named ones, or else mechanical edits of its page.
 
     >>> faults("rms_norm")[0].name
     'missing 1/n'
     """
-    return import_module(f"aclnn_viz.faults.{name}").FAULTS
+    return rooms.own("faults", name, "FAULTS") or _mechanical(name)
+
+
+@cache
+def _mechanical(name: str) -> tuple[Fault, ...]:
+    found = {}
+    for edit in slips(rooms.module("page", name)):
+        found.setdefault(str(edit), Fault(str(edit), f"one {edit.kind} of the page written otherwise",
+                                          f"what reaches line {edit.line}", edit=edit))
+    return (*found.values(), STRIDES, TRUNCATED)

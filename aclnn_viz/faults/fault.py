@@ -8,13 +8,15 @@ from types import ModuleType
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
+from aclnn_viz.faults.edits import Edit
 
 
 @dataclass(frozen=True, eq=False)
 class Fault:
     """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
 
-    `changes` are pairs of text, what the page says and what the wrong kernel says in its place. `plan` is the precision
+    `changes` are pairs of text, what the page says and what the wrong kernel says in its place; `edit` is a mechanical
+    one in their place. `plan` is the precision
     plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
     `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
     anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
@@ -30,15 +32,19 @@ class Fault:
     cast: Callable | None = None
     garbage: bool = False
     hidden: tuple[str, dict] | None = None
+    edit: Edit | None = None
 
     def page(self, right: ModuleType) -> ModuleType:
         """Return the page with the changes made; ValueError when the page no longer says what is to be changed."""
+        if self.edit:
+            return self.edit.page
         return changed(right, self.changes) if self.changes else right
 
     @property
     def diff(self) -> str:
         """The changed lines, as a unified diff shows them."""
-        return "\n".join(f"{sign} {line.strip()}" for old, new in self.changes
+        pairs = ((self.edit.before, self.edit.after),) if self.edit else self.changes
+        return "\n".join(f"{sign} {line.strip()}" for old, new in pairs
                          for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
 
 

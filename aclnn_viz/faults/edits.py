@@ -1,0 +1,135 @@
+"""Every mechanical edit of a page: one operator, factor, constant, comparison, axis, name or statement changed.
+
+Source: the operators of mutation testing, https://en.wikipedia.org/wiki/Mutation_testing, and the slips of hand-written
+kernels: a forgotten factor, a wrong axis, a swapped pair.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import CodeType, ModuleType
+
+from aclnn_viz.faults import rewriting
+
+FORWARD = "forward"  # a wrong backward kernel is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """One top-level statement of a page, a function or a constant, that edits change in place and change back."""
+
+    module: ModuleType
+    tree: ast.stmt
+    whole: tuple[CodeType, ...]  # of the page and of what it takes from other pages
+    lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.tree.name if isinstance(self.tree, ast.FunctionDef) else ""
+
+    def page(self) -> ModuleType:
+        """The page with this unit as it now is."""
+        page = ModuleType(self.module.__name__)
+        for code in self.whole:
+            exec(code, page.__dict__)
+        exec(compile(ast.Module([self.tree], []), f"<an edit of {self.module.__name__}>", "exec"), page.__dict__)
+        return page
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """One change of one place of a page: its kind, the line it is in, and what stands there before and after."""
+
+    kind: str
+    unit: Unit
+    statement: ast.stmt
+    change: rewriting.Change
+
+    @property
+    def line(self) -> int:
+        """The number of the line in the page's file."""
+        return self.change.line or self.statement.lineno
+
+    @cached_property
+    def page(self) -> ModuleType:
+        """The edited page; SyntaxError where the edit is no Python."""
+        with self.change.made():
+            return self.unit.page()
+
+    @cached_property
+    def before(self) -> str:
+        return rewriting.head(self.statement)
+
+    @cached_property
+    def after(self) -> str:
+        with self.change.made():
+            return rewriting.head(self.statement) if not self.change.drops else "(left out)"
+
+    @property
+    def file(self) -> str:
+        return "/".join(self.unit.module.__name__.split(".")[-2:]) + ".py"
+
+    @property
+    def size(self) -> int:
+        """How much of the text changes, to prefer the smaller of two that do the same."""
+        return rewriting.distance(self.before, self.after)
+
+    def __str__(self) -> str:
+        where = f"{self.file}, line {self.line}" + (f" ({self.unit.name})" if self.unit.name else "")
+        return f"{where}: {self.before}  ->  {self.after}"
+
+
+def units(page: ModuleType) -> list[Unit]:
+    """The functions and constants of a page that backward may use, those that it takes from other pages included."""
+    sources = [(module, inspect.getsource(module)) for module in (*_taken(page), page)]
+    whole = tuple(compile(_flat(source), f"<{module.__name__}>", "exec") for module, source in sources)
+    found = []
+    for module, source in sources:
+        for node in ast.parse(source).body:
+            constant = isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name) and target.id in (
+                "AXES", "REDUCED_AXES") for target in node.targets)
+            if isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant:
+                found.append(Unit(module, node, whole, tuple(source.splitlines())))
+    return found
+
+
+def _taken(page: ModuleType) -> list[ModuleType]:
+    """The other pages from which a page takes functions by name."""
+    names = [node.module for node in ast.parse(inspect.getsource(page)).body if isinstance(node, ast.ImportFrom)]
+    package = page.__name__.rpartition(".")[0]
+    return [sys.modules[name] for name in names if package and name.startswith(f"{package}.")]
+
+
+def _flat(source: str) -> ast.Module:
+    """A page whose functions are all its own: what it takes from another page was defined before."""
+    tree = ast.parse(source)
+    tree.body = [node for node in tree.body
+                 if not (isinstance(node, ast.ImportFrom) and ".kernels." in f"{node.module}.")]
+    return tree
+
+
+@cache
+def edits(page: ModuleType) -> tuple[Edit, ...]:
+    """Return every single edit of a page, in the order of its source.
+
+    >>> from aclnn_viz.kernels import hardswish
+    >>> [edit.after for edit in edits(hardswish) if "/ 3.0" in edit.before and edit.kind == "operator"][:2]
+    ['inside = -(x / 3.0 + 0.5)', 'inside = x / 3.0 - 0.5']
+    """
+    return tuple(_edits(page))
+
+
+def _edits(page: ModuleType) -> Iterator[Edit]:
+    for unit in units(page):
+        known = rewriting.names_of(unit.tree, page)
+        for statement, change in rewriting.changes(unit.tree, known):
+            yield Edit(change.kind, unit, statement, change)
+
+
+@cache
+def slips(page: ModuleType) -> tuple[Edit, ...]:
+    """The edits that a page without named faults is tested with: no exchange of names, no constant but a sign."""
+    return tuple(edit for edit in edits(page) if edit.kind in ("operator", "factor", "comparison", "axis", "function"))

@@ -1,0 +1,91 @@
+"""Mechanical edits of a page: each is one change, is told by its line, makes a page of its own, and is taken back."""
+
+import ast
+import inspect
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operators
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.faults import rewriting
+from aclnn_viz.faults.edits import edits, slips, units
+from aclnn_viz.kernels import hardswish, rms_norm
+
+ALL = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+
+
+def texts(page):
+    return {(edit.before, edit.after) for edit in edits(page)}
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("inside = x / 3.0 + 0.5", "inside = x / 3.0 - 0.5"), ("inside = x / 3.0 + 0.5", "inside = 3.0 / x + 0.5"),
+    ("inside = x / 3.0 + 0.5", "inside = x / 3.0 + 0.0"), ("inside = x / 3.0 + 0.5", "inside = x / 6.0 + 0.5"),
+    ("'out': gradOutput * slope(xp, self)", "'out': self * slope(xp, self)"),
+    ("return xp.where(x < -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))",
+     "return xp.where(x <= -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))")])
+def test_every_kind_of_slip_is_among_them(before, after):
+    assert (before, after) in texts(hardswish)
+
+
+def test_axes_names_functions_and_statements_are_edited():
+    found = texts(rms_norm)
+    assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * xhat, axis=None)") in found
+    assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * x, axis=0)") in found
+    assert any(after == "(left out)" for op in operators() for _, after in texts(op.page))
+
+
+@ALL
+def test_every_edit_changes_the_text_and_is_taken_back(op):
+    before = [ast.unparse(unit.tree) for unit in units(op.page)]
+    found = edits(op.page)
+    same = [str(edit) for edit in found if edit.before == edit.after]
+    trees = dict.fromkeys(edit.unit for edit in found)
+    after = {unit.name: ast.unparse(unit.tree) for unit in trees}
+    assert same == [] and len(found) > 50 and set(after.values()) <= set(before)
+    assert {edit.unit.name for edit in found} >= {"backward"} and "forward" not in {edit.unit.name for edit in found}
+
+
+@ALL
+def test_the_line_is_that_of_the_change(op):
+    lines = inspect.getsource(op.page).splitlines()
+    for edit in edits(op.page)[::5]:
+        names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {"xp"}
+        assert not names or any(name in lines[edit.line - 1] for name in names), str(edit)
+
+
+def test_the_edited_page_computes_what_it_says():
+    edit = next(one for one in edits(hardswish) if one.after == "inside = x / 3.0 + 0.0")
+    x = np.array([1.5])
+    assert edit.page.slope(NumPyArrays(), x) == 0.5 and hardswish.slope(NumPyArrays(), x) == 1.0
+
+
+def test_slips_are_edits_of_the_usual_kinds():
+    assert set(slips(rms_norm)) < set(edits(rms_norm)) and not {"name", "constant"} & {e.kind for e in slips(rms_norm)}
+
+
+def test_a_page_that_takes_functions_from_another_is_edited_there_too(tmp_path, monkeypatch):
+    taken = [edit for edit in edits(_borrowing()) if edit.unit.name == "normalised"]
+    assert taken and all(edit.file == "kernels/rms_norm.py" for edit in taken)
+    page = next(edit for edit in taken if edit.after == "return x / rstd").page
+    assert page.backward(NumPyArrays(), np.array([6.0]), np.array([2.0]))["out"] == 3.0
+
+
+def _borrowing():
+    import sys
+    from importlib.util import module_from_spec, spec_from_loader
+    from linecache import cache as lines
+    name, source = "aclnn_viz.kernels.borrowing", (
+        "from aclnn_viz.kernels.rms_norm import normalised\n\n\ndef backward(xp, x, rstd):\n"
+        "    return {'out': normalised(x, rstd)}\n")
+    page = module_from_spec(spec_from_loader(name, None))
+    page.__file__ = "<borrowing>"
+    lines[page.__file__] = (len(source), None, source.splitlines(True), page.__file__)
+    sys.modules[name] = page
+    exec(compile(source, page.__file__, "exec"), page.__dict__)
+    return page
+
+
+def test_how_much_text_an_edit_changes():
+    assert rewriting.distance("x < 3", "x <= 3") == 1 and rewriting.distance("a", "a") == 0
