@@ -18,6 +18,7 @@ from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.anchors import ExactArrays, FromAnchors
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.bounded_array import plus, rounding
+from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.worlds import either
 from aclnn_viz.dtypes import float_format
@@ -27,7 +28,6 @@ from aclnn_viz.operators.plans import trace
 VERDICTS = ("explained", "not explained", "undecided")
 EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
 SIGMAS = 6.0
-SLACK = 1.0 + 1e-10  # the bounds themselves are computed in float64
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,12 @@ def _envelope(plan, name, result, moved, open_, fmt, shape):
 
 
 def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
-    """Return the verdict on each element of an output, as a position in VERDICTS; `truth` is float64 or longdouble.
+    """Return the verdict on each element of an output, as a position in VERDICTS.
 
-    A correctly rounded element is explained whatever its bound, for `truth` itself is rounded. Where nothing is known
-    (undecided, or a bound that is not finite and another value than the truth's) the verdict is undecided. Raises
-    ValueError when the shapes differ.
+    `actual` has the format of the envelope, `truth` is float64, all three have one shape. A correctly rounded element
+    is explained whatever its bound, for `truth` itself is rounded. Where nothing is known (undecided, or a bound that
+    is not finite and another value than the truth's) the verdict is undecided. Raises TypeError for a format that does
+    not fit, ValueError for a shape that does not; both say which argument it is.
 
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
@@ -124,9 +125,7 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     ['explained', 'not explained']
     """
     actual, truth = np.asarray(actual), np.asarray(truth)
-    if not actual.shape == truth.shape == envelope.bound.shape:
-        raise ValueError(problem("actual, truth and envelope must have one shape",
-                                 f"{actual.shape}, {truth.shape} and {envelope.bound.shape}", "compare one output"))
+    _check_roles(actual, truth, envelope)
     with np.errstate(all="ignore"):
         wide, rounded = (x.astype(np.float64) for x in (actual, rounded_truth(truth, float_format(actual))))
         right = same(wide, rounded)
@@ -134,6 +133,22 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
         # The truth may have been rounded to float64, which shows beside float64 outputs.
         covered = np.abs(wide - truth) <= envelope.bound + np.abs(truth) * 2.0**-53
     return np.where(undecided, UNDECIDED, np.where(right | covered, EXPLAINED, NOT_EXPLAINED))
+
+
+def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:
+    """Refuse what cannot be (an output, its truth, its envelope), above all when two of them are exchanged."""
+    expected = envelope.value.dtype
+    if not actual.shape == truth.shape == envelope.bound.shape:
+        raise ValueError(problem("actual, truth and envelope must have one shape",
+                                 f"{actual.shape}, {truth.shape} and {envelope.bound.shape}", "compare one output"))
+    if actual.dtype != expected:
+        exchanged = actual.dtype == np.float64 and truth.dtype == expected
+        raise TypeError(problem(
+            f"actual must have the format of its envelope, {expected.name}", actual.dtype.name,
+            "exchange the first two arguments: actual comes before truth" if exchanged
+            else "pass the output as the kernel returned it, and the envelope of the same inputs"))
+    if truth.dtype != np.float64:
+        raise TypeError(problem("truth must be float64", truth.dtype.name, "pass op.truth(**inputs)[name]"))
 
 
 def explain(actual, truth, envelope: Envelope) -> Explanation:

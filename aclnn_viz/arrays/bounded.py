@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, between, plus, rounding, saturated, trimmed
-from aclnn_viz.arrays.local_errors import half_ulp
+from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, between, plus, reach, rounding, saturated, trimmed
+from aclnn_viz.arrays.local_errors import TINY, half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
-from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float, sum_axes
+from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float
+from aclnn_viz.arrays.sums import sum_axes
 from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown
 from aclnn_viz.dtypes import float_format, round_to
 
@@ -79,8 +80,8 @@ class BoundedArrays(PlannedArrays):
         value = self.to_storage(x).value
         self.anchors.append(value.wide)
         self.anchors_moved = True
-        reach = np.float64(0.0) if x.error is None else 2.0 * x.error
-        low, high = (round_to(x.wide + side, self.storage) for side in (-reach, reach))
+        far = np.float64(0.0) if x.error is None else 2.0 * reach(x)
+        low, high = (round_to(x.wide + side, self.storage) for side in (-far, far))
         step = 2.0 * np.maximum(half_ulp(low), half_ulp(high))
         low, high = low.astype(np.float64), high.astype(np.float64)
         return between(self, value, low, high, ~(high - low <= step), x.decisions)
@@ -142,23 +143,27 @@ class BoundedArrays(PlannedArrays):
         def add(part, function=np.sum):
             return function(np.broadcast_to(part, x.shape), axis=inner + leading, keepdims=keepdims)
 
+        def add_up(part):
+            return add(part) * (1.0 + x.size * 2.0**-52)  # whatever the order in which NumPy adds
+
         counts = [int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)]
         orders = self.plan.order, self.plan.leading or self.plan.order
         longest = sum(depth(n, order, self.plan) for n, order in zip(counts, orders))
-        error, variance = self._sum_error(x, value, add, longest, SEQUENTIAL in orders)
+        error, variance = self._sum_error(x, value, add_up, longest, SEQUENTIAL in orders)
         decisions = None if x.decisions is None else add(x.decisions, np.bitwise_or.reduce)
         return trimmed(self, value.value, error, variance, decisions)
 
     def _sum_error(self, x, value, add, longest, sequential):
-        """The error and the variance of a sum of the terms of x, which `add` adds up (in float64)."""
+        """The error and the variance of a sum of the terms of x; `add` adds up parts of x that are not negative, in
+        float64, and returns at least their sum."""
         unit = float_format(x.dtype).unit_roundoff
         sizes, squares = add(np.abs(x.wide)), add(np.square(x.wide))
-        additions = np.maximum(add(x.wide != 0.0) - 1, 0)  # adding 0 is exact
+        additions = np.maximum(np.floor(add(x.wide != 0.0)) - 1.0, 0.0)  # adding 0 is exact
         if np.max(sizes, initial=0.0) * unit <= 1.0 and np.array_equal(x.wide, np.rint(x.wide)):
             additions = np.zeros_like(additions)  # sums of small integers are exact
         steps = np.minimum(longest, additions)
         growth = np.log1p(unit)
-        error = np.expm1(steps * growth) * sizes
+        error = np.where(steps > 0, np.expm1(steps * growth) * sizes + TINY, 0.0)
         if float_format(x.dtype).bits == 16:  # where sums err more than what they sum
             # In whatever order, each addition returns the sum of some terms: at most that of all terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
@@ -186,7 +191,7 @@ class BoundedArrays(PlannedArrays):
 
         def add(part):
             weights = np.broadcast_to(part, values.shape).reshape(-1)
-            return np.bincount(flat, weights, channels * columns).reshape(target.shape)
+            return np.bincount(flat, weights, channels * columns).reshape(target.shape) * (1.0 + index.size * 2.0**-52)
 
         error, variance = self._sum_error(values, value, add, index.size, True)
         result = trimmed(self, value.value, error, variance, self._landings(target, index, place, values))

@@ -7,7 +7,7 @@ A decision (comparison, floor, rounding, remainder) that the bound cannot make m
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from aclnn_viz.arrays.local_errors import exact_product, exact_quotient, exact_sum, half_ulp
+from aclnn_viz.arrays.local_errors import SLACK, exact_product, exact_quotient, exact_sum, half_ulp, over, times
 from aclnn_viz.arrays.planned import PlannedArray, is_float
 from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown, worlds
 from aclnn_viz.dtypes import float_format
@@ -18,14 +18,23 @@ CONTINUOUS = 4.0
 
 
 class BoundedArray(NDArrayOperatorsMixin):
-    """`value` (as planned), `error` >= |value - exact|, expected `variance`, `decisions` and `others`; None is none."""
+    """What a plan computes, and all that is known of how far the exact numbers are from it. All parts have one shape.
+
+    `value` is as planned: a `PlannedArray`, or a NumPy array of integers or booleans.
+    `error` (float64) is at least |value - exact|; None says that every element is exact.
+    `variance` (float64) is the expected square of value - exact; None beside an error that is None.
+    `decisions` (int64) has a bit for each open decision that an element hangs on; None says that there are none.
+    `others` holds exact numbers as they would be had open decisions fallen the other way, in three worlds along a
+    first axis of length 3; None says that they are as `value` is. `aclnn_viz.arrays.worlds` explains the two.
+    `least` bounds the exact value from below where an exponential overflowed; None says that nothing is known.
+    """
 
     def __init__(self, xp, value, error=None, variance=None, decisions=None, others=None, least=None):
         self.xp, self.value, self.error, self.variance = xp, value, error, variance
         if decisions is not None and others is None:
             decisions = np.where(decisions != 0, UNKNOWN, np.int64(0))
         self.decisions, self.others = decisions, others
-        self.least = least  # a bound from below of the exact value, where an exponential overflowed
+        self.least = least
 
     shape = property(lambda self: self.value.shape)
     dtype = property(lambda self: self.value.dtype)
@@ -69,7 +78,11 @@ def plain(x) -> np.ndarray:
 
 
 def lift(xp, x, dtype) -> BoundedArray:
-    """An operand as a bounded array: a Python number errs by its rounding, and by that of its own computation."""
+    """Return an operand as a bounded array; a Python number is rounded to the floating type of the other operands.
+
+    Its error is that rounding. A number that is not a float32 number, such as 0.1 / classes, has perhaps been computed
+    in float64 and rounded there: then half a spacing of float64 comes on top.
+    """
     if isinstance(x, BoundedArray):
         return x
     if dtype is None or isinstance(x, (np.ndarray, np.generic)) and not is_float(x):
@@ -82,7 +95,11 @@ def lift(xp, x, dtype) -> BoundedArray:
 
 
 def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
-    """A bounded array without decisions that make no difference; integers and booleans without any become arrays."""
+    """Make a bounded array of these parts, without the decisions that would change nothing.
+
+    A decision on which an exact number hangs changes nothing if the number is the same in every world. Integers and
+    booleans that hang on no decision need no bound: they are returned as a NumPy array.
+    """
     if decisions is not None:
         if others is not None:
             decisions = np.where(unknown(decisions) | np.any(others != plain(value), axis=0), decisions, 0)
@@ -153,10 +170,10 @@ def _multiply(xp, value, decisions, a, b):
     error, variance = _product_rounding(value, a, b)
     for x, y in ((a, b), (b, a)):
         if x.error is not None:
-            error = plus(error, np.abs(y.wide) * x.error)
+            error = plus(error, times(np.abs(y.wide), x.error))
             variance = plus(variance, np.square(y.wide) * x.variance)
     if a.error is not None and b.error is not None:
-        error = error + a.error * b.error
+        error = error + times(a.error, b.error)
     return BoundedArray(xp, value, error, variance, decisions)
 
 
@@ -164,16 +181,16 @@ def _divide(xp, value, decisions, a, b):
     error, variance = _quotient_rounding(value, a, b)
     divisor, quotient = np.abs(b.wide), np.abs(a.wide / b.wide)
     if b.error is None:
-        return BoundedArray(xp, value, plus(a.error / divisor, error),
+        return BoundedArray(xp, value, plus(over(a.error, divisor), error),
                             plus(a.variance / np.square(divisor), variance), decisions)
-    least = divisor - b.error
-    spread = quotient * b.error + (0.0 if a.error is None else a.error)
+    least = divisor - b.error * SLACK
+    spread = times(quotient, b.error) + (0.0 if a.error is None else a.error)
     if b.least is not None:  # an overflow in the divisor does no harm: the exact quotient is next to 0, too
         least = np.where(np.isinf(divisor), b.least, least)
         spread = np.where(np.isinf(divisor), np.abs(a.wide) + (0.0 if a.error is None else a.error), spread)
     variances = np.square(quotient) * b.variance + (0.0 if a.error is None else a.variance)
     variances = np.where(np.isinf(divisor), 0.0, variances / np.square(divisor))
-    return BoundedArray(xp, value, plus(np.where(least > 0.0, spread / least, np.inf), error),
+    return BoundedArray(xp, value, plus(np.where(least > 0.0, over(spread, least), np.inf), error),
                         plus(variances, variance), decisions)
 
 
@@ -184,10 +201,11 @@ def _exp(xp, value, decisions, a):
         variance = variance / LIBRARY_ULPS**2  # an ulp is what is expected
     size, least = value.wide, None
     if np.isinf(size).any():
-        least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error), 700.0))  # e**700 is a float64
+        least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))  # e**700 is a number
+        least = least / SLACK
     if a.error is not None:
         largest = size if error is None else size + error
-        error = plus(largest * np.expm1(a.error), error)
+        error = plus(times(largest, np.expm1(a.error)), error)
         variance = plus(np.square(size) * a.variance, variance)
     return BoundedArray(xp, value, error, variance, decisions, least=least)
 
@@ -200,27 +218,33 @@ def _extreme(xp, value, decisions, a, b):
     """maximum and minimum: where one operand surely wins its error counts, elsewhere the larger error does."""
     (ea, va), (eb, vb) = (((0.0, 0.0) if x.error is None else (x.error, x.variance)) for x in (a, b))
     takes_a = value.data == a.data
-    sure = np.abs(a.wide - b.wide) > ea + eb
+    sure = np.abs(a.wide - b.wide) > (ea + eb) * SLACK
     error = np.where(sure, np.where(takes_a, ea, eb), np.maximum(ea, eb))
     return BoundedArray(xp, value, error, np.where(takes_a, va, vb) + 0.0 * error, decisions)
 
 
-def _reach(a):
-    """The error, with room for the rounding of value + error itself."""
-    return np.where(a.error > 0.0, a.error + np.abs(a.wide) * 2.0**-52, 0.0)
+def reach(a):
+    """How far the exact number can be from the value, with room for the rounding of value + error itself."""
+    return np.where(a.error > 0.0, a.error * SLACK + np.abs(a.wide) * 2.0**-52, 0.0)
 
 
 def _integral(function):
     """floor and rint: the result is exact, if perhaps that of the other outcome."""
     def rule(xp, value, decisions, a):
-        reach = _reach(a)
-        low, high = function(a.wide - reach), function(a.wide + reach)
+        far = reach(a)
+        low, high = function(a.wide - far), function(a.wide + far)
         return between(xp, value, low, high, high - low > 1.0, decisions)
     return rule
 
 
 def between(xp, value, low, high, many, earlier):
-    """An exact result that may turn out `low` or `high` instead, behind `earlier` decisions; or even `many` numbers."""
+    """The result of a floor or of a rounding whose operand is only known to lie in an interval.
+
+    `low` and `high` are what the ends of the interval give. Where they agree, the result is decided and exact. Where
+    they differ, the result hangs on a new decision: in the worlds in which it falls the other way the number is `high`
+    instead of `low`, or `low` instead of `high`. Where `many`, there may be further numbers between the two, and
+    nothing is known of the other worlds. `earlier` are the decisions that the operand itself hangs on.
+    """
     there = np.where(low == value.wide, high, low).astype(value.dtype)
     mask, others = worlds(xp.decision, value.data, there, low != high)
     if mask is not None:
@@ -229,23 +253,31 @@ def between(xp, value, low, high, many, earlier):
 
 
 def _behind(earlier, mask, others):
-    """A decision behind an inexact operand has moved it by an unknown amount."""
+    """Join the decisions of this call (`mask`, with its `others`) to the `earlier` ones of its inexact operand.
+
+    Had an earlier decision fallen the other way, the operand would be another number, nobody knows which: so nothing
+    is known of the result in the other worlds wherever the operand hangs on a decision.
+    """
     if earlier is None:
         return mask, others
     return np.where(earlier != 0, UNKNOWN, 0 if mask is None else mask), others
 
 
 def _remainder(xp, value, decisions, a, b):
-    reach = _reach(a)
-    open_ = np.floor((a.wide - reach) / b.wide) != np.floor((a.wide + reach) / b.wide)
-    error = np.where(open_, np.abs(b.wide), a.error)
+    far = np.zeros(np.shape(a.wide)) if a.error is None else reach(a)
+    open_ = np.floor((a.wide - far) / b.wide) != np.floor((a.wide + far) / b.wide)
+    if b.error is not None:
+        open_ = open_ | (b.error > 0.0)
+    turned = (a.wide < 0.0) != (b.wide < 0.0)  # then the divisor has been added, and the sum rounded
+    error, variance = rounding(value.data, ~turned)
+    error = np.where(open_, np.abs(b.wide), plus(np.zeros(value.shape), a.error, error))
     decisions = either(decisions, np.where(open_, UNKNOWN, 0) if open_.any() else None)
-    return BoundedArray(xp, value, error, a.variance, decisions)
+    return BoundedArray(xp, value, error, plus(np.zeros(value.shape), a.variance, variance), decisions)
 
 
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
-    open_ = (np.abs(a.wide - b.wide) <= error) & (error > 0.0)
+    open_ = (np.abs(a.wide - b.wide) <= error * SLACK) & (error > 0.0)
     return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp.decision, value, ~value, open_)))
 
 

@@ -2,13 +2,13 @@
 
 A page says how it may be cut with one string per input and output, one character per axis: a letter names an axis
 that a block may cut, a dot one that must stay whole. An output that lacks a letter of the inputs is a sum over that
-axis: its blocks are added pairwise, in at least float64, in a fixed order.
+axis: its blocks are added as a tree of neighbours, in at least float64.
 
     AXES = {"dy": "r.", "x": "r.", "rstd": "r.", "gamma": ".", "dxOut": "r.", "dgammaOut": "."}
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from math import prod
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import FloatFormat, round_to
 
 BLOCK_ELEMENTS = 1 << 15  # of the largest array: with its temporaries a block stays within a core's second cache
@@ -30,24 +31,6 @@ class Result(NamedTuple):
     documented_shape: tuple[int, ...]
 
 
-class PairwiseSum:
-    """A running sum that adds equal numbers of terms to each other, so that its error grows with their logarithm."""
-
-    def __init__(self):
-        self._levels = []
-
-    def add(self, value):
-        for level, held in enumerate(self._levels):
-            if held is None:
-                self._levels[level] = value
-                return
-            value, self._levels[level] = held + value, None
-        self._levels.append(value)
-
-    def total(self):
-        return sum(value for value in self._levels if value is not None)
-
-
 def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.ndarray | None], attributes: Mapping,
              results: Mapping[str, Result], namespace, compute) -> dict[str, np.ndarray]:
     """Run `page(namespace, **arrays, **attributes)` in the type `compute` and round each of the `results` once.
@@ -55,34 +38,95 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
     `arrays` have the axes that `axes` describes; integers keep their type, and an array that is None stays None.
     """
     given = {name: array for name, array in arrays.items() if array is not None}
-    sizes = _sizes(axes, given)
     outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in results.items()}
-    mapped = {name for name in outputs if sizes.keys() <= set(axes[name])}
-    sums: dict[tuple, PairwiseSum] = {}
+    wide = np.promote_types(compute, np.float64)
 
-    def run(block):
-        with np.errstate(all="ignore"):
-            inputs = {name: _widened(_part(array, axes[name], block), compute) for name, array in given.items()}
-            values = page(namespace, **{name: inputs.get(name) for name in arrays}, **attributes)
-            for name in mapped:
-                part = _part(outputs[name], axes[name], block)
-                part[...] = round_to(values[name], part.dtype)
-            carry = np.promote_types(compute, np.float64)
-            return {name: values[name].astype(carry) for name in outputs.keys() - mapped}
+    def run(block, inputs):
+        widened = {name: _widened(array, compute) for name, array in inputs.items()}
+        values = page(namespace, **{name: widened.get(name) for name in arrays}, **attributes)
+        for name in outputs:
+            if adds(axes, given, name):
+                values[name] = values[name].astype(wide)
+            else:
+                part = part_of(outputs[name], axes[name], block)
+                part[...] = round_to(values.pop(name), part.dtype)
+        return values
 
-    order = list(_blocks(sizes, _units(sizes, axes, given)))
-    for partial, block in zip(_run_all(run, order, sum(array.size for array in given.values())), order, strict=True):
-        for name, value in partial.items():
-            cut = ((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != ".")
-            sums.setdefault((name, *cut), PairwiseSum()).add(value)
-    for (name, *place), running in sums.items():
-        part = _part(outputs[name], axes[name], {letter: slice(*at) for letter, *at in place})
-        with np.errstate(all="ignore"):
-            part[...] = round_to(running.total(), part.dtype)
+    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given)):
+        part = part_of(outputs[name], axes[name], block)
+        part[...] = round_to(total, part.dtype)
     return {name: output.reshape(results[name].documented_shape) for name, output in outputs.items()}
 
 
-def _sizes(axes, arrays):
+def in_blocks(page: Callable, axes: Mapping[str, str], arrays: Mapping, outputs: Iterable[str], namespace: Callable):
+    """Return {output: array of a number system}: as `evaluate`, without the last rounding.
+
+    `namespace()` makes the number system of one block; `arrays` are its arrays, integers and Nones.
+    """
+    given = {name: array for name, array in arrays.items() if array is not None}
+    letters = list(sizes_of(axes, given))
+
+    def run(block, inputs):
+        values = page(namespace(), **{name: inputs.get(name) for name in arrays})
+        return {name: values[name] for name in outputs}
+
+    def widened(parts):
+        for block, values in parts:
+            yield block, {name: xp.astype(value, np.promote_types(value.dtype, np.float64))
+                          for name, value in values.items()}
+
+    xp, parts, joined = namespace(), list(over_blocks(run, axes, given)), {}
+    found = {name: [(block, values[name]) for block, values in parts] for name in outputs
+             if not adds(axes, given, name)}
+    for name, place, total in combined(axes, given, outputs, widened(parts)):
+        found.setdefault(name, []).append((place, total))
+    for name, pieces in found.items():
+        kept = [letter for letter in letters if letter in axes[name]]
+        joined[name] = _joined(xp, kept, axes[name], pieces)
+    return joined
+
+
+def _joined(xp, letters, axes, pieces):
+    """The pieces of an output, in the order of the blocks, as one array: the last letter changes fastest."""
+    if not letters:
+        return pieces[0][1]
+    first, *rest = letters
+    starts = sorted({place[first].start for place, _ in pieces})
+    rows = [_joined(xp, rest, axes, [piece for piece in pieces if piece[0][first].start == start]) for start in starts]
+    return rows[0] if len(rows) == 1 else xp.concat(rows, axis=axes.index(first))
+
+
+def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping) -> Iterator[tuple[dict[str, slice], object]]:
+    """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it."""
+    order = list(_blocks(sizes_of(axes, arrays), axes, arrays))
+
+    def cut(block):
+        with np.errstate(all="ignore"):
+            return run(block, {name: part_of(array, axes[name], block) for name, array in arrays.items()})
+
+    yield from zip(order, _run_all(cut, order, sum(array.size for array in arrays.values())), strict=True)
+
+
+def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:
+    """Whether an output is a sum over an axis that blocks may cut."""
+    return not sizes_of(axes, arrays).keys() <= set(axes[name])
+
+
+def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slice], object]]:
+    """Add up, of `parts` (block, {output: value}), what belongs to outputs that are sums: yield (output, place, sum)."""
+    summed = [name for name in outputs if adds(axes, arrays, name)]
+    sums: dict[tuple, PairwiseSum] = {}
+    for block, values in parts:
+        for name in summed:
+            place = ((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != ".")
+            with np.errstate(all="ignore"):
+                sums.setdefault((name, *place), PairwiseSum()).add(values[name])
+    for (name, *place), running in sums.items():
+        with np.errstate(all="ignore"):
+            yield name, {letter: slice(*at) for letter, *at in place}, running.total()
+
+
+def sizes_of(axes, arrays):
     """The length of each lettered axis, in the order in which the inputs name them; length 1 broadcasts."""
     sizes: dict[str, int] = {}
     for name, array in arrays.items():
@@ -103,8 +147,11 @@ def _units(sizes, axes, arrays):
     }
 
 
-def _blocks(sizes, units) -> Iterator[dict[str, slice]]:
+def _blocks(sizes, axes, arrays) -> Iterator[dict[str, slice]]:
+    units = _units(sizes, axes, arrays)
     steps = {letter: max(1, BLOCK_ELEMENTS // max(1, units[letter])) for letter in sizes}
+    # Blocks of a power of two: sums over them, added as a tree, are the tree over all terms.
+    steps = {letter: 1 << (step.bit_length() - 1) for letter, step in steps.items()}
     cuts = [[(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]
             for letter, n in sizes.items()]
     return map(dict, product(*cuts))
@@ -118,7 +165,8 @@ def _run_all(run, order, elements):
             yield from threads.map(run, order)
 
 
-def _part(array, letters, block):
+def part_of(array, letters, block):
+    """The elements of an array that belong to a block; an axis of length 1 serves every block."""
     index = tuple(block.get(letter, slice(None)) if n != 1 else slice(None) for letter, n in zip(letters, array.shape))
     return array[index]
 

@@ -1,11 +1,17 @@
 """The rounding error of one operation: half a spacing of its result, or nothing when the operation was exact.
 
 Everything works on float64 copies of numbers of the format, in which the products of two float32 numbers are exact.
+Bounds themselves are float64 numbers and are rounded, too. What that loses relatively, `SLACK` gives back wherever a
+bound is used; what a product or a quotient of bounds loses below the smallest numbers, `times` and `over` give back.
 """
 
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT64, float_format
+
+SLACK = 1.0 + 1e-10  # a million additions of bounds, one after another, lose less
+TINY = FLOAT64.smallest_subnormal
+_SAFE = 1e-290  # no product or quotient above has lost digits to underflow
 
 
 def half_ulp(data: np.ndarray) -> np.ndarray:
@@ -19,6 +25,21 @@ def half_ulp(data: np.ndarray) -> np.ndarray:
     power = (np.ascontiguousarray(data).view(f"i{fmt.bits // 8}") & mask).view(fmt.numpy).reshape(data.shape)
     least = fmt.smallest_subnormal if fmt is FLOAT64 else fmt.smallest_subnormal / 2
     return np.maximum(power.astype(np.float64) * fmt.unit_roundoff, least)
+
+
+def times(size, error):
+    """size * error for a size and a bound, both at least 0: never 0 unless one of them is."""
+    return _lifted(size * error, size, error)
+
+
+def over(error, size):
+    """error / size for a bound and a size, both at least 0: never 0 unless the bound is."""
+    return _lifted(error / size, error, 1.0)
+
+
+def _lifted(result, a, b):
+    low = result < _SAFE
+    return np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result) if np.any(low) else result
 
 
 def exact_sum(result, a, b) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from aclnn_viz.arrays.sums import pairwise, sum_axes
+
 
 class NumPyArrays:
-    """NumPy with sums carried in a wider type, and with `scatter_add`.
+    """NumPy with sums carried in float64, as a tree of neighbours along every axis, and with `scatter_add`.
 
-    Sums of float32 are carried in float64 and rounded once: NumPy adds along a leading axis one term after another,
-    which loses a digit for every tenfold length. `wide` is the type that pages name `xp.float64`: where they ask for
-    coordinates in float64, a page that runs in an even wider type must not come down to it.
+    A sum over the leading axis (rows, samples, channels) stays in float64: the driver may have cut that axis, and then
+    it is a part of a sum, which must not be rounded. Every other sum is rounded once, to the type of its terms.
     """
 
     def __init__(self, wide=np.float64):
@@ -18,12 +19,15 @@ class NumPyArrays:
         return getattr(np, name)
 
     def sum(self, x, /, *, axis=None, keepdims=False):
-        total = np.sum(x, axis=axis, keepdims=keepdims, dtype=np.promote_types(x.dtype, self.float64))
-        return total.astype(x.dtype)
+        total = self._total(x, axis, keepdims)
+        return total if sum_axes(x.ndim, axis)[1] else total.astype(x.dtype)
 
     def mean(self, x, /, *, axis=None, keepdims=False):
-        total = np.sum(x, axis=axis, keepdims=keepdims, dtype=np.promote_types(x.dtype, self.float64))
+        total = self._total(x, axis, keepdims)
         return (total / (x.size // max(total.size, 1))).astype(x.dtype)
+
+    def _total(self, x, axis, keepdims):
+        return pairwise(np.asarray(x).astype(np.promote_types(x.dtype, self.float64), copy=False), axis, keepdims)
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""

@@ -34,7 +34,7 @@ class Plan:
     coordinates and of sums over them (None: compute, at least float32), `atomics` that in which scattered terms add up
     (None: accumulate).
 
-    `order` says how n terms add up: "sequential", one after another; "pairwise", a binary tree; "blocked", trees over
+    `order` says how n terms add up: "sequential", one after another; "pairwise", a tree of neighbours; "blocked", trees over
     tiles of `tile` terms, the tiles of each of `cores` cores one after another, then the cores in turn; "shuffled", as
     blocked, but the cores arrive in an order drawn from `seed`, as atomic additions do. `leading` is the order along
     the leading axis (rows, samples, channels of a grid), if another. Scattered terms add up in the order of the points,
@@ -43,7 +43,8 @@ class Plan:
     `rounding` of the outputs is "even" or "away" (ties), for all or by the name of the output. `saturate` turns an
     infinite result into the largest finite number and nan into 0. `reciprocal_mean` multiplies by a rounded 1/n.
     `division_ulps` is the error that envelopes grant a division. `page` replaces the textbook page where a device
-    evaluates another expression; `intended` is that page without the device's own fault, for envelopes.
+    evaluates another expression; `intended` is that page without the device's own fault, for envelopes. `blocks` cuts
+    the inputs as the kit's own driver does, and adds the sums of the blocks up as a tree in float64.
 
     >>> Plan(compute="float16", order="sequential").order
     'sequential'
@@ -67,6 +68,7 @@ class Plan:
     division_ulps: float = 0.5
     page: Callable | None = None
     intended: Callable | None = None
+    blocks: bool = False
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self):
@@ -86,7 +88,7 @@ class Plan:
                                          "choose one"))
         for name in ("tile", "cores"):
             if getattr(self, name) < 1:
-                raise ValueError(problem(f"{name} must be at least 1", f"{getattr(self, name)}", "mend it"))
+                raise ValueError(problem(f"{name} must be at least 1", f"{getattr(self, name)}", f"give {name} a positive number"))
 
     def settle(self, result: np.ndarray) -> np.ndarray:
         """Return what the hardware leaves of a floating result: itself, or its saturated form."""
@@ -102,8 +104,9 @@ class Plan:
         return self.settle(rounded)
 
 
-HOST = Plan("host", accumulate="float64", coordinates="float64", notes=(
-    Note("float32 inside; sums, coordinates and weights of coordinates in float64", "this kit's kernels"),))
+HOST = Plan("host", accumulate="float64", coordinates="float64", blocks=True, notes=(
+    Note("float32 inside; sums, coordinates and weights of coordinates in float64; sums are trees of neighbours, over "
+         "the blocks of the driver, too", "this kit's kernels"),))
 
 
 def round_away(values, fmt: FloatFormat) -> np.ndarray:

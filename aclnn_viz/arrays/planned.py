@@ -1,13 +1,13 @@
 """Arrays under a precision plan: every operation rounds to the format of its operands, every sum has its order."""
 
-from functools import cached_property
-from math import prod
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.functions import Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
+from aclnn_viz.arrays.sums import along, sum_axes, tree
 from aclnn_viz.dtypes import float_format, round_to
 
 
@@ -95,7 +95,8 @@ class PlannedArrays(Functions):
         return self._move(lambda a: np.take(a, index, axis=axis), x)
 
     def sum(self, x, axis=None, keepdims=False):
-        return self.astype(self._total(x, axis, keepdims), x.dtype)
+        total = self._total(x, axis, keepdims)
+        return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)  # as the kit: see `NumPyArrays`
 
     def mean(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
@@ -109,20 +110,13 @@ class PlannedArrays(Functions):
         inner, leading = sum_axes(x.ndim, axis)
         total = round_to(x.data, self.accumulate)
         if inner:
-            total = self._along(total, inner, self.plan.order)
+            total = along(total, inner, partial(self._added, order=self.plan.order))
         if leading:
-            total = self._along(total, leading, self.plan.leading or self.plan.order)
+            total = along(total, leading, partial(self._added, order=self.plan.leading or self.plan.order))
         return self._wrap(total if keepdims else np.squeeze(total, inner + leading))
-
-    def _along(self, data, axes, order):
-        front = np.moveaxis(data, axes, range(len(axes)))
-        count, kept = prod(front.shape[:len(axes)]), front.shape[len(axes):]
-        return np.expand_dims(self._added(front.reshape((count, *kept)), order), axes)
 
     def _added(self, terms, order):
         """The sum along axis 0."""
-        if not len(terms):
-            return np.zeros(terms.shape[1:], terms.dtype)
         if order == SEQUENTIAL:
             return self._in_turn(terms)
         if order == PAIRWISE:
@@ -140,11 +134,7 @@ class PlannedArrays(Functions):
         return total
 
     def _tree(self, terms):
-        while len(terms) > 1:
-            half = len(terms) // 2
-            added = self.plan.settle(terms[:half] + terms[half:2 * half])
-            terms = np.concatenate([added, terms[2 * half:]])
-        return terms[0]
+        return tree(terms, self.plan.settle)
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,) in the order of the plan."""
@@ -156,15 +146,6 @@ class PlannedArrays(Functions):
         added = round_to(target.data, self.atomics).reshape(-1)
         np.add.at(added, place, round_to(values.data[:, order], self.atomics).reshape(-1))
         return self.astype(self._wrap(self.plan.settle(added.reshape(target.shape))), target.dtype)
-
-
-def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of a sum as (inner axes, leading axis or none): the leading axis counts only beside others."""
-    axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
-    axes = tuple(sorted(k % ndim for k in axes)) if ndim else ()
-    if ndim > 1 and 0 in axes:
-        return axes[1:], (0,)
-    return axes, ()
 
 
 def depth(count: int, order: str, plan: Plan) -> int:

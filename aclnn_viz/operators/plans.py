@@ -5,10 +5,12 @@ The notes of a preset say what of it the vendor documents or publishes as source
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.arrays.driver import in_blocks
 from aclnn_viz.arrays.plan import AWAY, BLOCKED, EVEN, SEQUENTIAL, SHUFFLED, STORAGE, Note, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat
@@ -39,7 +41,8 @@ def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
 
 
 def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
-    """Evaluate `page` (None: the textbook page) on whole arrays over `namespace(plan, format of the inputs)`."""
+    """Evaluate `page` (None: the textbook page) over `namespace(plan, format of the inputs)`: on whole arrays, or in
+    the blocks of the kit's driver if the plan says so."""
     arranged = op.arrange_backward(**op.bind(inputs))
     main = next(iter(arranged.results.values())).format
     if arranged.compute == np.float64 and plan.storage is None:
@@ -50,11 +53,15 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
         if arranged.prelude is not None:
             more = arranged.prelude(op.page, xp, arrays)
             arrays |= {name: xp.astype(array, xp.compute) for name, array in more.items()}
+        page, attributes = page or op.page.backward, arranged.attributes
         if any(array is not None and not array.size for array in arrays.values()):
             # As the kit does, which has no block to run the page on: sums of nothing are 0.
             values = {name: xp.zeros(result.shape, xp.compute) for name, result in arranged.results.items()}
+        elif plan.blocks and not plan.storage:
+            values = in_blocks(partial(page, **attributes), arranged.axes or op.page.AXES, arrays, arranged.results,
+                               partial(namespace, plan, main))
         else:
-            values = (page or op.page.backward)(xp, **arrays, **arranged.attributes)
+            values = page(xp, **arrays, **attributes)
     results = {name: (xp.storage if result.format is main else result.format, result.documented_shape)
                for name, result in arranged.results.items()}
     return Traced(values, results, xp)

@@ -34,7 +34,7 @@ def test_an_undecided_element_is_never_explained():
 
 
 def test_the_worst_element_is_the_farthest_beyond_its_bound():
-    env = Envelope(np.zeros((2, 2)), np.float64([[1.0, 0.1], [2.0, 0.0]]), np.zeros((2, 2)), np.zeros((2, 2), bool))
+    env = Envelope(np.zeros((2, 2), np.float32), np.float64([[1.0, 0.1], [2.0, 0.0]]), np.zeros((2, 2)), np.zeros((2, 2), bool))
     verdict = explain(np.float32([[0.5, 1.5], [2.5, 0]]), np.zeros((2, 2)), env)
     assert (verdict.worst, verdict.excess) == ((0, 1), pytest.approx(15.0))
     assert verdict.region == ((0, 1), (0, 1))  # (0, 1) and (1, 0) are not explained
@@ -42,13 +42,23 @@ def test_the_worst_element_is_the_farthest_beyond_its_bound():
 
 
 def test_nan_is_explained_by_nan_alone():
-    env = Envelope(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3, bool))
+    env = Envelope(np.zeros(3, np.float32), np.zeros(3), np.zeros(3), np.zeros(3, bool))
     assert counts([np.nan, np.nan, 1], [np.nan, 1, np.nan], env) == (1, 2, 0)
 
 
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match=r"must have one shape: got \(3,\), \(4,\) and \(4,\)"):
         explain(np.zeros(3), np.zeros(4), BOUND)
+
+
+@pytest.mark.parametrize("actual,truth,said", [
+    (np.float16([1, 1, 1, 1]), np.ones(4), "actual must have the format of its envelope, float32: got float16"),
+    (np.ones(4), np.ones(4, np.float32), "got float64; exchange the first two arguments: actual comes before truth"),
+    (np.ones(4), np.ones(4), "got float64; pass the output as the kernel returned it"),
+    (np.ones(4, np.float32), np.ones(4, np.float32), "truth must be float64: got float32")], ids=range(4))
+def test_formats_and_roles_must_agree(actual, truth, said):
+    with pytest.raises(TypeError, match=said):
+        explain(actual, truth, BOUND)
 
 
 def test_the_kit_is_explained_by_its_own_envelope():

@@ -5,6 +5,7 @@ At least 10**5 decided elements for each operator and plan here, 10**7 with ACLN
 
 import importlib
 from dataclasses import replace
+from fractions import Fraction
 from itertools import cycle, product
 
 import numpy as np
@@ -104,5 +105,45 @@ def test_one_envelope_holds_for_every_order_of_the_atomics(name):
     for seed in range(10):
         out = plans.run(operator(name), replace(plan, seed=seed), **inputs)[output]
         seen.add(out.tobytes())
-        assert explain(out, truths[output][0].reshape(out.shape), envelopes[output]).not_explained == 0
+        assert explain(out, np.float64(truths[output][0].reshape(out.shape)), envelopes[output]).not_explained == 0
     assert len(seen) > 1
+
+
+ONES_AND_HALVES = [("rms_norm", "dgammaOut", shape) for shape in ((16384, 2), (8192, 4), (2048, 16))]
+ONES_AND_HALVES += [("group_norm_swish", "dbetaOut", (16384, 2, 1))]
+
+
+@pytest.mark.parametrize("name,output,shape", ONES_AND_HALVES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tall_sums_of_the_kit_stay_within_its_own_bound(name, output, shape, dtype):
+    """Terms of one sign: added row by row, they would err by far more than a tree may."""
+    rng = np.random.default_rng(0)
+    draw = lambda size: rng.uniform(0.5, 1, size).astype(dtype)  # noqa: E731
+    inputs = dict(dy=draw(shape), x=draw(shape), gamma=np.ones(shape[1], dtype))
+    if name == "rms_norm":
+        inputs["rstd"], terms = np.ones((shape[0], 1), dtype), inputs["dy"].astype(float) * inputs["x"]
+        exact_sum = [sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(*columns))
+                     for columns in zip(inputs["dy"].T, inputs["x"].T)]
+    else:  # slope 1/2 everywhere
+        inputs |= dict(x=np.zeros(shape, dtype), mean=np.zeros((shape[0], 1), dtype), numGroups=1,
+                       rstd=np.ones((shape[0], 1), dtype), beta=np.zeros(shape[1], dtype))
+        terms = inputs["dy"][..., 0].astype(float) / 2
+        exact_sum = [sum(map(Fraction, column.tolist())) for column in terms.T]
+    op = operator(name)
+    out, env = op.backward(**inputs)[output], envelope(op, **inputs)[output]
+    assert np.array_equal(out, env.value) and not env.undecided.any()
+    for got, right, bound in zip(out.tolist(), exact_sum, env.bound.tolist()):
+        assert abs(Fraction(got) - right) <= Fraction(bound)
+    assert np.all(env.bound <= 40 * np.finfo(dtype).eps * np.abs(terms).sum(axis=0))
+
+
+def test_bound_does_not_underflow_with_the_numbers():
+    """2e-162 * 1.2e-162 is no float64 number, and comes back when it is multiplied by 1e300."""
+    inputs = dict(dy=np.float64([[2e-162, 0]]), gamma=np.float64([1.2e-162, 1]), rstd=np.float64([[1e300]]),
+                  x=np.float64([[0.4e-300, 1e-295]]))
+    (d, _), (g, _), (r,), (x, y) = ([Fraction(v) for v in inputs[name].ravel().tolist()]
+                                    for name in ("dy", "gamma", "rstd", "x"))
+    right = -y * r * (d * g * x * r / 2) * r
+    found = envelope(operator("rms_norm"), **inputs)["dxOut"]
+    assert found.value[0, 1] == 0 and right < -4e-20
+    assert abs(right) <= Fraction(found.bound[0, 1]) < 100 * abs(right)

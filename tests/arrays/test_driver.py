@@ -7,8 +7,8 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.arrays import driver
-from aclnn_viz.arrays.driver import PairwiseSum
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.arrays.sums import PairwiseSum, tree
 
 SHAPES = {"hardswish": (70, 90), "rms_norm": (70, 90), "grid_sampler_2d": (3, 5, 20, 20),
           "cross_entropy_loss": (70, 90), "group_norm_swish": (9, 6, 10, 10)}
@@ -86,18 +86,22 @@ def test_empty_inputs_give_empty_maps_and_zero_sums(name, shape, expected):
     assert not any(v.any() for v in out.values())
 
 
-def test_pairwise_sum_adds_equals_to_equals():
-    class Term(str):
-        def __add__(self, other):
-            return Term(f"({str(self)}{str(other)})")
+class Term(str):
+    def __add__(self, other):
+        return Term("({}{})".format(*sorted((self, other), key=lambda text: text.strip("("))))
 
-        def __radd__(self, other):
-            return self if other == 0 else Term(f"({other}{str(self)})")
 
-    total = PairwiseSum()
-    for letter in "abcdefg":
-        total.add(Term(letter))
-    assert total.total() == "((g(ef))((ab)(cd)))"
+@pytest.mark.parametrize("count", range(1, 27))
+def test_blocks_of_a_power_of_two_make_the_tree_over_all_terms(count):
+    terms = np.array([Term(letter) for letter in "abcdefghijklmnopqrstuvwxyz"[:count]], object)
+    whole = tree(terms)
+    for block in (1, 2, 4, 8):
+        running = PairwiseSum()
+        for at in range(0, count, block):
+            running.add(tree(terms[at:at + block]))
+        assert running.total() == whole, block
+    if count == 7:
+        assert whole == "(((ab)(cd))((ef)g))"
 
 
 def test_pairwise_sum_keeps_the_digits_that_a_loop_loses():
@@ -113,8 +117,10 @@ def test_pairwise_sum_keeps_the_digits_that_a_loop_loses():
 def test_sums_of_float32_are_carried_in_float64():
     xp = NumPyArrays()
     tall = np.full((1 << 16, 3), np.float32(0.1))
-    assert np.array_equal(xp.sum(tall, axis=0), np.full(3, np.float32(float(np.float32(0.1)) * 65536)))
-    assert xp.sum(tall, axis=0).dtype == xp.mean(tall).dtype == np.float32
+    assert np.array_equal(xp.sum(tall[:, 0]), np.float32(65536 * float(np.float32(0.1))))
+    assert xp.mean(tall).dtype == xp.sum(tall, axis=1).dtype == np.float32
+    assert xp.sum(tall, axis=0).dtype == np.float64  # perhaps a part of a sum, which must not be rounded
+    assert np.array_equal(xp.sum(tall, axis=0), np.full(3, float(np.float32(0.1)) * 65536))
     assert xp.mean(tall, axis=0, keepdims=True).shape == (1, 3)
 
 

@@ -71,7 +71,7 @@ def test_verdicts_are_those_of_explain():
 
 
 def test_the_expected_width_is_never_above_the_bound():
-    env = Envelope(np.zeros(2), np.float64([1, 3]) * 2**-10, np.float64([2, 2]) * 2**-10, np.zeros(2, bool))
+    env = Envelope(np.zeros(2, np.float16), np.float64([1, 3]) * 2**-10, np.float64([2, 2]) * 2**-10, np.zeros(2, bool))
     assert few([1, 1], [1, 1], envelope=env).expected.tolist() == [1, 2]
 
 

@@ -1,0 +1,77 @@
+"""Sums in a fixed order: a binary tree of neighbours, ((a + b) + (c + d)) + (e + f), the same on every machine.
+
+A tree over blocks of a power of two of terms, one after another, is the tree over all terms: so whoever cuts a sum
+into such blocks, as the driver does, gets the same bits. An Ascend vector core adds neighbours, too.
+"""
+
+import numpy as np
+
+
+def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Split the axes of a sum into (axes that are added first, the leading axis or nothing), each a tuple.
+
+    A kernel adds what lies in one row, sample or channel first, and then the rows, samples or channels: axis 0 is the
+    leading axis of an array of two axes or more. The only axis of a vector is no leading axis.
+
+    >>> sum_axes(4, (0, 3)), sum_axes(2, -1), sum_axes(1, None)
+    (((3,), (0,)), ((1,), ()), ((0,), ()))
+    """
+    axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
+    axes = tuple(sorted(k % ndim for k in axes)) if ndim else ()
+    return (axes[1:], (0,)) if ndim > 1 and 0 in axes else (axes, ())
+
+
+def tree(terms: np.ndarray, settle=lambda sums: sums) -> np.ndarray:
+    """Add the terms (count, ...) along axis 0: neighbours first, then neighbours of these; an odd last one waits.
+
+    `settle` is applied to the sums of every level, for hardware that does not keep what an addition gives.
+    """
+    while len(terms) > 1:
+        pairs = len(terms) // 2
+        added = settle(terms[0:2 * pairs:2] + terms[1:2 * pairs:2])
+        terms = np.concatenate([added, terms[2 * pairs:]]) if len(terms) % 2 else added
+    return terms[0]
+
+
+def along(array: np.ndarray, axes: tuple[int, ...], add) -> np.ndarray:
+    """Apply `add`, which sums along axis 0, to axes taken together in row order; they stay with length 1."""
+    front = np.moveaxis(array, axes, range(len(axes)))
+    count, kept = int(np.prod(front.shape[:len(axes)], dtype=np.int64)), front.shape[len(axes):]
+    total = add(front.reshape((count, *kept))) if count else np.zeros(kept, array.dtype)
+    return np.expand_dims(total, axes)
+
+
+def pairwise(array: np.ndarray, axis=None, keepdims: bool = False) -> np.ndarray:
+    """Return the sum of an array over axes in its own type: the inner axes as one tree, then the leading axis.
+
+    >>> pairwise(np.ones((3, 4), np.float32), axis=0)
+    array([3., 3., 3., 3.], dtype=float32)
+    """
+    inner, leading = sum_axes(array.ndim, axis)
+    for axes in (inner, leading):
+        if axes:
+            array = along(array, axes, tree)
+    return array if keepdims else np.squeeze(array, inner + leading)
+
+
+class PairwiseSum:
+    """A running sum whose terms arrive one by one, as a tree of neighbours."""
+
+    def __init__(self):
+        self._levels = []
+
+    def add(self, value):
+        for level, held in enumerate(self._levels):
+            if held is None:
+                self._levels[level] = value
+                return
+            value, self._levels[level] = held + value, None
+        self._levels.append(value)
+
+    def total(self):
+        """The sum of what has been added; at least one term must have been."""
+        parts = [value for value in self._levels if value is not None]
+        total = parts[0]
+        for part in parts[1:]:
+            total = part + total
+        return total
