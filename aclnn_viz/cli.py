@@ -90,7 +90,7 @@ def check(options) -> int:
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif options.write:
-        folder = checking.write_suite(options.operator, options.write, options.seed)
+        folder = checking.write_suite(options.operator, options.write, options.seed, options.force)
         print(json.dumps({"folder": str(folder)}) if options.json else
               f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
               f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
@@ -118,7 +118,7 @@ def run(options) -> int:
     cases = [(case.operator, case.inputs) for case in load(options.cases)]
     with open_device(options.device) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
-        path = record(device, cases, options.out, lambda items: progress(items, "case"))
+        path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
         done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc,
                 "cann": device.cann}
     print(json.dumps(done) if options.json else
@@ -138,6 +138,8 @@ def device(options) -> int:
     return 0 if found["devices"] else 1
 
 
+_FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
+
 COMMANDS = {
     "verify": (verify, {
         "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
@@ -150,12 +152,15 @@ COMMANDS = {
         "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, or a device such as "host" or "atlas"'},
         "--seed": {"type": int, "default": 0},
         "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON"},
-        "--read": {"metavar": "FOLDER", "help": "judge the outputs left there as 000/out/NAME.bin or .npy"},
+        "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
+                                               "of a capsule"},
+        "--force": _FORCE,
         "--self": {"action": "store_true", "help": "check every named wrong kernel, and show the score"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},
-        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}}),
+        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
+        "--force": _FORCE}),
     "device": (device, {}),
 }
 

@@ -29,6 +29,11 @@ class FloatFormat:
         return np.dtype(ml_dtypes.bfloat16) if self.name == "bfloat16" else np.dtype(self.name)
 
     @cached_property
+    def storage(self) -> np.dtype:
+        """The dtype in which files hold the format: its own, or its bits where NumPy's files do not know it."""
+        return self.numpy if self.numpy.isbuiltin == 1 else np.dtype(f"u{self.bits // 8}")
+
+    @cached_property
     def unit_roundoff(self) -> float:
         return 2.0**-self.significand_bits
 

@@ -17,6 +17,7 @@ ROOMS = {
     "rooms": "",
     "codes": "",
     "dtypes": "numpy ml_dtypes",
+    "storage": "numpy",
     "derivations": "sympy mpmath numpy",
     "arrays": "numpy",
     "kernels": "",

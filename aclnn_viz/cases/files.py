@@ -1,13 +1,9 @@
 """Cases as files, for programs that are not Python, and for one failing case that is carried to another machine.
 
-    DIR/cases.json        the operator; per case its folder, its attributes, and of every tensor its shape and dtype
-    DIR/000/in/x.npy      each input, and x.bin, the same numbers bare, in C order, little-endian
-    DIR/000/out/          where the outputs belong, as NAME.npy or NAME.bin; both only if they hold the same
-
-NumPy's file format has no bfloat16: its .npy files hold the bits as uint16, and the dtype stands in cases.json.
+How they lie there `aclnn_viz.storage.cases` tells. Programs leave their outputs as DIR/000/out/NAME.npy or NAME.bin; both
+only if they hold the same.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
@@ -17,12 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases.case import Case
-from aclnn_viz.dtypes import BFLOAT16, float_format
+from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator
+from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
+from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
+from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.results import add, new_folder
+from aclnn_viz.storage.tensors import HEADER_ROOM, from_bin, from_npy
 
-INDEX = "cases.json"
-WANTED = f"a folder with {INDEX}, as `aclnn-viz check OP --write` and counterexample.write make it"
+_WIDEST = 16  # bytes of an element that a program may write where a narrower one is expected
+_ROOM = 1 << 16  # elements that it may write where fewer are expected
 
 
 class Dumped(NamedTuple):
@@ -44,115 +45,95 @@ class Entry:
     unreadable: dict[str, str]
 
 
-def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0) -> Path:
-    """Write cases into a folder, existing files are replaced, and return the folder."""
-    folder, listed = Path(folder), []
-    for number, one in enumerate(dumped):
-        place = folder / f"{number:03d}"
-        for part in ("in", "out"):
-            (place / part).mkdir(parents=True, exist_ok=True)
-        tensors = {name: value for name, value in one.case.inputs.items() if isinstance(value, np.ndarray)}
-        for name, value in tensors.items():
-            _write(place / "in" / name, value)
-        for name in filter(one.outputs.__contains__, op.outputs):  # a kernel may invent others
-            _write(place / "out" / name, one.outputs[name])
-        listed.append({
-            "folder": place.name, "seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype,
-            "attributes": {name: value for name, value in one.case.inputs.items() if name not in tensors},
-            "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
-            "outputs": {name: _described(*what) for name, what in one.described.items()}})
-    content = {"operator": op.name, "aclnn_name": op.aclnn_name, "seed": seed, "byte order": "little", "cases": listed}
-    (folder / INDEX).write_text(json.dumps(content, indent=1), encoding="utf-8")
+def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, force: bool = False) -> Path:
+    """Write cases into a new or empty folder and return it.
+
+    Raises FileExistsError where something is; with `force` a folder is replaced that holds nothing but cases of this
+    kit and the outputs of their programs.
+    """
+    folder, entries = Path(folder), []
+    with new_folder(folder, force, is_folder_of_cases) as own:
+        for number, one in enumerate(dumped):
+            known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}  # a kernel may invent others
+            about = {"seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype}
+            entry, files = entry_of(f"{number:03d}", op, one.case.inputs, known, bare=True,
+                                    described=one.described, **about)
+            for name, content in files.items():
+                add(own / entry["folder"] / name, content)
+            (own / entry["folder"] / "out").mkdir(exist_ok=True)
+            entry["files"] = {name: file for name, file in entry["files"].items() if name.startswith("in/")}
+            entries.append(entry)
+        for name, content in index_files(entries, seed=seed).items():
+            add(own / name, content)
     return folder
 
 
-def read_cases(folder) -> tuple[Operator, int, Iterator[Entry]]:
-    """Return the operator, the seed, and the cases of a folder, each read when it is asked for.
+def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterator[Entry]]:
+    """Return the operator, the seed, and the cases of a folder or capsule, each read when it is asked for.
 
-    Raises ValueError for a folder without cases, or whose index or inputs are missing, incomplete or damaged.
+    Of a capsule with cases of several operators, those of `op` are taken. Raises a StoredError, which is a ValueError,
+    for what is no such place, or where the index or inputs are missing, altered or too large.
     """
-    folder = Path(folder)
+    stored = opened(path)
     try:
-        content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        op, seed, cases = operator(content["operator"]), int(content["seed"]), list(content["cases"])
-        if not cases:
-            raise ValueError("no cases in it")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(problem(WANTED, f"{folder}: {_told(error)}", "write the cases again")) from error
-    return op, seed, (_entry(op, folder, listed) for listed in cases)
+        seed, held = int(stored.about.get("seed", 0)), {entry["operator"] for entry in stored.entries}
+        if op is None and len(held) == 1:
+            op = operator(*held)
+    except (ValueError, TypeError) as error:
+        raise stored.source.broken(ForeignError, str(error)) from error
+    if not held:
+        raise stored.source.broken(ForeignError, "no cases in it")
+    if op is None:
+        raise ValueError(problem("the cases of one operator are taken at a time", f"those of {', '.join(sorted(held))}",
+                                 "name one of them"))
+    if op.name not in held:
+        raise ValueError(problem(f"the cases must be those of {op.name}", f"those of {', '.join(sorted(held))}",
+                                 "name that operator, or another folder"))
+    return op, seed, (_entry(op, stored, entry) for entry in stored.entries if entry["operator"] == op.name)
 
 
-def _entry(op: Operator, folder: Path, listed: dict) -> Entry:
+def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
+    inputs = stored.values(listed, "inputs")
     try:
-        place = folder / listed["folder"]
-        inputs = {name: tuple(value) if isinstance(value, list) else value
-                  for name, value in listed["attributes"].items()}
-        for name, described in listed["inputs"].items():
-            shape, dtype = _shape_and_dtype(described)
-            inputs[name] = read_tensor(place / "in" / name, shape, dtype)
-            if inputs[name] is None:
-                raise ValueError(f"no {name}.npy and no {name}.bin in {place / 'in'}")
-            if inputs[name].shape != shape:
-                raise ValueError(f"{name} of shape {list(inputs[name].shape)} instead of {list(shape)}")
         case = Case(op, {p.name: inputs[p.name] for p in op.parameters if p.name in inputs},
                     float_format(listed["dtype"]).name, listed["seed"])
         op.arrange_backward(**op.bind(case.inputs))
-        described = {name: _shape_and_dtype(what) for name, what in listed["outputs"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
-        where = listed.get("folder", "a case") if isinstance(listed, dict) else "a case"
-        raise ValueError(problem("the inputs of every case of a dump lie whole in its folder",
-                                 f"{folder}, {where}: {_told(error)}", "write the cases again")) from error
-    outputs, unreadable = {}, {}
-    for name in op.outputs:
-        path = place / "out" / name
-        try:
-            value = read_tensor(path, *described.get(name, (None, None)))
-            if value is not None and _other_bytes(path, value):
-                raise ValueError(f"{name}.npy and {name}.bin, which hold different numbers: delete the older one")
-        except (OSError, ValueError) as error:
-            unreadable[name] = str(error)
-        else:
-            outputs |= {} if value is None else {name: value}
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
+        raise stored.source.broken(ForeignError, f"{listed['folder']}: {error}") from error
+    outputs, unreadable = stored.values(listed, "outputs"), {}
+    if stored.source.path.is_dir():
+        for name in op.outputs:
+            place = stored.source.path / listed["folder"] / "out"
+            try:
+                value = read_output(place, name, *described(listed["outputs"].get(name, {"shape": (0,), "dtype": "int32"})))
+            except StoredError as error:
+                unreadable[name] = str(error)
+            else:
+                outputs |= {} if value is None else {name: value}
     return Entry(listed["folder"], case, outputs, unreadable)
 
 
-def read_tensor(path: Path, shape: tuple[int, ...] | None, dtype: np.dtype | None) -> np.ndarray | None:
-    """Return a tensor from its .npy or else its .bin file, None where there is neither.
+def read_output(folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
+    """Return an output that a program left as NAME.npy or NAME.bin, None where there is neither.
 
-    Raises ValueError for a file that cannot be read, or whose numbers do not fill the shape.
+    A .npy file may be of another shape or dtype, which is for the judge. Raises a StoredError for a file that cannot be
+    read, is much larger than expected, or whose numbers do not fill the shape, and for two files that differ.
     """
-    npy, raw = path.with_suffix(".npy"), path.with_suffix(".bin")
-    if npy.exists():
-        return _loaded(npy, dtype)
-    if not raw.exists():
-        return None
-    if shape is None:
-        return np.zeros(0)
-    content = raw.read_bytes()
-    expected = prod(shape) * dtype.itemsize
-    if len(content) != expected:
-        raise ValueError(f"{raw.name} with {len(content)} bytes instead of {expected} for {dtype}{list(shape)}")
-    return np.frombuffer(content, dtype).reshape(shape).copy()
-
-
-def _loaded(npy: Path, dtype: np.dtype | None) -> np.ndarray:
-    with open(npy, "rb") as file:
+    limit = HEADER_ROOM + _WIDEST * max(prod(shape), _ROOM)
+    contents = {}
+    for form in ("npy", "bin"):
         try:
-            value = np.lib.format.read_array(file, allow_pickle=False)
-        except Exception as error:  # what is damaged may raise anything, a lack of memory included
-            raise ValueError(f"{npy.name}, which NumPy cannot read ({error})") from error
-    value = value.astype(value.dtype.newbyteorder("="))
-    if dtype == BFLOAT16.numpy and value.dtype.itemsize == 2 and value.dtype.kind in "uiV":
-        value = value.view(BFLOAT16.numpy)
+            contents[form] = read_file(folder / f"{name}.{form}", limit)
+        except FileNotFoundError:
+            pass
+    if "npy" not in contents:
+        return from_bin(contents["bin"], f"{name}.bin", shape, dtype) if contents else None
+    value = from_npy(contents["npy"], f"{name}.npy", dtype)
     if not is_number(value.dtype):
-        raise ValueError(f"{npy.name} of dtype {value.dtype}, which is no number")
+        raise AlteredError(f"{name}.npy of dtype {value.dtype}, which is no number")
+    if contents.get("bin", value.tobytes()) != value.tobytes():
+        raise AlteredError(f"{name}.npy and {name}.bin, which hold different numbers: delete the older one")
     return value
-
-
-def _other_bytes(path: Path, value: np.ndarray) -> bool:
-    """Whether both files are there, and the .bin file is not what was read from the .npy file."""
-    raw = path.with_suffix(".bin")
-    return path.with_suffix(".npy").exists() and raw.exists() and raw.read_bytes() != value.tobytes()
 
 
 def is_number(dtype: np.dtype) -> bool:
@@ -162,22 +143,3 @@ def is_number(dtype: np.dtype) -> bool:
     (True, False, False)
     """
     return dtype.kind in "biufV" and dtype.type is not np.void
-
-
-def _described(shape, dtype) -> dict:
-    return {"shape": list(shape), "dtype": np.dtype(dtype).name}
-
-
-def _shape_and_dtype(described: dict) -> tuple[tuple[int, ...], np.dtype]:
-    name = described["dtype"]
-    return tuple(map(int, described["shape"])), np.dtype(name) if name.startswith("int") else float_format(name).numpy
-
-
-def _write(path: Path, value: np.ndarray) -> None:
-    value = np.asarray(value, order="C")
-    np.save(path.with_suffix(".npy"), value.view(np.uint16) if value.dtype == BFLOAT16.numpy else value)
-    path.with_suffix(".bin").write_bytes(value.tobytes())
-
-
-def _told(error: Exception) -> str:
-    return f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -12,27 +12,27 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator
 
 
-def write_suite(op, folder, seed: int = 0) -> Path:
-    """Write the inputs of the whole suite of an operator into a folder, and return it; existing files are replaced.
+def write_suite(op, folder, seed: int = 0, force: bool = False) -> Path:
+    """Write the inputs of the whole suite of an operator into a new or empty folder, and return it.
+
+    Raises FileExistsError where something is; with `force` a folder of cases is replaced, the outputs in it, too.
 
     >>> import tempfile
     >>> sorted(path.name for path in (write_suite("hardswish", tempfile.mkdtemp()) / "000").iterdir())
     ['in', 'out']
     """
     op = operator(op)
-    return files.write_cases(folder, op, (dumped(one, {}) for one in prepared_suite(op, seed)), seed)
+    return files.write_cases(folder, op, (dumped(one, {}) for one in prepared_suite(op, seed)), seed, force)
 
 
 def read_and_check(op, folder) -> CheckResult:
-    """Judge and diagnose the outputs that some program left in a folder of cases; `op` None: whichever these are of.
+    """Judge and diagnose the outputs that some program left in a folder of cases, or those that a capsule holds.
 
-    A missing output is a fault of the kernel; cases without any output were not run and are not judged. Raises
-    ValueError for a folder without cases, for those of another operator, and where no output is found.
+    `op` None: whichever operator these are of. A missing output is a fault of the kernel; cases without any output were
+    not run and are not judged. Raises ValueError for what holds no cases, or those of other operators, and where no
+    output is found.
     """
-    found, seed, cases = files.read_cases(folder)
-    if op is not None and operator(op) is not found:
-        raise ValueError(problem(f"the cases must be those of {operator(op).name}", f"those of {found.name}",
-                                 "name that operator, or another folder"))
+    found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
     evidence, silent = Evidence(), 0
     for entry in cases:
         for complaint in entry.unreadable.values():

@@ -51,9 +51,12 @@ class Counterexample:
                           f"  {name}, truth = {_text(self.truth[name])}"]
         return "\n".join(lines)
 
-    def write(self, folder) -> Path:
-        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder."""
-        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)])
+    def write(self, folder, force: bool = False) -> Path:
+        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder.
+
+        Raises FileExistsError where something is; with `force` a folder of cases is replaced.
+        """
+        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force)
 
     def to_json(self) -> dict:
         return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,

@@ -1,13 +1,14 @@
 """Record cases on a device into a capsule; what was interrupted goes on where it stopped.
 
-While it runs, each finished case lies in its own folder beside the capsule; the capsule itself is written last. A crash
-or Ctrl-C loses at most the case in flight. Needs nothing but Python, numpy and ml_dtypes.
+While it runs, each finished case lies in its own folder beside the capsule, in FILE.part, as it will lie in the capsule;
+that is written last. A crash or Ctrl-C loses at most the case in flight. Needs nothing but Python, numpy and ml_dtypes.
 """
 
 import json
+import os
 import platform
-import shutil
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -15,41 +16,42 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.acl.installation import driver_version
-from aclnn_viz.devices.capsule import array_bytes, describe, digest, write
+from aclnn_viz.devices.capsule import digest, is_capsule, write
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.storage.cases import FORMAT, LONGEST_INDEX, CaseFiles, entry_of
+from aclnn_viz.storage.damage import StoredError
+from aclnn_viz.storage.reading import Folder, read_file
+from aclnn_viz.storage.results import UNFINISHED, add, alone, need_place, new_folder, remove
+
+ORIGIN, CASE = "recording.json", "case.json"
+_SAME = ("device", "soc", "cann", "custom", "workarounds", "kit")
+_FLOATS = {fmt.numpy for fmt in FORMATS}
+_OURS = re.compile(rf"[0-9a-f]{{64}}/({re.escape(CASE)}|(in|out)/\w+\.npy)", re.ASCII)
 
 
-ORIGIN = "provenance.json"
-
-
-def record(device, cases: Iterable, path, progress=lambda items: items) -> Path:
+def record(device, cases: Iterable, path, progress=lambda items: items, force: bool = False) -> Path:
     """Run every (operator, inputs) on the device and write the capsule; return its path.
 
     Cases that an earlier, interrupted call for the same path has finished on the same device are not run again.
-    `progress` wraps the list of cases, such as `tqdm`.
+    `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
+    is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
     path = Path(path)
-    folder = path.with_name(path.name + ".part")
-    provenance = provenance_of(device)
-    _start(folder, provenance)
-    entries = []
-    for name, inputs in progress(list(cases)):
-        op = operator(name)
-        inputs = op.bind(inputs)
-        identity = digest(op, inputs)
-        place = folder / identity
-        if not (place / "case.json").exists():
-            outputs = device.run(op, **inputs)
-            place.mkdir(exist_ok=True)
-            entry = {"operator": op.name, "digest": identity, "inputs": _store(place, "inputs", inputs),
-                     "outputs": _store(place, "outputs", outputs)}
-            finished = place / "case.json.writing"
-            finished.write_text(json.dumps(entry), encoding="utf-8")
-            finished.replace(place / "case.json")
-        entries.append(json.loads((place / "case.json").read_text(encoding="utf-8")))
-    unique = {entry["digest"]: entry for entry in entries}
-    write(path, provenance, list(unique.values()), lambda member: (folder / member).read_bytes())
-    _discard(folder)
+    need_place(path, force, is_capsule)
+    folder, provenance = path.with_name(path.name + ".part"), provenance_of(device)
+    _begin(folder, provenance)
+    with alone(folder):
+        files, entries = CaseFiles(Folder(folder)), {}
+        for name, inputs in progress(list(cases)):
+            op = operator(name)
+            inputs = op.bind(inputs)
+            identity = digest(op, inputs)
+            entries[identity] = _finished(files, folder, identity) or _run(device, op, inputs, folder / identity)
+        contents = (content for entry in entries.values() for content in files.contents(entry))
+        write(path, provenance, list(entries.values()), contents, force)
+        _discard(folder)
     return path
 
 
@@ -66,36 +68,66 @@ def provenance_of(device) -> dict:
     }
 
 
-def _start(folder: Path, provenance: dict) -> None:
-    """Begin, or go on when the folder was left by the same device; else what is there is discarded."""
-    same = ("device", "soc", "cann", "custom", "workarounds", "kit")
-    origin = folder / ORIGIN
-    if origin.exists():
-        earlier = json.loads(origin.read_text(encoding="utf-8"))
-        if all(earlier.get(key) == provenance[key] for key in same):
+def _begin(folder: Path, provenance: dict) -> None:
+    """Begin, or go on with what the same device left; what another one left is begun anew."""
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        earlier = _origin(folder)
+        if earlier is None:
+            raise FileExistsError(problem("a recording goes on only with what it began", f"{folder}, which it did not",
+                                          "move that away, or record to another place"))
+        if all(earlier.get(key) == provenance[key] for key in _SAME):
             return
-    _discard(folder)
-    folder.mkdir(parents=True)
-    beginning = folder / f"{ORIGIN}.writing"
-    beginning.write_text(json.dumps(provenance), encoding="utf-8")
-    beginning.replace(origin)
+        with alone(folder):
+            _discard(folder)
+    with new_folder(folder) as own:
+        add(own / ORIGIN, json.dumps({"format": FORMAT, "provenance": provenance}).encode())
+
+
+def _origin(folder: Path) -> dict | None:
+    """The provenance with which a recording began; None where there is none of this kit."""
+    if folder.is_symlink():
+        return None
+    try:
+        found = json.loads(read_file(folder / ORIGIN, 1 << 20, follow=False))
+        return dict(found["provenance"]) if found["format"] == FORMAT else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _finished(files: CaseFiles, folder: Path, identity: str) -> dict | None:
+    """The entry of a case that lies there finished and whole; what is damaged is run again."""
+    try:
+        entry = files.checked(json.loads(read_file(folder / identity / CASE, LONGEST_INDEX, follow=False)))
+        if (entry["folder"], entry["digest"]) != (identity, identity):
+            return None
+        for _ in files.contents(entry):
+            pass
+        return entry
+    except (OSError, StoredError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _run(device, op, inputs: dict, place: Path) -> dict:
+    outputs = device.run(op, **inputs)
+    if place.is_symlink():
+        place.unlink()  # what it leads to is not of this recording
+    floats = [value.dtype.name for value in inputs.values() if isinstance(value, np.ndarray) and value.dtype in _FLOATS]
+    about = {"digest": place.name, "seed": 0, "made with": "recorded", "dtype": floats[0]}
+    entry, contents = entry_of(place.name, op, inputs, outputs, bare=False, **about)
+    for name, content in contents.items():
+        add(place / name, content)
+    add(place / CASE, json.dumps(entry).encode())
+    return entry
 
 
 def _discard(folder: Path) -> None:
-    """Remove a folder of cases; its origin goes first, for without one nothing in it is taken over."""
-    (folder / ORIGIN).unlink(missing_ok=True)
-    if folder.exists():
-        shutil.rmtree(folder)
+    """Remove a recording; that it is one goes last, so that a kill in between leaves what is removed the next time."""
+    remove(folder, _ours(folder))
+    remove(folder, [ORIGIN])
 
 
-def _store(place: Path, part: str, values: dict) -> dict:
-    stored = {}
-    for name, value in values.items():
-        if isinstance(value, np.ndarray):
-            content = array_bytes(value)
-            member = f"{place.name}/{part}.{name}.npy"
-            (place.parent / member).write_bytes(content)
-            stored[name] = {"member": member} | describe(value, content)
-        else:
-            stored[name] = {"value": value}
-    return stored
+def _ours(folder: Path) -> Iterator[str]:
+    for path in [*folder.rglob("*")]:
+        name = path.relative_to(folder).as_posix()
+        if _OURS.fullmatch(name.removesuffix(UNFINISHED)) and not path.is_dir():
+            yield name

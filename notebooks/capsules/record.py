@@ -21,7 +21,7 @@ def main(path=CAPSULE) -> Path:
     """Predict every case for an Atlas A2 with CANN 9.1 and write the capsule; return its path."""
     cases = [(case.operator, case.inputs) for case in load(str(HERE / "cases.json"))]
     with av.open_device("host", soc="Ascend910B2", cann="9.1", plan="device") as device:
-        return record(device, cases, path)
+        return record(device, cases, path, force=True)
 
 
 if __name__ == "__main__":

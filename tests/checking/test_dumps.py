@@ -1,7 +1,12 @@
 """The dump of one failing case: `compare` measures it, `check` judges it and what repairs it; damage is told."""
 
+import hashlib
 import json
+import os
+import pickle
 import shutil
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +15,7 @@ import aclnn_viz as av
 from aclnn_viz.cases import files
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.faults import faults
+from aclnn_viz.storage.damage import AlteredError, FileKindError, ForeignError
 
 
 def fault(operator, title):
@@ -62,10 +68,25 @@ def test_a_device_is_checked_on_the_case_of_a_dump(dumped):
     assert av.check(dumped[0], "host").passed
 
 
-def rewrite(path, change):
+def header(descr, shape):
+    """The beginning of a .npy file."""
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text
+
+
+def reindex(path, text):
+    """Put another index in the place of that of a dump, with its checksum."""
+    (path / "cases.json").write_text(text)
+    (path / "cases.json.sha256").write_text(f"{hashlib.sha256(text.encode()).hexdigest()}  cases.json\n")
+
+
+def rewrite(path, change, vouch=True):
     content = json.loads((path / "cases.json").read_text())
     change(content)
-    (path / "cases.json").write_text(json.dumps(content))
+    if vouch:
+        reindex(path, json.dumps(content))
+    else:
+        (path / "cases.json").write_text(json.dumps(content))
 
 
 def archive(path):
@@ -73,26 +94,84 @@ def archive(path):
         np.savez(file, a=1)
 
 
+def edit(change, vouch=True):
+    return lambda path: rewrite(path, change, vouch)
+
+
+def first(content):
+    return content["cases"][0]
+
+
+def flipped(name):
+    def harm(path):
+        spoiled = bytearray((path / "000" / "in" / name).read_bytes())
+        spoiled[-1] ^= 1
+        (path / "000" / "in" / name).write_bytes(spoiled)
+    return harm
+
+
+def changed(name, change):
+    return lambda path: (path / "000" / "in" / name).write_bytes(change((path / "000" / "in" / name).read_bytes()))
+
+
+def in_place(name, make):
+    def harm(path):
+        (path / "000" / "in" / name).unlink()
+        make(path / "000" / "in" / name)
+    return harm
+
+
+def vouched_for(name, content):
+    """Change an input and vouch for it, as who forges a dump would."""
+    def harm(path):
+        (path / "000" / "in" / name).write_bytes(content)
+        described = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        rewrite(path, lambda c: first(c)["files"].update({f"in/{name}": described}))
+    return harm
+
+
+CUT = "does not have its checksum"
 DAMAGE = {
-    "no folder": (shutil.rmtree, "cases.json"),
-    "no index": (lambda path: (path / "cases.json").unlink(), "No such file"),
-    "half an index": (lambda path: (path / "cases.json").write_text('{"operator": "rms'), "column"),
-    "a list for an index": (lambda path: (path / "cases.json").write_text("[]"), "indices"),
-    "no cases in the index": (lambda path: rewrite(path, lambda c: c.pop("cases")), "no 'cases'"),
-    "an unknown operator": (lambda path: rewrite(path, lambda c: c.update(operator="softmax")), "softmax"),
-    "a case that is no case": (lambda path: rewrite(path, lambda c: c.update(cases=["x"])), "a case"),
-    "an unknown format": (lambda path: rewrite(path, lambda c: c["cases"][0].update(dtype="float8")), "float8"),
-    "a missing input": (lambda path: [one.unlink() for one in (path / "000" / "in").glob("rstd.*")], "no rstd.npy"),
-    "a cut input": (lambda path: (path / "000" / "in" / "x.npy").write_bytes(b"\x93NUMPY"), "x.npy"),
-    "an empty input": (lambda path: (path / "000" / "in" / "x.npy").write_bytes(b""), "x.npy"),
-    "a list without cases": (lambda path: rewrite(path, lambda c: c.update(cases=[])), "no cases"),
-    "brackets without end": (lambda path: (path / "cases.json").write_text("[" * 10**5), "recursion"),
-    "outputs that are no outputs": (lambda path: rewrite(path, lambda c: c["cases"][0].update(outputs=[])), "list"),
-    "an output of an unknown format": (lambda path: rewrite(path, lambda c: c["cases"][0]["outputs"]["dxOut"].update(
-        dtype="float8")), "float8"),
-    "an archive for an input": (lambda path: archive(path / "000" / "in" / "x.npy"), "x.npy, which NumPy cannot"),
-    "words for an input": (lambda path: np.save(path / "000" / "in" / "x.npy", np.array(["a"])), "no number"),
-    "an input of another shape": (lambda path: np.save(path / "000" / "in" / "x.npy", np.ones(3)), r"x of shape \[3\]"),
+    "no folder": (shutil.rmtree, "no cases.json", ForeignError),
+    "no index": (lambda path: (path / "cases.json").unlink(), "no cases.json", ForeignError),
+    "no checksum": (lambda path: (path / "cases.json.sha256").unlink(), "no cases.json.sha256", AlteredError),
+    "half an index": (lambda path: reindex(path, '{"format": "acl'), "column", ForeignError),
+    "a list for an index": (lambda path: reindex(path, "[]"), "indices", ForeignError),
+    "brackets without end": (lambda path: reindex(path, "[" * 10**5), "recursion", ForeignError),
+    "no cases in the index": (edit(lambda c: c.pop("cases")), "lacks 'cases'", ForeignError),
+    "a list without cases": (edit(lambda c: c.update(cases=[])), "no cases", ForeignError),
+    "a dropped case": (edit(lambda c: c.update(cases=[]), vouch=False), CUT, AlteredError),
+    "another byte order": (edit(lambda c: c.update({"byte order": "big"}), vouch=False), CUT, AlteredError),
+    "another name": (edit(lambda c: first(c).update(aclnn_name="x"), vouch=False), CUT, AlteredError),
+    "another version": (edit(lambda c: c.update(format="aclnn-viz cases 9")), "its format is .*9", ForeignError),
+    "an unknown operator": (edit(lambda c: first(c).update(operator="softmax")), "softmax", ForeignError),
+    "a case that is no case": (edit(lambda c: c.update(cases=["x"])), "indices", ForeignError),
+    "a folder elsewhere": (edit(lambda c: first(c).update(folder="../copy/000")), "is called", ForeignError),
+    "an unknown format": (edit(lambda c: first(c).update(dtype="float7")), "float7", ForeignError),
+    "outputs that are no outputs": (edit(lambda c: first(c).update(outputs=[])), "list", ForeignError),
+    "an output of an unknown format": (edit(lambda c: first(c)["outputs"]["dxOut"].update(dtype="float7")), "float7",
+                                       ForeignError),
+    "a shape beyond all": (edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 62])), "x of shape", ForeignError),
+    "a shape too large for its file": (edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 40])),
+                                       "does not belong to its shape", ForeignError),
+    "a missing input": (lambda path: (path / "000/in/rstd.npy").unlink(), "no 000/in/rstd.npy", AlteredError),
+    "a missing bare input": (lambda path: (path / "000/in/x.bin").unlink(), "no 000/in/x.bin", AlteredError),
+    "a cut input": (changed("x.npy", lambda content: content[:-1]), CUT, AlteredError),
+    "a cut bare input": (changed("x.bin", lambda content: content[:-1]), CUT, AlteredError),
+    "an input with more": (changed("x.npy", lambda content: content + b"1"), "at most", AlteredError),
+    "a bare input with more": (changed("x.bin", lambda content: content + b"1"), "at most", AlteredError),
+    "a flipped input": (flipped("x.npy"), CUT, AlteredError),
+    "a flipped bare input": (flipped("x.bin"), CUT, AlteredError),
+    "an empty input": (changed("x.npy", lambda content: b""), CUT, AlteredError),
+    "a pipe for an input": (in_place("x.npy", os.mkfifo), "no regular file", FileKindError),
+    "a link for an input": (in_place("x.npy", lambda path: path.symlink_to("/dev/zero")), "no readable file",
+                            FileKindError),
+    "a folder for an input": (in_place("x.npy", Path.mkdir), "no regular file", FileKindError),
+    "a header that claims more": (vouched_for("x.npy", header("<f4", (3, 1 << 30)) + b"1234"), "numbers instead of",
+                                  AlteredError),
+    "elements of nothing": (vouched_for("x.npy", header("|V0", (10**12,))), "dtype .V0", AlteredError),
+    "objects": (vouched_for("x.npy", header("|O", (1,)) + pickle.dumps([1])), "dtype object", AlteredError),
+    "a header that is no Python": (vouched_for("x.npy", header("(", ())), "cannot read", AlteredError),
 }
 
 
@@ -100,10 +179,38 @@ DAMAGE = {
 @pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
                          ids=["compare", "check", "check with a kernel"])
 def test_damage_is_told_in_three_parts(copy, damage, reader):
-    harm, told = DAMAGE[damage]
+    harm, told, kind = DAMAGE[damage]
     harm(copy)
-    with pytest.raises(ValueError, match=rf"(?s)(dump|cases.json).*: got .*{told}.*; write the cases again"):
+    with pytest.raises(kind, match=rf"(?s)(dump|cases.json).*: got .*{told}.*; write the cases again"):
         reader(copy)
+
+
+HOSTILE = {
+    "a pipe": os.mkfifo,
+    "endless zeros": lambda path: path.symlink_to("/dev/zero"),
+    "a hole of 40 GiB": lambda path: sparse(path, 40 << 30),
+    "elements of nothing": lambda path: path.write_bytes(header("|V0", (10**12,))),
+    "a header without end": lambda path: path.write_bytes(b"\x93NUMPY\2\0\xff\xff\xff\x0f" + b"(" * 70000),
+}
+
+
+def sparse(path, size):
+    with open(path, "wb") as file:
+        file.truncate(size)
+
+
+@pytest.mark.parametrize("form", ["npy", "bin"])
+@pytest.mark.parametrize("harm", HOSTILE)
+def test_a_hostile_output_is_told_at_once(copy, harm, form):
+    for one in (copy / "000" / "out").glob("dxOut.*"):
+        one.unlink()
+    HOSTILE[harm](copy / "000" / "out" / f"dxOut.{form}")
+    tracemalloc.start()
+    try:
+        assert "wrote dxOut" in str(av.check(copy))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 28
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_missing_and_a_damaged_output_are_told(copy):
@@ -161,7 +268,7 @@ def test_outputs_that_a_kernel_invented_are_not_written(tmp_path):
     result = av.check("hardswish", lambda **inputs: invented | {"out": inputs["self"]})
     folder = result.counterexample.write(tmp_path / "dump")
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(
-        ["cases.json", "gradOutput.bin", "gradOutput.npy", "self.bin", "self.npy", "out.bin", "out.npy"])
+        ["cases.json", "cases.json.sha256", "gradOutput.bin", "gradOutput.npy", "self.bin", "self.npy", "out.bin", "out.npy"])
     assert np.load(folder / "000" / "out" / "out.npy").shape == result.counterexample.actual["out"].shape
 
 

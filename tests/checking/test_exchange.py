@@ -1,16 +1,20 @@
 """Cases as files: what is written is what `check` uses, and outputs that any program left are judged."""
 
+import hashlib
 import json
+import zipfile
 
 import numpy as np
 import pytest
 
-from aclnn_viz import operator, operators
+from aclnn_viz import case, open_device, operator, operators
 from aclnn_viz.checking import check
 from aclnn_viz.checking.exchange import read_and_check, write_suite
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.dtypes import float_format
+from aclnn_viz.devices import record
 from aclnn_viz.faults import faults
+from aclnn_viz.storage.damage import AlteredError
 
 
 def tensors(place, described):
@@ -90,3 +94,52 @@ def test_the_dump_of_a_failing_case_is_judged_again(tmp_path):
     check("rms_norm", wrong).counterexample.write(tmp_path)
     result = read_and_check("rms_norm", tmp_path)
     assert result.cases == result.failed == 1
+
+
+def test_a_capsule_is_judged_as_a_folder_is(tmp_path):
+    cases = [(op, case(op, shape=(3, 4)).inputs) for op in ("hardswish", "rms_norm")]
+    with open_device("host") as device:
+        path = record(device, cases, tmp_path / "x.capsule")
+    for op, _ in cases:
+        result = read_and_check(op, path)
+        assert result.passed and result.operator == op and result.cases == 1 and not result.stopped
+    with pytest.raises(ValueError, match="cases of one operator .* got those of hardswish, rms_norm; name one"):
+        read_and_check(None, path)
+    with pytest.raises(ValueError, match="must be those of grid_sampler_2d: got those of"):
+        read_and_check("grid_sampler_2d", path)
+
+
+def test_an_unzipped_capsule_is_a_folder_of_cases(tmp_path):
+    inputs = case("rms_norm", dtype="bfloat16", shape=(3, 4)).inputs
+    with open_device("host") as device:
+        path = record(device, [("rms_norm", inputs)], tmp_path / "x.capsule")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "x")
+    assert read_and_check("rms_norm", tmp_path / "x").passed
+    assert check(tmp_path / "x", operator("rms_norm").backward).passed and check(path, "host").passed
+    wrong = next((tmp_path / "x").glob("*/out/dxOut.npy"))
+    np.save(wrong, np.load(wrong) ^ 64)
+    with pytest.raises(AlteredError, match="dxOut.npy does not have its checksum"):
+        read_and_check("rms_norm", tmp_path / "x")
+
+
+def test_the_checksum_is_what_sha256sum_checks(tmp_path):
+    folder = write_suite("hardswish", tmp_path / "x")
+    name = (folder / "cases.json.sha256").read_text().split("  ")[1].strip()
+    assert name == "cases.json" and (folder / "cases.json.sha256").read_text().startswith(
+        hashlib.sha256((folder / name).read_bytes()).hexdigest())
+
+
+def test_only_cases_and_their_outputs_are_replaced(tmp_path):
+    folder = write_suite("hardswish", tmp_path / "x")
+    run_outside(folder, operator("hardswish").backward, only=2)
+    with pytest.raises(FileExistsError, match="which exists"):
+        write_suite("rms_norm", folder)
+    assert read_and_check(None, folder).cases == 2
+    notes = folder / "000" / "notes.txt"
+    notes.touch()
+    with pytest.raises(FileExistsError, match="did not make"):
+        write_suite("rms_norm", folder, force=True)
+    assert notes.exists() and (folder / "001" / "out" / "out.bin").exists()
+    notes.unlink()
+    assert "rms_norm" in (write_suite("rms_norm", folder, force=True) / "cases.json").read_text()

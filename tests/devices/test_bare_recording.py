@@ -82,7 +82,7 @@ def test_a_case_file_that_was_cut_off_counts_as_unfinished(tmp_path, spoiled):
     path, case = tmp_path / "x.capsule", av.case("hardswish")
     child(DYING, path)
     victim = next((tmp_path / "x.capsule.part").glob("*/case.json"))
-    (victim.parent / "case.json.writing").write_text(spoiled)  # what a crash leaves is never the finished name
+    (victim.parent / "case.json.aclnn-viz-unfinished").write_text(spoiled)  # what a crash leaves is never the finished name
     with av.open_device("host") as device:
         record(device, [(case.operator, case.inputs)], path)
     with av.open_device(path) as capsule:

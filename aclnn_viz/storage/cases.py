@@ -1,0 +1,187 @@
+"""The one form in which cases lie on disk: in a folder for programs that are not Python, zipped in a capsule.
+
+    cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
+                          every file that was written its size and SHA-256
+    cases.json.sha256     the checksum of that, as sha256sum writes and checks it
+    FOLDER/in/x.npy       each input of a case; beside it x.bin where programs without NumPy are to read it
+    FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which nobody vouches for
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError, TooLargeError
+from aclnn_viz.storage.reading import Archive, Folder, Source
+from aclnn_viz.storage.tensors import HEADER_ROOM, bin_bytes, dtype_named, from_npy, npy_bytes
+
+FORMAT = "aclnn-viz cases 2"
+INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
+LARGEST = 8 << 30  # bytes of all files together
+LONGEST_INDEX = 64 << 20
+_NAME = re.compile(r"\w{1,100}", re.ASCII)
+_KINDS = {"operator": str, "folder": str, "dtype": str, "seed": int, "attributes": dict, "inputs": dict,
+          "outputs": dict, "files": dict}
+
+
+def entry_of(folder: str, operator, inputs: dict, outputs: dict, *, bare: bool, described: dict | None = None,
+             **about) -> tuple[dict, dict[str, bytes]]:
+    """Return a case as the index lists it, and the content of its files by their place below its folder.
+
+    `outputs` are those that are known, `described` the shape and dtype of all; with `bare` there are .bin files, too.
+    """
+    tensors = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    described = described or {name: (value.shape, value.dtype) for name, value in outputs.items()}
+    files = {}
+    for part, values in (("in", tensors), ("out", outputs)):
+        for name, value in values.items():
+            files[f"{part}/{name}.npy"] = npy_bytes(value)
+            if bare:
+                files[f"{part}/{name}.bin"] = bin_bytes(value)
+    entry = {"folder": folder, "operator": operator.name, "aclnn_name": operator.aclnn_name, **about,
+             "attributes": {name: value for name, value in inputs.items() if name not in tensors},
+             "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
+             "outputs": {name: _described(*what) for name, what in described.items()},
+             "files": {name: vouched(content) for name, content in files.items()}}
+    return entry, files
+
+
+def vouched(content: bytes) -> dict:
+    """Return what the index says of a file: its size and checksum."""
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def index_files(entries: list[dict], **about) -> dict[str, bytes]:
+    """Return the index of cases, and its checksum, as files by name."""
+    content = json.dumps({"format": FORMAT, "byte order": "little", **about, "cases": entries}, indent=1).encode()
+    return {INDEX: content, CHECKSUM: f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n".encode()}
+
+
+def _described(shape, dtype) -> dict:
+    return {"shape": list(shape), "dtype": np.dtype(dtype).name}
+
+
+def described(what: dict) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the dtype of a tensor of the index."""
+    return tuple(what["shape"]), dtype_named(what["dtype"])
+
+
+class CaseFiles:
+    """The files of cases at one place, each checked when it is read."""
+
+    def __init__(self, source: Source):
+        self.source = source
+
+    def checked(self, entry: dict) -> dict:
+        """Return an entry of the index whose parts fit together; raises ValueError, KeyError or TypeError."""
+        for name, kind in _KINDS.items():
+            if not isinstance(entry[name], kind):
+                raise ValueError(f"{name} is a {type(entry[name]).__name__}")
+        if not _NAME.fullmatch(entry["folder"]):
+            raise ValueError(f"the folder of a case is called {entry['folder']!r}")
+        sizes = {}
+        for part, tensors in (("in", entry["inputs"]), ("out", entry["outputs"])):
+            for name, what in tensors.items():
+                shape, dtype = described(what)
+                if not _NAME.fullmatch(name) or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape):
+                    raise ValueError(f"{name} of shape {list(shape)}")
+                size = prod(shape) * dtype.itemsize
+                sizes |= {f"{part}/{name}.npy": range(size + 1, size + HEADER_ROOM), f"{part}/{name}.bin": (size,)}
+        for name, file in entry["files"].items():
+            if type(file["bytes"]) is not int or file["bytes"] not in sizes.get(name, ()):
+                raise ValueError(f"{entry['folder']}/{name} has a size that does not belong to its shape")
+        missing = [name for name in entry["inputs"] if f"in/{name}.npy" not in entry["files"]]
+        if missing:
+            raise ValueError(f"{entry['folder']} lacks the input {missing[0]}")
+        return entry
+
+    def contents(self, entry: dict) -> Iterator[tuple[str, bytes]]:
+        """Yield the place and the content of every file of a case."""
+        for name, file in entry["files"].items():
+            yield f"{entry['folder']}/{name}", self._file(entry, name, file)
+
+    def values(self, entry: dict, part: str) -> dict:
+        """Return what a case holds: "inputs" with the attributes, or those "outputs" that are vouched for."""
+        where = {"inputs": "in", "outputs": "out"}[part]
+        files = {name: self._file(entry, name, file) for name, file in entry["files"].items()
+                 if name.startswith(f"{where}/")}
+        found = {name: self._array(f"{entry['folder']}/{where}/{name}.npy", files[f"{where}/{name}.npy"], what)
+                 for name, what in entry[part].items() if f"{where}/{name}.npy" in files}
+        if part == "inputs":
+            found |= {name: tuple(value) if isinstance(value, list) else value
+                      for name, value in entry["attributes"].items()}
+        return found
+
+    def _array(self, place: str, content: bytes, what: dict) -> np.ndarray:
+        shape, dtype = described(what)
+        try:
+            array = from_npy(content, place, dtype)
+        except AlteredError as error:
+            raise self.source.broken(AlteredError, str(error)) from None
+        if array.dtype != dtype or array.shape != shape:
+            raise self.source.broken(AlteredError, f"{place} is {array.dtype} {list(array.shape)}, which {INDEX} does "
+                                     "not say")
+        return array
+
+    def _file(self, entry: dict, name: str, file: dict) -> bytes:
+        place = f"{entry['folder']}/{name}"
+        try:
+            content = self.source.read(place, file["bytes"])
+        except TooLargeError as error:  # the index says how long it was
+            raise AlteredError(str(error)) from None
+        if vouched(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
+            raise self.source.broken(AlteredError, f"{place} does not have its checksum")
+        return content
+
+
+class StoredCases(CaseFiles):
+    """All cases of a folder or a capsule, and the index that tells of them.
+
+    `about` is the index, `entries` its cases. Raises ForeignError, AlteredError, TooLargeError or FileKindError.
+    """
+
+    def __init__(self, source: Source):
+        super().__init__(source)
+        try:
+            content = source.read(INDEX, LONGEST_INDEX)
+        except AlteredError as error:
+            raise ForeignError(str(error)) from None
+        expected = source.read(CHECKSUM, 200).decode(errors="replace")
+        if expected != f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n":
+            raise source.broken(AlteredError, f"{INDEX} does not have its checksum")
+        try:
+            self.about = json.loads(content)
+            if self.about["format"] != FORMAT or self.about["byte order"] != "little":
+                raise ValueError(f"its format is {self.about['format']!r} instead of {FORMAT!r}")
+            self.entries = [self.checked(entry) for entry in self.about["cases"]]
+            if len({entry["folder"] for entry in self.entries}) != len(self.entries):
+                raise ValueError("two cases in one folder")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError) as error:
+            told = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
+            raise source.broken(ForeignError, told) from None
+        claimed = sum(file["bytes"] for entry in self.entries for file in entry["files"].values())
+        if claimed > LARGEST:
+            raise source.broken(TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}")
+
+
+def opened(path) -> StoredCases:
+    """Open the cases in a folder or in a capsule."""
+    path = Path(path)
+    return StoredCases(Archive(path) if path.is_file() else Folder(path))
+
+
+def is_folder_of_cases(path: Path) -> bool:
+    """Whether a folder holds cases and the outputs of their programs, and nothing else."""
+    try:
+        stored = StoredCases(Folder(path))
+    except StoredError:
+        return False
+    known = {INDEX, CHECKSUM} | {f"{entry['folder']}/{name}" for entry in stored.entries for name in (
+        *entry["files"], *(f"out/{output}.{form}" for output in entry["outputs"] for form in ("npy", "bin")))}
+    return all(one.is_dir() and not one.is_symlink() or one.relative_to(path).as_posix() in known
+               for one in path.rglob("*"))

@@ -1,0 +1,185 @@
+"""Write results whole or not at all, and never over what the kit did not make.
+
+A result grows under a name of its own beside its place, reaches the disk, and takes its place in one step. What a killed
+process left of one is removed by the next that writes to the same place: a lock tells whether somebody still writes.
+"""
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from aclnn_viz.errors import problem
+
+UNFINISHED = ".aclnn-viz-unfinished"
+
+
+def need_place(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> None:
+    """Raise FileExistsError unless something may be written at a path: nothing is there, or what may be replaced.
+
+    With `force` a file may be replaced for which `ours(path)` says that the kit made it. An empty folder is nothing.
+    """
+    path = Path(path)
+    if not os.path.lexists(path) or path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+        return
+    if path.is_symlink() or not (path.is_file() or path.is_dir()) or not ours(path):
+        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which this kit did not make",
+                                      "name another place, or move what is there"))
+    if not force:
+        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which exists",
+                                      "name another place, or ask for its replacement (--force, force=True)"))
+
+
+@contextmanager
+def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> Iterator[BinaryIO]:
+    """Give a file to write; when the block ends well it is at `path`, all of it on the disk, else nothing is.
+
+    Raises FileExistsError as `need_place` does, also when something comes there meanwhile.
+    """
+    path = Path(path)
+    need_place(path, force, ours)
+    if path.is_dir():
+        raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    with _unfinished(path, lambda own: os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)) as (own, handle):
+        with os.fdopen(os.dup(handle), "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(handle)
+        if force:
+            os.replace(own, path)
+        else:
+            _take(own, path)
+    _settle(path.parent)
+
+
+@contextmanager
+def new_folder(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
+    """Give a folder to fill with `add`; when the block ends well it is at `path`, else what was there still is.
+
+    Raises FileExistsError as `need_place` does.
+    """
+    path = Path(path)
+    need_place(path, force, ours)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    with _unfinished(path, _open_new_folder) as (own, _):
+        yield own
+        for folder, _, _ in os.walk(own):
+            _settle(Path(folder))
+        need_place(path, force, ours)
+        if os.path.lexists(path) and any(path.iterdir()):
+            with _unfinished(path, _open_new_folder) as (old, _):
+                os.rename(path, old)
+                os.rename(own, path)
+        else:
+            os.rename(own, path)
+    _settle(path.parent)
+
+
+def _open_new_folder(path: Path) -> int:
+    path.mkdir()
+    return os.open(path, os.O_RDONLY)
+
+
+def add(path: Path, content: bytes) -> None:
+    """Write a file of a folder that the kit is making: whole or not at all, and on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = path.with_name(path.name + UNFINISHED)
+    own.unlink(missing_ok=True)  # of a killed process: nobody else writes in this folder
+    with open(own, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(own, path)
+
+
+def remove(folder: Path, names) -> None:
+    """Remove from a folder the files of these names, then every folder that is empty, itself included."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    for place, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(place)
+        except OSError:
+            pass  # somebody's own files are in it
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; raises BlockingIOError when another one holds it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if not _locked(handle):
+            raise BlockingIOError(problem("one process at a time records to a place", f"{folder}, in use by another",
+                                          "wait for it, or name another place"))
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _unfinished(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
+    """Make something under a name of its own, locked while it is ours; it is removed unless it was moved away."""
+    own = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    handle = make(own)
+    try:
+        _locked(handle)
+        yield own, handle
+    finally:
+        os.close(handle)
+        if own.is_dir():
+            shutil.rmtree(own)
+        else:
+            own.unlink(missing_ok=True)
+
+
+def _take(own: Path, path: Path) -> None:
+    """Move a file to a place where nothing is, in one step where the file system can."""
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which somebody made meanwhile",
+                                      "name another place")) from None
+    except OSError:  # no links on this file system
+        os.replace(own, path)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left beside a place."""
+    unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
+    for left in path.parent.iterdir():
+        if not unfinished.fullmatch(left.name) or left.is_symlink() or not (left.is_file() or left.is_dir()):
+            continue
+        handle = os.open(left, os.O_RDONLY)
+        try:
+            if _locked(handle):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        finally:
+            os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Whether this process now holds the lock of an open file; False where another does, or nothing can be locked."""
+    try:
+        import fcntl
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _settle(folder: Path) -> None:
+    """Let the names in a folder reach the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # not every file system can
+    finally:
+        os.close(handle)
