@@ -5,7 +5,7 @@ from math import prod
 
 from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, log
 
-from derivations.expressions import NotUnderstood, freshen
+from derivations.expressions import NotUnderstood, freshen, insert
 from derivations.ranges import is_nonnegative
 
 MAX_UNROLLED = 16  # sums with numeric limits up to this length are written out
@@ -108,7 +108,7 @@ def _written_out(body, limits, numeric, normalise):
     if not numeric:
         return normalise(freshen(Sum(body, *limits))) if limits else normalise(body)
     (v, last), *rest = numeric
-    return Add(*[_written_out(body.xreplace({v: Integer(k)}),
+    return Add(*[_written_out(insert(body, {v: Integer(k)}),
                               [(w, low, high.xreplace({v: Integer(k)})) for w, low, high in limits], rest, normalise)
                  for k in range(int(last) + 1)])
 

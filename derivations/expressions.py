@@ -1,4 +1,4 @@
-"""The expressions that the index algebra understands, and substitution that cannot capture a bound index."""
+"""Substitution that cannot capture what is bound, under every head that binds, and the kinds of heads there are."""
 
 from functools import lru_cache
 
@@ -6,90 +6,46 @@ from sympy import (
     Abs,
     Add,
     Basic,
-    ConditionSet,
+    Derivative,
     Dummy,
-    Expr,
-    Float,
-    I,
+    Function,
     Idx,
     Indexed,
-    IndexedBase,
-    Integer,
-    KroneckerDelta,
+    Integral,
     Lambda,
     Max,
     Min,
+    Mod,
     Mul,
-    NumberSymbol,
-    Piecewise,
     Pow,
-    Rational,
+    Subs,
     Sum,
     Symbol,
+    Tuple,
     ceiling,
     cos,
     exp,
+    expand,
     floor,
     log,
+    nan,
+    oo,
     sign,
     sin,
-    sympify,
     tanh,
+    zoo,
 )
-from sympy.core.function import AppliedUndef, FunctionClass
+from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.core.function import AppliedUndef
+from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.logic.boolalg import Boolean
 
-_FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min)
-_NOT_INSIDE_CASES = (Sum, Lambda, ConditionSet, FunctionClass, Float)
+_FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min, Mod)
+_BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 
 class NotUnderstood(Exception):
     """The expression lies outside the algebra; nothing is proved about it."""
-
-
-def as_expression(value):
-    """Turn a SymPy expression, an int or a fraction into an Expr; strings, floats, booleans, matrices are refused."""
-    if isinstance(value, bool):
-        raise NotUnderstood(f"a truth value: {value}")
-    try:
-        e = sympify(value, strict=True)
-    except Exception as error:  # SymPy raises many kinds for foreign objects; none of them is an expression
-        raise NotUnderstood(f"not an expression: {value!r}") from error
-    if not isinstance(e, Expr):
-        raise NotUnderstood(f"not an expression: {value!r}")
-    require_understood(e)
-    return e
-
-
-def require_understood(e):
-    """Raise NotUnderstood unless every node of `e` is one whose meaning the algebra knows."""
-    if is_index(e) or (isinstance(e, Symbol) and e.is_commutative):
-        return
-    if isinstance(e, (Integer, Rational, NumberSymbol)) or e is I:
-        if e.is_finite is not True:
-            raise NotUnderstood(f"not a finite number: {e}")
-        return
-    if isinstance(e, Indexed):
-        if not isinstance(e.base, IndexedBase):
-            raise NotUnderstood(f"an array that is not an IndexedBase: {e}")
-        children = e.indices
-    elif isinstance(e, Sum):
-        children = [e.function]
-        for limit in e.limits:
-            if len(limit) != 3 or not (isinstance(limit[0], Symbol) or is_index(limit[0])):
-                raise NotUnderstood(f"a sum without lower and upper limit: {e}")
-            children += limit[1:]
-    elif isinstance(e, Piecewise):
-        if e.has(*_NOT_INSIDE_CASES):
-            raise NotUnderstood(f"a sum or a float inside cases: {e}")
-        return
-    elif isinstance(e, (Add, Mul, Pow, KroneckerDelta)) or is_function(e):
-        children = e.args
-    else:
-        raise NotUnderstood(f"{type(e).__name__}: {e}")
-    for child in children:
-        if not isinstance(child, Expr):
-            raise NotUnderstood(f"{type(child).__name__} inside {e}")
-        require_understood(child)
 
 
 def is_index(e):
@@ -97,7 +53,7 @@ def is_index(e):
 
 
 def is_function(e):
-    """A function of numbers: equal arguments give equal values, and it binds no index."""
+    """A function of numbers: equal arguments give equal values, and it binds nothing."""
     return isinstance(e, _FUNCTIONS + (AppliedUndef,)) or getattr(type(e), "pointwise", False)
 
 
@@ -131,8 +87,10 @@ def _substitute(e, mapping, memo):
     elif isinstance(e, Indexed):
         result = Indexed(e.base, *[_substitute(index, mapping, memo) for index in e.indices])
         result = mapping.get(result, result)
-    elif isinstance(e, Sum):
-        result = _substitute_in_sum(e, mapping)
+    elif isinstance(e, (ExprWithLimits, Lambda, Subs, Derivative)):
+        result = _substitute_under_binder(e, mapping)
+    elif not isinstance(e, _BINDS_NOTHING) and e.free_symbols != set().union(*[arg.free_symbols for arg in e.args]):
+        raise NotUnderstood(f"{type(e).__name__} binds a symbol: {e}")
     else:
         args = [_substitute(arg, mapping, memo) if isinstance(arg, Basic) else arg for arg in e.args]
         result = e if all(new is old for new, old in zip(args, e.args)) else e.func(*args)
@@ -140,16 +98,69 @@ def _substitute(e, mapping, memo):
     return result
 
 
-def _substitute_in_sum(e, mapping):
+def _substitute_under_binder(e, mapping):
+    if isinstance(e, ExprWithLimits):
+        return _substitute_in_limits(e, mapping)
+    if isinstance(e, Lambda):
+        inner, fresh = _rebound(mapping, e.variables)
+        return Lambda(tuple(fresh), substitute(e.expr, inner))
+    if isinstance(e, Subs):
+        inner, fresh = _rebound(mapping, e.variables)
+        return Subs(substitute(e.expr, inner), tuple(fresh), tuple(substitute(at, mapping) for at in e.point))
+    return _substitute_in_derivative(e, mapping)
+
+
+def _substitute_in_derivative(e, mapping):
+    """The variable of a derivative is also the place where it is taken: another symbol may take that part, no value."""
+    inner, fresh = _rebound(mapping, tuple(dict.fromkeys(e.variables)))
+    moved = substitute(e.expr, inner)
+    places = {new: substitute(v, mapping) for v, new in zip(dict.fromkeys(e.variables), fresh)}
+    if len(set(places.values())) < len(places) or not all(
+            isinstance(place, Symbol) and not moved.has(place) for place in places.values()):
+        raise NotUnderstood(f"a derivative at a value: {e} at {mapping}")
+    return Derivative(moved, *[(inner[v], count) for v, count in e.variable_count]).xreplace(places)
+
+
+def _substitute_in_limits(e, mapping):
     inner, limits = dict(mapping), []
-    for variable, low, high in reversed(e.limits):  # the last limit is the outermost
-        low, high = substitute(low, inner), substitute(high, inner)
-        fresh = fresh_index(variable.name)
-        for key in [key for key in inner if key.has(variable)]:
-            del inner[key]
-        inner[variable] = fresh
-        limits.insert(0, (fresh, low, high))
-    return Sum(substitute(e.function, inner), *limits)
+    for variable, *ends in reversed(e.limits):  # the last limit is the outermost
+        if not ends:
+            raise NotUnderstood(f"{type(e).__name__} without limits: {e}")
+        ends = [substitute(end, inner) for end in ends]
+        whole = not e.has(Integral) and all(end.is_integer for end in ends)
+        inner, (fresh,) = _rebound(inner, (variable,), whole)
+        limits.insert(0, (fresh, *ends))
+    return e.func(substitute(e.function, inner), *limits)
+
+
+def _rebound(mapping, variables, whole=False):
+    """The mapping inside a binder, and the new names of what it binds: integers only when these are `whole` numbers."""
+    if not all(isinstance(v, (Symbol, Idx)) for v in variables):
+        raise NotUnderstood(f"bound, but not a symbol: {variables}")
+    fresh = [fresh_index(v.name) if whole else Dummy(v.name, **_assumptions(v)) for v in variables]
+    kept = {key: value for key, value in mapping.items() if not key.has(*variables)}
+    return {**kept, **dict(zip(variables, fresh))}, fresh
+
+
+def _assumptions(v):
+    return {} if isinstance(v, Idx) else {key: value for key, value in v.assumptions0.items() if key != "commutative"}
+
+
+def insert(e, mapping):
+    """
+    Like `substitute`, for values at which `e` must be defined.
+
+    Raises NotUnderstood where something that `e` divides by, or takes the logarithm of, becomes 0.
+    """
+    for node in e.atoms(Pow, log, Mod):
+        base = node.base if isinstance(node, Pow) else node.args[-1]
+        may_divide = not isinstance(node, Pow) or not node.exp.is_nonnegative
+        if may_divide and base.has(*mapping) and expand(substitute(base, mapping)) == 0:
+            raise NotUnderstood(f"a pole: {node} at {', '.join(f'{v} = {value}' for v, value in mapping.items())}")
+    result = substitute(e, mapping)
+    if result.has(nan, zoo, oo, -oo):
+        raise NotUnderstood(f"not finite: {e} at {mapping}")
+    return result
 
 
 def freshen(e):

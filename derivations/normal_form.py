@@ -28,7 +28,7 @@ from sympy import (
 )
 
 from derivations.canonical import closed, common_monomial
-from derivations.expressions import NotUnderstood, freshen, has_sum, is_function, is_index, substitute
+from derivations.expressions import NotUnderstood, freshen, has_sum, insert, is_function, is_index
 from derivations.ranges import Ranges
 
 MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
@@ -115,6 +115,8 @@ class NormalForm:
     def _power(self, e):
         """base**exponent with a normalised base whose terms have no common factor and no denominators."""
         base, exponent = self(e.base), self(e.exp)
+        if base.is_zero and not exponent.is_nonnegative:
+            raise NotUnderstood(f"a pole: {e} divides by 0")
         if not base.is_Add:
             return expand_power_base(Pow(base, exponent))
         content, base = base.primitive()
@@ -163,7 +165,7 @@ class NormalForm:
     def _replaced(self, factors, index, value, bounds):
         """The terms of the product of `factors` with `index` replaced; only what changes is normalised again."""
         same = tuple(f for f in factors if not f.has(index))
-        changed = self._product([substitute(f, {index: value}) for f in factors if f.has(index)])
+        changed = self._product([insert(f, {index: value}) for f in factors if f.has(index)])
         return [(same + f, {**bounds, **b}) for f, b in changed]
 
     def _selected(self, delta, bounds):

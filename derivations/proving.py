@@ -1,60 +1,91 @@
-"""The question that everything else asks: are two expressions equal, and under which assumptions?"""
+"""The question that everything else asks: are two expressions equal, under which assumptions, and if not, why not?"""
 
-from dataclasses import dataclass
-
-from sympy import PolynomialError, Pow, expand_mul, nan, zoo
+from sympy import Pow, expand_mul, nan, zoo
 
 from derivations.canonical import is_total
-from derivations.expressions import NotUnderstood, as_expression
+from derivations.expressions import NotUnderstood
 from derivations.normal_form import normal_form
+from derivations.poles import require_no_poles
 from derivations.ranges import Ranges
 from derivations.rational import is_rationally_zero
+from derivations.understood import as_expression
+
+MAX_SHOWN = 60  # operations of a difference that a reason writes out
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Whether an equation was proved, and what it divides by that is not known to differ from 0."""
+class Answer(int):
+    """
+    True when an equation was proved; otherwise False, and `reason` says in one sentence what stood in the way.
 
-    holds: bool
-    denominators: tuple = ()
+    It is an int, as bool is: it compares, adds and hashes like True or False (only `is` tells them apart).
+    `denominators` is what a proved equation divides by and is not known to differ from 0.
+
+    >>> Answer() == True, Answer("a matrix").reason
+    (True, 'a matrix')
+    """
+
+    def __new__(cls, reason="", denominators=()):
+        self = super().__new__(cls, not reason)
+        self.reason, self.denominators = reason, denominators
+        return self
+
+    def __getnewargs__(self):
+        return self.reason, self.denominators
+
+    def __repr__(self):
+        return repr(bool(self))
 
 
 def proves_equal(a, b, *, in_range=None):
     """
     True only when `a` equals `b` for all values of their symbols, all array entries and all lengths of the sums.
 
-    `a` and `b` are SymPy expressions (or integers) with sums over finite ranges, array entries x[i], Kronecker deltas,
-    powers, exponentials and other functions. A free index has no range unless `in_range={index: (first, last)}` grants
-    one, both ends included; an IndexedBase as key grants it to all entries of an array of indices. Equal means: equal
-    wherever both sides are defined, as x*y/x equals y. False means "not proved", never "unequal"; what is not
-    understood (floats, infinite sums, matrices, other objects) is not proved.
+    `a` and `b` are SymPy expressions (or integers) with sums over finite ranges of integers, array entries x[i],
+    Kronecker deltas, powers, exponentials and other functions. A free index has no range unless
+    `in_range={index: (first, last)}` grants one, both ends included; an IndexedBase as key grants it to all entries of
+    an array of indices. Equal means: equal wherever both sides are defined, as x*y/x equals y.
+
+    Returns an Answer, which is True or False and has `.reason`. False means "not proved", never "unequal". What is not
+    understood is not proved: floats, matrices, other objects; heads of unknown meaning; sums without end, or to limits
+    that are not known to be integers; sums through what may be a pole.
 
     Raises TypeError when `in_range` is not such a mapping.
 
-    >>> from sympy import IndexedBase, KroneckerDelta, Sum, symbols
+    >>> from sympy import IndexedBase, KroneckerDelta, Product, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True, positive=True)
     >>> x = IndexedBase("x")
     >>> entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
     >>> proves_equal(entry, x[i]), proves_equal(entry, x[i], in_range={i: (0, n - 1)})
     (False, True)
+    >>> proves_equal(Product(i, (i, 1, n)), n).reason
+    'not understood: Product: Product(i, (i, 1, n))'
     """
-    return examine(a, b, in_range).holds
-
-
-def examine(a, b, in_range=None):
-    """Like `proves_equal`, but returns the Evidence."""
     ranges = Ranges(in_range)
     try:
-        a, b = as_expression(a), as_expression(b)
-        if a == b:
-            return Evidence(True)
-        difference = expand_mul(normal_form(a, ranges) - normal_form(b, ranges))
-        if difference.has(nan, zoo):
-            return Evidence(False)
-        holds = difference == 0 or is_rationally_zero(difference)
-    except (NotUnderstood, PolynomialError, NotImplementedError, RecursionError):
-        return Evidence(False)
-    return Evidence(holds, _denominators(a, b) if holds else ())
+        return _examined(a, b, ranges)
+    except NotUnderstood as refusal:
+        return Answer(f"not understood: {refusal}")
+    except Exception as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
+        return Answer(f"given up: {type(error).__name__}: {error}")
+
+
+def _examined(a, b, ranges):
+    granted = frozenset(ranges.granted)
+    a, b = as_expression(a, granted), as_expression(b, granted)
+    if a == b:
+        return Answer()
+    require_no_poles(a, ranges)
+    require_no_poles(b, ranges)
+    difference = expand_mul(normal_form(a, ranges) - normal_form(b, ranges))
+    if difference.has(nan, zoo):
+        return Answer("not understood: a pole: the difference is not finite")
+    if difference == 0 or is_rationally_zero(difference):
+        return Answer(denominators=_denominators(a, b))
+    return Answer(f"no rule makes the difference 0: {_short(difference)}")
+
+
+def _short(e):
+    return str(e) if e.count_ops() <= MAX_SHOWN else f"{len(e.args)} terms of {e.count_ops()} operations"
 
 
 def _denominators(*expressions):

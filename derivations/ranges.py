@@ -1,10 +1,12 @@
 """What is known about the range of an index, and proofs that an index lies within the limits of a sum."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol, expand
 
-from derivations.expressions import NotUnderstood, as_expression
+from derivations.expressions import NotUnderstood
+from derivations.understood import as_expression
 
 
 class Ranges:
@@ -13,15 +15,12 @@ class Ranges:
 
     A key is a symbol, or an IndexedBase whose entries all are such indices (class labels, for example). To grant a
     range is to grant that the index is an integer.
+
+    Raises TypeError when `granted` is anything else.
     """
 
     def __init__(self, granted=None):
-        self.granted = {}
-        for index, limits in (granted or {}).items():
-            if not isinstance(index, (Symbol, Idx, IndexedBase)):
-                raise TypeError(f"in_range: got {index!r}; give {{symbol or IndexedBase: (first, last)}}")
-            first, last = limits
-            self.granted[index] = (as_expression(first), as_expression(last))
+        self.granted = _checked({} if granted is None else granted)
         self._key = frozenset(self.granted.items())
 
     def __eq__(self, other):
@@ -39,12 +38,13 @@ class Ranges:
         return self.granted.get(key)
 
     def contains(self, first, last, e, bounds):
-        """True when first <= e <= last and e is an integer are proved."""
+        """True when first <= e <= last and e is an integer are proved; None as an end is no end."""
         enclosure = self._enclosure(e, bounds)
         if enclosure is None:
             return False
         low, high = enclosure
-        return is_nonnegative(low - first) and is_nonnegative(last - high)
+        return ((first is None or is_nonnegative(low - first))
+                and (last is None or is_nonnegative(last - high)))
 
     def _enclosure(self, e, bounds):
         """An interval [low, high] that holds the integer `e`, or None."""
@@ -58,6 +58,26 @@ class Ranges:
             low += coefficient * (first if coefficient > 0 else last)
             high += coefficient * (last if coefficient > 0 else first)
         return low, high
+
+
+def _checked(granted):
+    if not isinstance(granted, Mapping):
+        raise TypeError(_problem(granted))
+    checked = {}
+    for index, limits in granted.items():
+        if not isinstance(index, (Symbol, Idx, IndexedBase)):
+            raise TypeError(_problem(index))
+        try:
+            first, last = limits
+            checked[index] = (as_expression(first), as_expression(last))
+        except (TypeError, ValueError, NotUnderstood) as error:
+            raise TypeError(_problem(limits)) from error
+    return checked
+
+
+def _problem(got):
+    return ("in_range maps indices to their first and last value: "
+            f"got {got!r}; give {{symbol or IndexedBase: (first, last)}}")
 
 
 @lru_cache(maxsize=4096)

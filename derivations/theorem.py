@@ -7,7 +7,7 @@ from typing import Callable
 from sympy import Expr, Symbol, sympify
 
 from derivations.notation import latex
-from derivations.proving import examine
+from derivations.proving import proves_equal
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,18 @@ class Equation:
 
 @dataclass(frozen=True)
 class Proof:
-    """`holds` when every equation was proved; `not_proved` lists the others; `assumptions` are what the proof used."""
+    """
+    What came of trying to prove a claim.
+
+    `holds` when every equation was proved, and then `assumptions` are what the proof used. Otherwise `not_proved`
+    lists the equations that were not, and `reason` says what stood in the way of the first of them.
+    """
 
     holds: bool
     assumptions: tuple[str, ...]
     seconds: float
     not_proved: tuple[Equation, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,16 +64,17 @@ class Claim:
         Prove every equation; returns a Proof.
 
         >>> from derivations import theorems
-        >>> next(theorems()).prove().holds
-        True
+        >>> theorem = next(theorems())
+        >>> theorem.prove().holds, theorem.mutants[0].prove().reason[:31]
+        (True, 'no rule makes the difference 0:')
         """
         start = perf_counter()
         equations = self.equations()
-        evidence = [examine(e.left, e.right, e.in_range) for e in equations]
-        missing = tuple(e for e, found in zip(equations, evidence) if not found.holds)
-        holds = bool(equations) and not missing
-        assumptions = _assumptions(equations, evidence) if holds else ()
-        return Proof(holds, assumptions, perf_counter() - start, missing)
+        answers = [proves_equal(e.left, e.right, in_range=e.in_range) for e in equations]
+        missing = tuple(e for e, answer in zip(equations, answers) if not answer)
+        reasons = [answer.reason for answer in answers if not answer] if equations else ["no equation to prove"]
+        assumptions = () if reasons else _assumptions(equations, answers)
+        return Proof(not reasons, assumptions, perf_counter() - start, missing, *reasons[:1])
 
 
 @dataclass(frozen=True)
@@ -105,12 +112,12 @@ class Book:
         return register
 
 
-def _assumptions(equations, evidence):
+def _assumptions(equations, answers):
     symbols = {s for e in equations for side in (e.left, e.right) for s in side.free_symbols if isinstance(s, Symbol)}
     found = [_of_symbol(s) for s in sorted(symbols, key=lambda s: s.name)]
-    for e, fact in zip(equations, evidence):
+    for e, answer in zip(equations, answers):
         found += [f"{first} <= {index} <= {last}" for index, (first, last) in e.in_range.items()]
-        found += [rf"{latex(base)} \neq 0" for base in fact.denominators]
+        found += [rf"{latex(base)} \neq 0" for base in answer.denominators]
     found += [e.where for e in equations if e.where]
     return tuple(dict.fromkeys(text for text in found if text))
 

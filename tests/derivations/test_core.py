@@ -7,13 +7,34 @@ import pkgutil
 import mpmath
 import numpy as np
 import pytest
-from sympy import Dummy, Function, IndexedBase, KroneckerDelta, Max, Min, Piecewise, Rational, Sum, Symbol
-from sympy import exp, log, symbols
+from sympy import (
+    ConditionSet,
+    Derivative,
+    Dummy,
+    Function,
+    IndexedBase,
+    Integral,
+    KroneckerDelta,
+    Lambda,
+    Max,
+    Min,
+    Piecewise,
+    Product,
+    Rational,
+    Subs,
+    Sum,
+    Symbol,
+    exp,
+    floor,
+    log,
+    symbols,
+)
+from sympy.core.function import AppliedUndef
 
 import derivations
 from derivations import evaluate
 from derivations.cells import Cell, cells, left_derivative, limit_at, right_derivative, slope
-from derivations.expressions import NotUnderstood, substitute
+from derivations.expressions import NotUnderstood, freshen, insert, substitute
 from derivations.functions import round_half_even
 from derivations.gradient import gradient
 from derivations.normal_form import normal_form
@@ -48,6 +69,47 @@ def test_substitution_leaves_bound_indices_and_array_names():
 def test_substitution_follows_the_scope_of_limits():
     moved = substitute(Sum(x[i], (i, 0, i)), {i: k})
     assert moved.limits[0][2] == k and moved.function != x[k]
+
+
+@pytest.mark.parametrize("binder", [
+    lambda e: Sum(e, (j, 0, n)), lambda e: Product(e, (j, 0, n)), lambda e: Integral(e, (j, 0, n)),
+    lambda e: Lambda(j, e), lambda e: Subs(Derivative(e, j), j, n), lambda e: Subs(e, j, n)], ids=str)
+def test_no_binder_captures(binder):
+    wrapped = Piecewise((binder(Function("f")(i, j)), v > 0), (0, True))
+    moved = substitute(wrapped, {i: j})
+    assert j in moved.free_symbols and moved.atoms(AppliedUndef).isdisjoint({Function("f")(j, j)})
+    assert substitute(binder(Function("f")(j)), {j: k}).free_symbols.isdisjoint({k, j})
+    there, back = (e.replace(Function("f"), lambda a, b: a * b**2).doit() for e in (wrapped, substitute(moved, {j: i})))
+    assert there == back or there.has(Lambda)
+
+
+def test_a_derivative_moves_with_its_variable_or_not_at_all():
+    f = Function("f")
+    assert substitute(Derivative(f(i, j), j), {i: n, j: k}) == Derivative(f(n, k), k)
+    for mapping in ({i: j}, {j: i}, {j: n + 1}, {j: 0}):
+        with pytest.raises(NotUnderstood, match="a derivative at a value"):
+            substitute(Derivative(f(i, j), j), mapping)
+
+
+def test_what_binds_in_an_unknown_way_is_refused():
+    with pytest.raises(NotUnderstood, match="ConditionSet binds"):
+        substitute(Function("f")(ConditionSet(i, i > j)), {j: i})
+    with pytest.raises(NotUnderstood, match="Integral without limits"):
+        substitute(Integral(v, v), {v: k})
+
+
+def test_bound_indices_are_integers_only_where_their_limits_are():
+    u = Symbol("u")
+    assert freshen(Sum(floor(u), (u, 0, n))).function.is_Symbol
+    assert freshen(Sum(floor(u), (u, Rational(1, 2), Rational(5, 2)))).function.has(floor)
+    assert freshen(Integral(floor(u), (u, 0, n))).function.has(floor)
+
+
+def test_values_are_inserted_only_where_nothing_divides_by_zero():
+    assert insert(1 / (i + 1), {i: 0}) == 1
+    for e in (1 / i, Max(1 / i, v), 1 / (1 + 1 / i), log(i) + 1, v**-i / (i - j + j), 1 / x[i] ** (-i) / i):
+        with pytest.raises(NotUnderstood, match="a pole"):
+            insert(e, {i: 0})
 
 
 def test_ranges_enclose_affine_indices():

@@ -21,13 +21,15 @@ def name(theorem):
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
 def test_theorem_is_proved(theorem):
-    assert theorem.prove().holds
+    proof = theorem.prove()
+    assert proof.holds and proof.reason == "" and proof.not_proved == ()
 
 
 @pytest.mark.parametrize("mutant", [m for _, m in MUTANTS], ids=name)
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
+    assert proof.reason.startswith("no rule makes the difference 0: ")  # understood, and not given up
 
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
@@ -80,7 +82,8 @@ def test_assumptions_are_stated():
 
 def test_an_empty_claim_is_not_proved():
     theorem = ALL[0]
-    assert not type(theorem)("nothing", "hardswish", "says nothing", list).prove().holds
+    proof = type(theorem)("nothing", "hardswish", "says nothing", list).prove()
+    assert not proof.holds and proof.reason == "no equation to prove"
 
 
 def test_the_judge_rejects_a_false_equation():
