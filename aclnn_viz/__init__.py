@@ -10,4 +10,11 @@ from aclnn_viz.export import cpp_sample
 from aclnn_viz.operators import operator, operators
 
 __all__ = ["AclError", "Case", "DeviceUnavailable", "acl", "case", "check", "compare", "cpp_sample", "explore",
-           "open_device", "operator", "operators"]
+           "open_device", "operator", "operators", "tiles"]
+
+
+def __getattr__(name):
+    if name == "tiles":  # loaded when first needed
+        from importlib import import_module
+        return import_module("aclnn_viz.tiles")
+    raise AttributeError(f"module 'aclnn_viz' has no attribute {name!r}")

@@ -25,6 +25,7 @@ ROOMS = {
     "products": "",
     "operators": "numpy",
     "acl": "ctypes numpy",
+    "tiles": "numpy ml_dtypes",
     "devices": "numpy",
     "cases": "numpy",
     "accuracy": "numpy",

@@ -1,0 +1,168 @@
+"""The Unified Buffer handed out: `TPipe.InitBuffer`, queues with their events (`TQue`) and plain buffers (`TBuf`)."""
+
+from collections import deque
+from enum import Enum
+
+from aclnn_viz.tiles.core import current
+from aclnn_viz.tiles.memory import MTE2, MTE3, V
+from aclnn_viz.tiles.platforms import BLOCK
+from aclnn_viz.tiles.tensors import LocalTensor
+
+
+class TPosition(Enum):
+    """What a buffer is for; all three lie in the Unified Buffer, and differ in the pipes that fill and empty them."""
+
+    VECIN = (MTE2, V)
+    VECCALC = (V, V)
+    VECOUT = (V, MTE3)
+
+
+VECIN, VECCALC, VECOUT = TPosition
+FREE, OCCUPIED, ENQUE, DEQUE = "free", "allocated", "enqueued", "dequeued"
+
+
+class Block:
+    """A part of the Unified Buffer and its life; `turn` counts how often it was handed out."""
+
+    def __init__(self, name: str, start: int, length: int, state: str = FREE):
+        self.name, self.start, self.length, self.state, self.turn = name, start, length, state, 0
+        self.clock = [0] * 4  # what EnQue or FreeTensor saw
+
+    def check_use(self, core, name: str, writing: bool, turn: int):
+        if self.state == FREE or turn != self.turn:
+            core.hazard("used after FreeTensor", f"{name} uses {self.name} after FreeTensor", writing)
+        elif self.state == ENQUE:
+            core.hazard("used after EnQue", f"{name} uses {self.name} after EnQue and before DeQue", writing)
+
+
+class TPipe:
+    """The owner of the Unified Buffer of a core; one in each kernel.
+
+    >>> pipe = TPipe  # pipe = TPipe(); pipe.InitBuffer(queue, 2, 4096) inside a kernel
+    """
+
+    def __init__(self):
+        self.core = current()
+        self.core.pipes.append(self)
+        self.top, self.buffers, self.queues = 0, [], []
+
+    def InitBuffer(self, buffer, *numbers: int):
+        """Give a TQue `num` blocks of `len` bytes, or a TBuf one block; lengths are rounded up to 32 bytes."""
+        num, length = numbers if isinstance(buffer, TQue) else (1, *numbers)
+        if length <= 0 or num <= 0:
+            self.core.stop("buffer of no bytes", f"InitBuffer is asked for {num} blocks of {length} bytes", True)
+        length = -(-length // BLOCK) * BLOCK
+        if len(self.buffers) + num > self.core.platform.arch.buffers:
+            self.core.stop("too many buffers", f"InitBuffer makes {len(self.buffers) + num} buffers of a TPipe that "
+                           f"holds {self.core.platform.arch.buffers}")
+        if self.top + num * length > self.core.ub.size:
+            taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
+            self.core.stop("unified buffer full", f"InitBuffer asks for {num} x {length} bytes beside {taken}: "
+                           f"{self.top + num * length} of {self.core.ub.size}", True)
+        where = self.core.where()
+        name = f"{type(buffer).__name__} of line {where[1]}"
+        blocks = [Block(name, self.top + k * length, length) for k in range(num)]
+        self.top += num * length
+        self.buffers += blocks
+        buffer.blocks, buffer.pipe = blocks, self
+        if isinstance(buffer, TQue):
+            self.queues.append(buffer)
+
+    def _sizes(self):
+        found = {}
+        for block in self.buffers:
+            number, _ = found.get((block.name, block.length), (0, 0))
+            found[block.name, block.length] = number + 1, block.length
+        return found.values()
+
+    def alive(self, position: TPosition) -> int:
+        return sum(block.state != FREE for queue in self.queues if queue.position is position for block in queue.blocks)
+
+    def held(self) -> list[str]:
+        """The queues that still hold a tensor."""
+        return [queue.blocks[0].name for queue in self.queues if any(block.state != FREE for block in queue.blocks)]
+
+
+class TQue:
+    """A queue of tensors between two pipes. C++: `TQue<TPosition::VECIN, 1>`; here position and depth are arguments."""
+
+    def __init__(self, position: TPosition, depth: int):
+        self.position, self.depth, self.blocks, self.pipe = position, depth, None, None
+        self.waiting: deque[Block] = deque()
+        self.next = 0
+
+    def _ready(self, name: str):
+        core = current()
+        if self.blocks is None:
+            core.stop("not initialised", f"{name} is called for a queue without InitBuffer")
+        return core
+
+    def AllocTensor(self, dtype) -> LocalTensor:
+        """Hand out a free block; what fills it waits until the block's last user is done."""
+        core = self._ready("AllocTensor")
+        free = [block for block in self.blocks[self.next:] + self.blocks[:self.next] if block.state == FREE]
+        if not free:
+            core.stop("queue not freed", f"AllocTensor finds all {len(self.blocks)} blocks of {self.blocks[0].name} in "
+                      "use", True)
+        limit = core.platform.arch.queue_buffers
+        if self.pipe.alive(self.position) >= limit:
+            core.stop("ninth buffer", f"AllocTensor takes buffer {limit + 1} of position {self.position.name}")
+        block = free[0]
+        self.next = (self.blocks.index(block) + 1) % len(self.blocks)
+        if not core.skipped():
+            core.wait(self.position.value[0], block.clock)
+        block.state, block.turn = OCCUPIED, block.turn + 1
+        core.ub.forget(block.start, block.start + block.length)
+        return LocalTensor(block, block.start, block.start + block.length, dtype)
+
+    def EnQue(self, tensor: LocalTensor):
+        """Hand a filled tensor to the pipe that uses it."""
+        core = self._ready("EnQue")
+        block = tensor.block
+        if block not in self.blocks:
+            core.stop("another queue", f"EnQue is given a tensor of {block.name}")
+        if block.state not in (OCCUPIED, DEQUE):
+            core.stop("queue order", f"EnQue is given a tensor that is {block.state}")
+        if len(self.waiting) >= self.depth:
+            core.hazard("queue depth", f"EnQue puts tensor {len(self.waiting) + 1} into a queue of depth {self.depth}")
+        block.state, block.clock = ENQUE, core.snapshot(self.position.value[0])
+        self.waiting.append(block)
+
+    def DeQue(self, dtype) -> LocalTensor:
+        """Take the oldest enqueued tensor; the pipe that uses it waits until it is filled."""
+        core = self._ready("DeQue")
+        if not self.waiting:
+            core.stop("queue empty", "DeQue finds nothing in the queue")
+        block = self.waiting.popleft()
+        if not core.skipped():
+            core.wait(self.position.value[1], block.clock)
+        block.state = DEQUE
+        return LocalTensor(block, block.start, block.start + block.length, dtype)
+
+    def FreeTensor(self, tensor: LocalTensor):
+        """Give a block back; the next tensor in it waits until its user is done."""
+        core = self._ready("FreeTensor")
+        block = tensor.block
+        if block not in self.blocks:
+            core.stop("another queue", f"FreeTensor is given a tensor of {block.name}")
+        if block.state == FREE or tensor.turn != block.turn:
+            core.hazard("freed twice", f"FreeTensor is given a tensor of {block.name} that is free", True)
+            return
+        if block.state == ENQUE:
+            core.stop("queue order", "FreeTensor is given a tensor that is enqueued")
+        block.state, block.clock = FREE, core.snapshot(self.position.value[1])
+
+
+class TBuf:
+    """A plain buffer: no queue, no events, never freed. C++: `TBuf<TPosition::VECCALC>`."""
+
+    def __init__(self, position: TPosition = TPosition.VECCALC):
+        self.position, self.blocks, self.pipe = position, None, None
+
+    def Get(self, dtype) -> LocalTensor:
+        """The buffer as a tensor; it holds what it held, anything at first."""
+        if self.blocks is None:
+            current().stop("not initialised", "Get is called for a TBuf without InitBuffer")
+        block = self.blocks[0]
+        block.state = DEQUE
+        return LocalTensor(block, block.start, block.start + block.length, dtype)

@@ -1,0 +1,128 @@
+"""Copies between global memory and the Unified Buffer: `DataCopy` in blocks of 32 bytes, `DataCopyPad` in bytes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.tiles.core import current
+from aclnn_viz.tiles.formats import c_name
+from aclnn_viz.tiles.memory import MTE2, MTE3, V
+from aclnn_viz.tiles.platforms import BLOCK
+from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
+
+
+@dataclass(frozen=True)
+class DataCopyParams:
+    """Blocks of `blockLen` x 32 bytes; gaps, in 32 bytes, lie between the end of one and the start of the next."""
+
+    blockCount: int = 1
+    blockLen: int = 0
+    srcGap: int = 0
+    dstGap: int = 0
+
+
+@dataclass(frozen=True)
+class DataCopyExtParams:
+    """Blocks of `blockLen` bytes; the gap is in bytes in global memory, and in 32 bytes in the Unified Buffer."""
+
+    blockCount: int = 1
+    blockLen: int = 0
+    srcStride: int = 0
+    dstStride: int = 0
+    rsv: int = 0
+
+
+@dataclass(frozen=True)
+class DataCopyPadExtParams:
+    """With `isPad`, `paddingValue` fills `leftPadding` and `rightPadding` elements of each block, at most 32 bytes."""
+
+    isPad: bool = False
+    leftPadding: int = 0
+    rightPadding: int = 0
+    paddingValue: float = 0
+
+
+def DataCopy(dst, src, params: int | DataCopyParams):
+    """Copy whole blocks of 32 bytes: `count` elements, rounded DOWN to 32 bytes, or as DataCopyParams say."""
+    core, size = current(), dst.dtype.itemsize
+    if not isinstance(params, DataCopyParams):
+        length = int(params) * size
+        if length % BLOCK:
+            core.hazard("shortened copy", f"DataCopy of {params} elements, {length} bytes, leaves out the last "
+                        f"{length % BLOCK} bytes")
+        params = DataCopyParams(1, length // BLOCK)
+    _need(core, "DataCopy", blockCount=(params.blockCount, 4095), blockLen=(params.blockLen, 65535),
+          srcGap=(params.srcGap, 65535), dstGap=(params.dstGap, 65535))
+    length = params.blockLen * BLOCK
+    if params.blockCount and length:
+        _copy("DataCopy", dst, src, params.blockCount, length, length + params.srcGap * BLOCK,
+              length + params.dstGap * BLOCK)
+
+
+def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams | None = None):
+    """Copy blocks of any number of bytes. In the Unified Buffer each block begins at a multiple of 32 bytes.
+
+    The lanes behind a block that is no multiple of 32 bytes hold no data, unless `pad` gives them a value.
+    """
+    core, size = current(), dst.dtype.itemsize
+    count, length = params.blockCount, params.blockLen
+    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151))
+    if length % size:
+        core.stop("copy parameters", f"DataCopyPad moves {length} bytes, no multiple of the {size} of an element")
+    if not count or not length:
+        return
+    if isinstance(src, LocalTensor):
+        row = -(-length // BLOCK) * BLOCK
+        _copy("DataCopyPad", dst, src, count, length, row + params.srcStride * BLOCK, length + params.dstStride)
+        return
+    pad = pad or DataCopyPadExtParams()
+    left, right = pad.leftPadding * size, pad.rightPadding * size
+    _need(core, "DataCopyPad", leftPadding=(left, BLOCK), rightPadding=(right, BLOCK))
+    row = -(-(left + length + right) // BLOCK) * BLOCK
+    _copy("DataCopyPad", dst, src, count, length, length + params.srcStride, row + params.dstStride * BLOCK, left, row,
+          pad)
+
+
+def _need(core, name: str, **fields):
+    for field, (value, largest) in fields.items():
+        if not 0 <= value <= largest:
+            core.stop("copy parameters", f"{name} has {field} {value}, which must lie in 0 to {largest}")
+
+
+def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
+    """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
+    core = current()
+    if dst.dtype != src.dtype:
+        core.stop("format", f"{name} copies {c_name(src.dtype)} to {c_name(dst.dtype)}")
+    if isinstance(dst, GlobalTensor) and isinstance(src, GlobalTensor):
+        core.stop("format", f"{name} copies from global memory to global memory")
+    pipe = MTE2 if isinstance(src, GlobalTensor) else MTE3 if isinstance(dst, GlobalTensor) else V
+    blocks = ((count,), (src_step,)), ((count,), (dst_step,))
+    if count == 1:
+        blocks = ((), ()), ((), ())
+    read = src.span(name, False, length, *blocks[0])
+    write = dst.span(name, True, row or length, *blocks[1])
+    data = write._replace(start=write.start + left, length=length)
+    source, target = read.values(src.memory.bytes, src.dtype), data.values(dst.memory.bytes, dst.dtype)
+    fillers = [write._replace(start=start, length=end - start) for start, end in
+               ((write.start, data.start), (data.start + length, write.start + write.length)) if end > start]
+    if pipe == MTE3 and core.atomic is not None:
+        if core.atomic != dst.dtype:
+            core.stop("format", f"{name} adds {c_name(dst.dtype)} while SetAtomicAdd is on for {c_name(core.atomic)}")
+
+        def run():
+            np.add(target, source, out=target)
+        core.issue(pipe, f"{name} (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
+        return
+    # Left alone, the lanes behind a block repeat its first element; told a value, they take it.
+    told = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
+    value = np.asarray(pad.paddingValue).astype(dst.dtype) if told else None
+    lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]
+
+    def run():
+        np.copyto(target, source)
+        for lane in lanes:
+            lane[...] = source[..., :1] if value is None else value
+    core.issue(pipe, name, run, [(src.memory, read)], [(dst.memory, write)],
+               padding=[(dst.memory, filler) for filler in fillers] if value is None else ())
+

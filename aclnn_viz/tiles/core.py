@@ -1,0 +1,197 @@
+"""A vector core: the order that its waits make, the checks of every access, and the record of what it issued.
+
+The scalar unit runs the program and gives each instruction to its pipe. What a pipe starts, and in which order it
+lands, is the schedule's affair; here it is only said what must have landed before.
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+from aclnn_viz.tiles.hazards import Stop
+from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPE_NAMES, PIPES, UNWRITTEN, S, Span, UnifiedBuffer, V
+
+_MACHINE = str(Path(__file__).parent)
+_local = threading.local()
+
+
+def current() -> "Core":
+    """The core that runs in this thread; RuntimeError outside of a launch."""
+    core = getattr(_local, "core", None)
+    if core is None:
+        raise RuntimeError("Ascend C calls run inside a kernel: got a call outside; start it with av.tiles.launch")
+    return core
+
+
+class Instruction:
+    """What a pipe has to do: `run()` does it at once; `horizon` says, for each pipe, what must be finished before."""
+
+    __slots__ = ("atomic", "core", "entry", "epoch", "horizon", "landed", "missing", "name", "pipe", "position",
+                 "reads", "run", "where", "writes")
+
+    def __init__(self, core, pipe, position, name, where, horizon, run, reads, writes, atomic):
+        self.core, self.pipe, self.position, self.name, self.where = core, pipe, position, name, where
+        self.horizon, self.run, self.reads, self.writes, self.atomic = horizon, run, reads, writes, atomic
+        self.epoch, self.landed, self.missing, self.entry = core.epoch, False, 0, None
+
+    def __repr__(self):
+        return f"{self.name} on {PIPE_NAMES[self.pipe]} of core {self.core.index}, line {self.where[1]}"
+
+
+class Core:
+    """One core. `seen[p]` is the horizon of the next instruction on pipe p, `count[p]` the position of the last."""
+
+    def __init__(self, machine, index: int):
+        self.machine, self.index, self.epoch = machine, index, 0
+        self.platform, self.auto = machine.platform, machine.auto
+        self.ub = UnifiedBuffer(machine.platform.GetCoreMemSize())
+        self.count = [0] * 4
+        self.seen = [[0] * 4 for _ in PIPES]
+        self.issued: list[list[Instruction]] = [[] for _ in PIPES]
+        self.flags: dict[tuple, list[int]] = {}
+        self.atomic = self.ended_at = None
+        self.pipes: list = []  # the TPipes, for the look back at the end
+        self.moved = 0  # bytes between global memory and the Unified Buffer
+
+    def __enter__(self):
+        _local.core = self
+        return self
+
+    def __exit__(self, *exception):
+        _local.core = None
+
+    # ---- hazards -------------------------------------------------------------------------------------------------
+
+    def where(self) -> tuple[str, int]:
+        """File and line of the program, the innermost frame that is none of the machine's."""
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.rpartition("/")[0] == _MACHINE:
+            frame = frame.f_back
+        return frame.f_code.co_filename, frame.f_lineno
+
+    def hazard(self, kind: str, what: str, writing: bool = False):
+        self.machine.hazards.add(kind, what, self.index, self.where(), writing)
+
+    def stop(self, kind: str, what: str, writing: bool = False):
+        """Note a hazard after which the core cannot go on."""
+        self.hazard(kind, what, writing)
+        raise Stop
+
+    # ---- order ---------------------------------------------------------------------------------------------------
+
+    def skipped(self) -> bool:
+        """Whether the wait in this line of the program is taken out, to see what it is good for."""
+        return bool(self.machine.without) and self.where()[1] in self.machine.without
+
+    def snapshot(self, pipe: int) -> list[int]:
+        """What is finished when everything issued so far on a pipe is: the clock that a flag carries."""
+        clock = self.horizon(pipe)
+        clock[pipe] = self.count[pipe]
+        return clock
+
+    def horizon(self, pipe: int) -> list[int]:
+        """A pipe gets its next instruction after the scalar unit's own waits; but not after its stores."""
+        mine, scalar = self.seen[pipe], self.seen[S]
+        return [mine[0], *(max(a, b) for a, b in zip(mine[1:], scalar[1:]))]
+
+    def wait(self, pipe: int, clock: list[int]):
+        self.seen[pipe] = [max(a, b) for a, b in zip(self.seen[pipe], clock)]
+
+    def barrier(self, pipe: int | None = None):
+        """Everything so far on a pipe, or on all, is finished before what follows on it."""
+        if pipe is None:
+            self.seen = [list(self.count) for _ in PIPES]
+        else:
+            self.seen[pipe][pipe] = self.count[pipe]
+
+    # ---- instructions --------------------------------------------------------------------------------------------
+
+    def issue(self, pipe: int, name: str, run, reads, writes, padding=(), atomic: bool = False):
+        """Check an instruction's (memory, span) accesses, and give it to its pipe; `padding` spans hold no data."""
+        where, horizon, position = self.where(), self.horizon(pipe), self.count[pipe] + 1
+        one = Instruction(self, pipe, position, name, where, horizon, run, reads, writes, atomic)
+        for memory, span in reads:
+            self._check(one, memory, span, False)
+        for memory, span in writes:
+            self._check(one, memory, span, True)
+        for memory, span in reads:
+            self._note(one, memory, span, False)
+        for memory, span in writes:
+            self._note(one, memory, span, True)
+        for memory, span in padding:
+            span.view(memory.state)[...] = PADDING
+        self.issued[pipe].append(one)
+        self.count[pipe] = position
+        if self.auto and pipe == V:
+            self.seen[V][V] = position
+        if self.machine.trace is not None:
+            self.machine.trace.append(one)
+        self.machine.schedule.issue(one)
+
+    def scalar_read(self, name: str, memory, span: Span):
+        """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
+        if self.auto:
+            self.wait(S, self.count)
+        one = Instruction(self, S, self.count[S], name, self.where(), self.seen[S], None, [(memory, span)], [], False)
+        one.horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
+        self._check(one, memory, span, False)
+        self.machine.schedule.reach(self, one)
+
+    def scalar_write(self, name: str, memory, span: Span, run):
+        if self.auto:
+            self.wait(S, self.count)
+        self.seen[S][S] = self.count[S]
+        self.issue(S, name, run, [], [(memory, span)])
+        if self.auto:
+            for pipe in PIPES:
+                self.seen[pipe][S] = self.count[S]
+
+    def _check(self, one: Instruction, memory, span: Span, writing: bool):
+        mine = one.pipe, one.position
+        if memory is self.ub:
+            other = memory.unordered(span, one.horizon, writing)
+        else:
+            stamp = self.epoch * 1024 + self.index + 1
+            other = memory.unordered(span, one.horizon, writing, stamp, one.atomic)
+            if writing and memory.read_only:
+                self.hazard("input overwritten", f"{one.name} writes to {memory.name}", True)
+            if clash := memory.clash(span, self, writing, one.atomic):
+                core, verb, count = clash
+                does = "adds to" if one.atomic else "writes" if writing else "reads"
+                who = "other cores" if core is None else f"core {core}"
+                self.hazard("race between cores", f"{one.name} {does} {count} elements of {memory.name} that {who} "
+                            f"{verb.removesuffix('s') if core is None else verb} in the same phase", writing)
+        if other and other != mine:
+            self._unordered(one, other, writing, memory)
+        elif not writing or one.atomic:
+            state = span.view(memory.state, getattr(memory, "unit", 1))
+            if state.min() == UNWRITTEN:
+                kind = "dirty atomics" if writing else "unwritten"
+                does = "adds onto" if writing else "reads"
+                missing = int((state == UNWRITTEN).sum())
+                self.hazard(kind, f"{one.name} {does} {missing} of {state.size} "
+                            f"{'bytes' if memory is self.ub else f'elements of {memory.name}'} that nobody wrote")
+            elif state.max() == PADDING:
+                self.hazard("padding", f"{one.name} reads {int((state == PADDING).sum())} bytes that only pad a copy")
+
+    def _unordered(self, one, other, writing, memory):
+        pipe, position = other
+        kind = "missing barrier" if pipe == one.pipe else "missing scalar wait" if S in (pipe, one.pipe) else \
+            "missing wait"
+        earlier = self.issued[pipe][position - 1]
+        wrote = any(memory is held for held, _ in earlier.writes)
+        place = "" if memory is self.ub else f" of {memory.name}"
+        self.hazard(kind, f"{one.name} on {PIPE_NAMES[one.pipe]} {'writes' if writing else 'reads'} what "
+                    f"{earlier.name} in line {earlier.where[1]} {'writes' if wrote else 'reads'} on {PIPE_NAMES[pipe]}"
+                    f"{place}, and nothing says in which order", writing)
+
+    def _note(self, one: Instruction, memory, span: Span, writing: bool):
+        if memory is self.ub:
+            memory.note(span, one.pipe, one.position, writing)
+        else:
+            memory.note(span, one.pipe, one.position, writing, self, one.atomic)
+            if one.pipe in (MTE2, MTE3):
+                size = span.length
+                for n in span.shape:
+                    size *= n
+                self.moved += size

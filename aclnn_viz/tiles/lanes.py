@@ -1,0 +1,135 @@
+"""Which lanes a vector call treats: the first `count` elements, or those of a mask in each of `repeatTime` repeats.
+
+A repeat is 256 bytes, 8 blocks of 32. In the form with a mask, blocks and repeats have strides in blocks of 32 bytes.
+Calls that widen or narrow go by the wider type.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz.tiles.formats import c_name
+from aclnn_viz.tiles.memory import Span
+from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT
+
+
+@dataclass(frozen=True)
+class UnaryRepeatParams:
+    """Strides of blocks and of repeats of the result and the source, in blocks of 32 bytes."""
+
+    dstBlkStride: int = 1
+    srcBlkStride: int = 1
+    dstRepStride: int = 8
+    srcRepStride: int = 8
+
+    @property
+    def pairs(self):
+        return (self.dstBlkStride, self.dstRepStride), (self.srcBlkStride, self.srcRepStride)
+
+
+@dataclass(frozen=True)
+class BinaryRepeatParams:
+    """Strides of blocks and of repeats of the result and the two sources, in blocks of 32 bytes."""
+
+    dstBlkStride: int = 1
+    src0BlkStride: int = 1
+    src1BlkStride: int = 1
+    dstRepStride: int = 8
+    src0RepStride: int = 8
+    src1RepStride: int = 8
+
+    @property
+    def pairs(self):
+        return ((self.dstBlkStride, self.dstRepStride), (self.src0BlkStride, self.src0RepStride),
+                (self.src1BlkStride, self.src1RepStride))
+
+
+def eight_bits(core, name: str, number: int, what: str) -> int:
+    """What the hardware makes of a repeat or stride: its last 8 bits."""
+    if not 0 <= number <= LIMIT:
+        core.hazard("repeat beyond 255", f"{name} has {what} {number}, taken as {number % (LIMIT + 1)}")
+    return number % (LIMIT + 1)
+
+
+@lru_cache(maxsize=512)
+def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], ...]:
+    """The set lanes as boxes (first block, blocks, first lane, lanes); `mask` is a number of lanes or a tuple of bits.
+
+    >>> runs(20, 64, 8)
+    ((0, 2, 0, 8), (2, 1, 0, 4))
+    """
+    if not isinstance(mask, tuple):
+        whole, rest = divmod(min(mask, lanes), per_block)
+        return ((0, whole, 0, per_block),) * bool(whole) + ((whole, 1, 0, rest),) * bool(rest)
+    bits = [mask[lane // 64] >> lane % 64 & 1 for lane in range(lanes)]
+    found = []
+    for block in range(lanes // per_block):
+        lane = 0
+        while lane < per_block:
+            width = 0
+            while lane + width < per_block and bits[block * per_block + lane + width]:
+                width += 1
+            if width:
+                found.append((block, 1, lane, width))
+            lane += max(width, 1)
+    return tuple(found)
+
+
+def count_spans(name: str, count: int, operands) -> list[list[Span]]:
+    """One run: the first `count` elements of each (tensor, writing) operand."""
+    return [[tensor.span(name, writing, count * tensor.dtype.itemsize) for tensor, writing in operands]]
+
+
+def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[list[Span]]:
+    """The runs of the form with a mask: for each, the spans of the operands, (repeats, blocks) runs of lanes each."""
+    widest = max(tensor.dtype.itemsize for tensor, _ in operands)
+    lanes = REPEAT // widest
+    if isinstance(mask, (list, tuple)):
+        mask = tuple(mask) + (0,) * (lanes // 64 - len(mask))
+        fits = any(mask[:lanes // 64]) and not any(mask[lanes // 64:])
+    else:
+        fits = 0 <= mask <= lanes
+    if not fits:
+        core.hazard("mask", f"{name} has mask {mask} for {lanes} lanes of {c_name(operands[0][0].dtype)}")
+    repeats = eight_bits(core, name, repeats, "repeatTime")
+    if not repeats:
+        return []
+    # A narrow operand beside a wide one fills fewer than 8 blocks in a repeat.
+    strides = [[eight_bits(core, name, step, "a stride") * BLOCK for step in pair] for pair in pairs]
+    found = []
+    per_block = BLOCK // widest
+    for block, blocks, lane, width in runs(mask, lanes, per_block):
+        spans = []
+        for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
+            size = tensor.dtype.itemsize
+            share = widest // size  # blocks of the wide type that lie in one of this type
+            if share == 1:
+                offset, shape, steps = block * block_step, (repeats, blocks), (repeat_step, block_step)
+                start, length = offset + lane * size, width * size
+            else:  # only unit block strides: the lanes are contiguous
+                start, length = (block * per_block + lane) * size, width * size
+                shape, steps = (repeats, blocks), (repeat_step, per_block * size)
+            spans.append(tensor.span(name, writing, length, shape, steps, offset=start))
+        found.append(spans)
+    return found
+
+
+def spans(core, name: str, form: tuple, operands) -> tuple[list[list[Span]], bool]:
+    """The runs of either form, and whether repeats must follow one another because the result stays in place."""
+    if len(form) == 1:
+        count = int(form[0])
+        return (count_spans(name, count, operands) if count > 0 else []), False
+    mask, repeats, params = form
+    pairs = params.pairs
+    return mask_spans(core, name, mask, repeats, pairs, operands), pairs[0][1] == 0 and repeats > 1
+
+
+def need_apart(core, name: str, dst, sources, found: list[list[Span]]):
+    """Operands are the same or disjoint."""
+    for part in found:
+        for source, span in zip(sources, part[1:]):
+            if source.start != dst.start and part[0].start < span.end and span.start < part[0].end \
+                    and not (span.shape and np.prod(span.shape) > 1):
+                core.hazard("overlap", f"{name} writes bytes {part[0].start} to {part[0].end} and reads {span.start} "
+                            f"to {span.end}")

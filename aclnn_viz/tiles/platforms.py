@@ -1,0 +1,105 @@
+"""What an NPU architecture demands of a tile program, one row each: buffers, events, and formats of the vector calls.
+
+Source: the Ascend C API reference and guide (asc-devkit, docs/zh), pages of each call. NPU arch 2201 is A2 and A3.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from aclnn_viz.errors import problem
+from aclnn_viz.products import DAV_2201, Product, product_of
+
+BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
+REPEAT = 256  # bytes that a vector instruction treats in one step
+LIMIT = 255  # of repeats and strides, which are 8 bits wide
+
+_MOVED = "int16_t uint16_t half bfloat16_t int32_t uint32_t float"
+_CALLS = {
+    "Add Sub Mul Max Min Adds Muls Maxs Mins": "int16_t half int32_t float",
+    "Div Exp Ln Sqrt Rsqrt Reciprocal Abs LeakyRelu FusedMulAdd Axpy MulAddDst": "half float",
+    "Relu": "half float int32_t",
+    "And Or Not": "int16_t uint16_t",
+    "ShiftLeft ShiftRight": "int16_t uint16_t int32_t uint32_t",
+    "Duplicate Brcb Copy Gather GatherMask": _MOVED,
+    "CreateVecIndex": "int16_t half int32_t float",
+    "Compare CompareScalar": "half float int32_t",  # int32_t for EQ alone
+    "Select": "half float",
+    "ReduceSum ReduceMax ReduceMin WholeReduceSum WholeReduceMax WholeReduceMin BlockReduceSum BlockReduceMax "
+    "BlockReduceMin PairReduceSum RepeatReduceSum": "half float",
+    "SetAtomicAdd": "int8_t int16_t half bfloat16_t int32_t float",
+}
+# Round modes of the pairs that Cast takes: N none, R rint, F floor, C ceil, A round (ties away), Z trunc, O odd.
+_CASTS = {
+    "half>float bfloat16_t>float int16_t>float int8_t>half uint8_t>half int32_t>int16_t int32_t>int64_t "
+    "int64_t>int32_t": "N",
+    "float>half": "NRFCAZO",
+    "float>bfloat16_t float>int32_t float>int16_t float>int64_t float>float half>int32_t half>int16_t "
+    "bfloat16_t>int32_t int64_t>float": "RFCAZ",
+    "int32_t>float int16_t>half half>int8_t half>uint8_t": "NRFCAZ",
+}
+
+
+@dataclass(frozen=True)
+class Arch:
+    """One NPU architecture. `reserved` bytes of the Unified Buffer are not for programs."""
+
+    reserved: int
+    queue_buffers: int  # of one position, alive at a time
+    buffers: int  # of one TPipe
+    events: int
+    system_workspace: int
+    calls: dict[str, str]
+    casts: dict[str, str]
+
+    @cached_property
+    def formats(self) -> dict[str, frozenset[str]]:
+        """The formats of each call."""
+        return {call: frozenset(formats.split()) for calls, formats in self.calls.items() for call in calls.split()}
+
+    @cached_property
+    def modes(self) -> dict[tuple[str, str], str]:
+        """The round modes of Cast by (from, to)."""
+        return {tuple(pair.split(">")): modes for pairs, modes in self.casts.items() for pair in pairs.split()}
+
+
+ARCHS = {DAV_2201: Arch(256, 8, 64, 8, 16 << 20, _CALLS, _CASTS)}
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A SoC as the tiling of a program sees it, by the vendor's names of its questions.
+
+    >>> Platform.of("Ascend910B2").GetCoreNumAiv(), Platform.of("Ascend910B2").GetCoreMemSize()
+    (48, 196352)
+    """
+
+    soc: str
+    product: Product
+    arch: Arch
+    cores: int
+
+    @classmethod
+    def of(cls, soc: str, cores: int | None = None) -> "Platform":
+        """Return the platform of a SoC name, with fewer or more cores if told.
+
+        Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
+        """
+        product = product_of(soc)
+        if product.npu_arch not in ARCHS:
+            raise ValueError(problem("tile programs need the table of which vector call takes which format",
+                                     f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",
+                                     "use an Atlas A2 or A3, such as Ascend910B2"))
+        real = product.cores.get(soc) or product.cores.get(product.example_soc)
+        cores = real[1] if cores is None else cores
+        if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= real[1]:
+            raise ValueError(problem("cores must be a number of vector cores that the SoC has", f"{cores!r}",
+                                     f"use 1 to {real[1]} on {soc}"))
+        return cls(soc, product, ARCHS[product.npu_arch], cores)
+
+    def GetCoreNumAiv(self) -> int:
+        """The vector cores."""
+        return self.cores
+
+    def GetCoreMemSize(self) -> int:
+        """The bytes of a core's Unified Buffer that a program may use."""
+        return self.product.unified_buffer - self.arch.reserved

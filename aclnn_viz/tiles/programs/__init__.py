@@ -1,0 +1,1 @@
+"""The kit's own tile programs, one module an operator: the page, cut into tiles."""

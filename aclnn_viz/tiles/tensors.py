@@ -1,0 +1,117 @@
+"""Tensors of a tile program: `GlobalTensor` names a part of global memory, `LocalTensor` a part of the Unified Buffer.
+
+Indexing is in elements, as in C++: `x[64]` is the tensor that starts 64 elements further.
+"""
+
+import numpy as np
+
+from aclnn_viz.tiles.core import current
+from aclnn_viz.tiles.formats import c_name
+from aclnn_viz.tiles.memory import Span
+from aclnn_viz.tiles.platforms import BLOCK
+
+
+class GlobalTensor:
+    """A tensor in global memory. C++: `GlobalTensor<T>`; here the type is the argument."""
+
+    def __init__(self, dtype):
+        self.dtype, self.memory, self.start, self.size = np.dtype(dtype), None, 0, None
+
+    def SetGlobalBuffer(self, address, size: int | None = None):
+        """Let the tensor begin at an address, a kernel argument; `size` elements are for checks alone."""
+        self.memory, self.start, self.size = address, 0, size
+
+    def __getitem__(self, offset: int) -> "GlobalTensor":
+        part = GlobalTensor(self.dtype)
+        part.memory, part.start = self.memory, self.start + int(offset) * self.dtype.itemsize
+        part.size = None if self.size is None else self.size - int(offset)
+        return part
+
+    def __repr__(self):
+        return f"GlobalTensor<{c_name(self.dtype)}> in {getattr(self.memory, 'name', None)} at byte {self.start}"
+
+    def span(self, name: str, writing: bool, length: int, shape=(), strides=()) -> Span:
+        """Return the bytes that an instruction reaches from the tensor's start on, checked against its memory."""
+        core = current()
+        if self.memory is None:
+            core.stop("beyond global memory", f"{name} reaches for a GlobalTensor without SetGlobalBuffer", writing)
+        span = Span(self.start, length, shape, strides)
+        if self.start < 0 or span.end > self.memory.size:
+            core.stop("beyond global memory", f"{name} reaches for bytes {self.start} to {span.end} of "
+                      f"{self.memory.name}, which has {self.memory.size}", writing)
+        if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
+            core.hazard("beyond tensor", f"{name} reaches {(span.end - self.start) // self.dtype.itemsize} elements "
+                        f"far into a GlobalTensor of {self.size}", writing)
+        return span
+
+    def GetValue(self, index: int):
+        """Read one element by the scalar unit, as a number of its format."""
+        part = self[index]
+        span = part.span("GetValue", False, self.dtype.itemsize)
+        current().scalar_read("GetValue", self.memory, span)
+        return span.values(self.memory.bytes, self.dtype)[0]
+
+    def SetValue(self, index: int, value):
+        """Write one element by the scalar unit. Its cache is modelled as written through: a chip is less kind."""
+        part = self[index]
+        span = part.span("SetValue", True, self.dtype.itemsize)
+        _store(span, self, value)
+
+
+class LocalTensor:
+    """A tensor in the Unified Buffer of a core; `block` is what TPipe gave it, a queue's block or a TBuf."""
+
+    def __init__(self, block, start: int, end: int, dtype):
+        self.block, self.start, self.end, self.dtype = block, start, end, np.dtype(dtype)
+        self.turn = block.turn
+        self.memory = current().ub
+
+    def __getitem__(self, offset: int) -> "LocalTensor":
+        return LocalTensor(self.block, self.start + int(offset) * self.dtype.itemsize, self.end, self.dtype)
+
+    def __repr__(self):
+        return f"LocalTensor<{c_name(self.dtype)}> in {self.block.name} at byte {self.start}"
+
+    def GetSize(self) -> int:
+        """The number of elements."""
+        return (self.end - self.start) // self.dtype.itemsize
+
+    def ReinterpretCast(self, dtype) -> "LocalTensor":
+        """The same bytes as a tensor of another type."""
+        return LocalTensor(self.block, self.start, self.end, dtype)
+
+    def span(self, name: str, writing: bool, length: int, shape=(), strides=(), offset: int = 0,
+             align: int = BLOCK) -> Span:
+        """Return the bytes that an instruction reaches, checked against block, alignment and the Unified Buffer."""
+        core = current()
+        self.block.check_use(core, name, writing, self.turn)
+        if self.start % align:
+            core.hazard("misaligned", f"{name} {'writes' if writing else 'reads'} from byte {self.start} on, "
+                        f"{self.start % align} past a multiple of {align}", writing)
+        span = Span(self.start + offset, length, shape, strides)
+        if span.start < 0 or span.end > core.ub.size:
+            core.stop("beyond unified buffer", f"{name} reaches byte {span.end} of {core.ub.size}", writing)
+        if span.end > self.end:
+            core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} up to byte "
+                        f"{span.end - self.start} of a tensor of {self.end - self.start} bytes in {self.block.name}", writing)
+        return span
+
+    def GetValue(self, index: int):
+        """Read one element by the scalar unit, as a number of its format."""
+        part = self[index]
+        span = part.span("GetValue", False, self.dtype.itemsize, align=1)
+        current().scalar_read("GetValue", self.memory, span)
+        return span.values(self.memory.bytes, self.dtype)[0]
+
+    def SetValue(self, index: int, value):
+        """Write one element by the scalar unit."""
+        span = self[index].span("SetValue", True, self.dtype.itemsize, align=1)
+        _store(span, self, value)
+
+
+def _store(span: Span, tensor, value):
+    place, number = span.values(tensor.memory.bytes, tensor.dtype), np.asarray(value).astype(tensor.dtype)
+
+    def run():
+        place[0] = number
+    current().scalar_write("SetValue", tensor.memory, span, run)

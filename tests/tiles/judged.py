@@ -1,0 +1,48 @@
+"""A run of a tile program, judged: no hazard, and every output within the envelope of the program's plan."""
+
+import numpy as np
+
+import aclnn_viz as av
+from aclnn_viz.accuracy.envelopes import envelope, explain
+
+DTYPES = ("float32", "float16", "bfloat16")
+SCHEDULES = ("eager", "late", 0, 1)
+
+
+def judged(program, case, **how):
+    """Launch and assert; returns the run."""
+    run = av.tiles.launch(program, **how, **case.inputs)
+    told = f"{program.name} on {case} with {how}"
+    assert not run.hazards, f"{told}: {[str(hazard) for hazard in run.hazards]}"
+    truth, bounds = case.operator.truth(**case.inputs), envelope(case.operator, program.plan, **case.inputs)
+    assert run.outputs.keys() == truth.keys(), told
+    for name, actual in run.outputs.items():
+        found = explain(actual, truth[name], bounds[name])
+        assert not found.not_explained, f"{told}, {name}: {found}"
+    return run
+
+
+def same_bits(a, b):
+    return a.keys() == b.keys() and all(np.asarray(a[name]).tobytes() == np.asarray(b[name]).tobytes() for name in a)
+
+
+def random_case(op, rng):
+    """A case of a random shape, format and seed, and how to launch it: cores."""
+    options = SHAPES[op](rng)
+    case = av.case(op, seed=int(rng.integers(1 << 30)), dtype=DTYPES[rng.integers(3)], **options)
+    return case, {"cores": int(rng.integers(1, 49))}
+
+
+def _size(rng, most):
+    return int(np.exp(rng.uniform(0, np.log(most + 1))))
+
+
+def _hardswish(rng):
+    return {"shape": (_size(rng, 20000),)}
+
+
+def _rms_norm(rng):
+    return {"shape": (_size(rng, 100), _size(rng, 200) if rng.random() < 0.9 else _size(rng, 9000))}
+
+
+SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm}

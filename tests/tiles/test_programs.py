@@ -1,0 +1,84 @@
+"""The kit's own tile programs: right on the suite and on random shapes, under every schedule, without a hazard."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from judged import SCHEDULES, SHAPES, judged, random_case, same_bits
+
+import aclnn_viz as av
+from aclnn_viz.cases.suites import suite
+from aclnn_viz.tiles.programs import rms_norm
+
+PROGRAMS = [program for op in av.operators() for program in av.tiles.programs(op)]
+ids = [program.name for program in PROGRAMS]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+def test_the_suite_lies_within_the_envelope(program):
+    for number, (_, case) in enumerate(suite(program.operator)):
+        if case.dtype != "float64":
+            judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+def test_random_shapes_under_every_schedule(program):
+    _random(program, 5, 2)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+def test_two_thousand_random_shapes(program):
+    _random(program, 2000, 20)
+
+
+def _random(program, count, seeds):
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        case, how = random_case(program.operator, rng)
+        first = judged(program, case, **how)
+        for schedule in ("late", *range(seeds)):
+            run = av.tiles.launch(program, schedule=schedule, **how, **case.inputs)
+            assert not run.hazards
+            if program.deterministic:
+                assert same_bits(run.outputs, first.outputs), (program, case, schedule)
+            else:
+                judged(program, case, schedule=schedule, **how)
+
+
+def test_every_operator_with_programs_draws_random_shapes():
+    assert {program.operator for program in PROGRAMS} == set(SHAPES)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+def test_float64_is_refused(program):
+    with pytest.raises(NotImplementedError, match="a vector core takes float16, bfloat16 and float32"):
+        program(**av.case(program.operator, dtype="float64").inputs)
+
+
+def test_atomic_sums_come_in_another_order():
+    """Else nothing shows that a deterministic program is more than lucky."""
+    atomic = next(program for program in PROGRAMS if program.name == "rms_norm_atomic")
+    case = av.case("rms_norm", shape=(200, 33))
+    found = {av.tiles.launch(atomic, schedule=seed, **case.inputs).outputs["dgammaOut"].tobytes() for seed in range(4)}
+    assert len(found) > 1
+
+
+def test_rows_that_are_cut_give_what_whole_rows_give():
+    case = av.case("rms_norm", shape=(9, 700))
+    whole, *_ = rms_norm.PROGRAMS
+    for atomic in (False, True):
+        cut = av.tiles.Program("rms_norm", "cut", partial(rms_norm.tiling, tileLength=128, atomic=atomic),
+                               rms_norm.kernel, whole.plan, not atomic, "strict")
+        for schedule in SCHEDULES:
+            run = judged(cut, case, schedule=schedule, cores=4)
+        assert run.gm_bytes > 1.5 * av.tiles.launch(whole, cores=4, **case.inputs).gm_bytes
+
+
+def test_the_number_of_cores_is_checked():
+    with pytest.raises(ValueError, match="vector cores that the SoC has: got 49; use 1 to 48"):
+        av.tiles.launch(PROGRAMS[0], cores=49, **av.case("hardswish").inputs)
+    with pytest.raises(ValueError, match="schedule must be 'eager', 'late' or a seed: got 'soon'"):
+        av.tiles.launch(PROGRAMS[0], schedule="soon", **av.case("hardswish").inputs)
+    with pytest.raises(ValueError, match="which vector call takes which format: got Ascend310P3, NPU arch 2002"):
+        av.tiles.launch(PROGRAMS[0], soc="Ascend310P3", **av.case("hardswish").inputs)
