@@ -7,7 +7,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -39,8 +39,12 @@ _outside: dict[str, Path] = {}
 
 def names() -> tuple[str, ...]:
     """Return the short names of all operators: those of the house, of installed packages, and of folders opened."""
-    pages = sorted(path.stem for path in (HOUSE / "aclnn_viz" / "kernels").glob("*.py") if path.stem[0] != "_")
-    return (*pages, *(name for name in {**_installed(), **_outside} if name not in pages))
+    return (*_house(), *(name for name in {**_installed(), **_outside} if name not in _house()))
+
+
+@cache
+def _house() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (HOUSE / "aclnn_viz" / "kernels").glob("*.py") if path.stem[0] != "_"))
 
 
 @cache
@@ -90,13 +94,13 @@ def module(kind: str, name: str) -> ModuleType | None:
     path = file(kind, name)
     if path is None:
         return None
-    if path.is_relative_to(HOUSE) and name not in _outside:
+    if name in _house():
         return import_module(f"{PACKAGES[kind]}.{name}")
-    dotted = f"aclnn_viz_outside.{name}.{kind}"
-    spec = spec_from_file_location(dotted, path)
-    sys.modules[dotted] = found = module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    package = f"aclnn_viz_outside_{name}"
+    if package not in sys.modules:  # the folder as a package, so that its files can import each other
+        sys.modules[package] = ModuleType(package)
+        sys.modules[package].__path__ = [str(path.parent)]
+    return import_module(f"{package}.{kind}")
 
 
 def own(kind: str, name: str, attribute: str, default=None):

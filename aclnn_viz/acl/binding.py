@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.acl import conversion
-from aclnn_viz.acl.conversion import INTEGERS, BoolArray, Context, Executor, Handle, Stream, Tensor
-from aclnn_viz.acl.protocol import Function, Parameter
+from aclnn_viz.acl.conversion import ARRAYS, INTEGERS, Context, Executor, Handle, Stream, Tensor
+from aclnn_viz.acl.protocol import Function
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.parameters import Parameter
 
 
 class CannHandle(Handle):
@@ -35,10 +36,10 @@ def _handle_type(kind: type) -> type:
     return type(f"Cann{kind.__name__}", (CannHandle, kind), {"pointer_type": ctypes.POINTER(opaque)})
 
 
-HANDLES = {kind.c_type: _handle_type(kind) for kind in (Tensor, BoolArray, Executor, Stream, Context)}
+HANDLES = {kind.c_type: _handle_type(kind) for kind in (Tensor, *ARRAYS, Executor, Stream, Context)}
 _VALUES = {"double": ctypes.c_double, "float": ctypes.c_float, "bool": ctypes.c_bool} | {
     name: getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}") for name, (bits, signed) in INTEGERS.items()}
-_ELEMENTS = {"int64_t *": ctypes.c_int64, "bool *": ctypes.c_bool}
+_ELEMENTS = {"int64_t *": ctypes.c_int64, "bool *": ctypes.c_bool, "float *": ctypes.c_float}
 
 
 def c_type(declared: str):

@@ -9,12 +9,13 @@ import re
 from pathlib import Path
 
 from aclnn_viz.acl.binding import Binding
-from aclnn_viz.acl.headers import HEADERS, PrototypeDiffers, reconciled
+from aclnn_viz.acl.headers import PrototypeDiffers, reconciled
 from aclnn_viz.acl.installation import find, named_custom
 from aclnn_viz.acl.loader import Libraries, address, origin
-from aclnn_viz.acl.protocol import FUNCTIONS, Function, phases
+from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, operator_with, phases
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.contract import OPERATORS, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.products import Version
 
 
@@ -60,12 +61,10 @@ class CannAcl:
         self._strings: dict[str, bytes] = {}
         self._delete = self._delete_array()
         self.bindings: dict[str, Binding] = {}
-        operators = {function.name for name in OPERATORS for function in phases(contract(name))}
-        for function in FUNCTIONS:
-            if function.name not in operators:
-                self._offer(function)
-        for name in OPERATORS:
-            self._offer_operator(name)
+        for function in RUNTIME:
+            self._offer(function)
+        for op in operators():
+            self._offer_operator(contract(op))
         start = self.libraries.find("aclInit")
         self.process = _PROCESSES.setdefault(start and address(start), _Process())
 
@@ -91,9 +90,19 @@ class CannAcl:
     def _refuse(self, function: Function, reason: str) -> None:
         self.unavailable[function.name] = "; ".join([reason, *self.libraries.failures])
 
-    def _offer_operator(self, name: str) -> None:
+    def __getattr__(self, name: str):
+        """Bind the two phases of an operator that was opened from a folder since."""
+        late = operator_with(name)
+        if late is None or name in self.__dict__.get("unavailable", ()):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        for function in phases(late):
+            setattr(CannAcl, function.name, _method(function))
+        self._offer_operator(late)
+        return getattr(self, name)
+
+    def _offer_operator(self, operator: Contract) -> None:
         """Bind both phases of an operator, or neither: from one library, and as its header declares them."""
-        functions = phases(contract(name))
+        functions, name = phases(operator), operator.name
         symbols = [self.libraries.find(function.name) for function in functions]
         try:
             for function, symbol in zip(functions, symbols):
@@ -102,7 +111,7 @@ class CannAcl:
             files = [origin(symbol) for symbol in symbols]
             if files[0] != files[1]:
                 raise PrototypeDiffers(f"{functions[0].name} is in {files[0]}, {functions[1].name} in {files[1]}")
-            header = self._header(HEADERS[name], files[0])
+            header = self._header(operator.operator.header, files[0])
             if header is not None:
                 functions = [reconciled(function, header) for function in functions]
         except PrototypeDiffers as reason:

@@ -12,14 +12,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.errors import problem
-
-_ENUMS = ("aclDataType", "aclFormat", "aclrtMemMallocPolicy", "aclrtMemcpyKind", "aclSysParamOpt", "aclCannAttr",
-          "aclrtMemAttr")
-#: Bits and signedness of the integer types.
-INTEGERS = {"int32_t": (32, True), "uint32_t": (32, False), "int64_t": (64, True), "uint64_t": (64, False),
-            "size_t": (64, False)} | {name: (32, True) for name in _ENUMS}
-#: Types that a function hands out through a pointer to them.
-VALUE_TYPES = {*INTEGERS, "aclrtStream", "aclrtContext"}
+from aclnn_viz.operators.prototype import INTEGERS
 
 
 class Handle:
@@ -40,6 +33,14 @@ class BoolArray(Handle):
     c_type = "aclBoolArray *"
 
 
+class IntArray(Handle):
+    c_type = "aclIntArray *"
+
+
+class FloatArray(Handle):
+    c_type = "aclFloatArray *"
+
+
 class Executor(Handle):
     c_type = "aclOpExecutor *"
 
@@ -52,7 +53,9 @@ class Context(Handle):
     c_type = "aclrtContext"
 
 
-_HANDLES = {cls.c_type: cls for cls in (Tensor, BoolArray, Executor)}
+#: The kinds of array of plain values.
+ARRAYS = (BoolArray, IntArray, FloatArray)
+_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Executor)}
 
 
 class _Refused(Exception):
@@ -83,6 +86,8 @@ def convert(function: str, name: str, c_type: str, value):
             return tuple(_integer(v, 64, True) for v in _elements(value, "integers"))
         if plain == "bool *":
             return tuple(_bool(v) for v in _elements(value, "booleans"))
+        if plain == "float *":
+            return tuple(_float(v) for v in _elements(value, "numbers"))
         return _pointer(value, writable=not c_type.startswith("const "))
     except _Refused as refused:
         must_be, fix = refused.args
@@ -110,6 +115,11 @@ def _double(value) -> float:
         return float(value)
     except OverflowError:  # as a constant in C that is too large for a double
         return math.inf if value > 0 else -math.inf
+
+
+def _float(value) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.float32(_double(value)))
 
 
 def _bool(value) -> bool:

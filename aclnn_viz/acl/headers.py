@@ -10,14 +10,6 @@ from pathlib import Path
 
 from aclnn_viz.acl.protocol import Function
 
-#: The header of each operator under `aclnnop/`.
-HEADERS = {
-    "hardswish": "aclnn_hardswish_backward.h",
-    "rms_norm": "aclnn_rms_norm_grad.h",
-    "grid_sampler_2d": "aclnn_grid_sampler2d_backward.h",
-    "cross_entropy_loss": "aclnn_cross_entropy_loss_grad.h",
-    "group_norm_swish": "aclnn_group_norm_swish_grad.h",
-}
 _REALS = {"float", "double"}
 _NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#(?:\\\n|[^\n])*|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)",
                       re.DOTALL | re.MULTILINE)

@@ -3,11 +3,12 @@
 from functools import wraps
 
 from aclnn_viz.acl.process import ProcessCalls
-from aclnn_viz.acl.protocol import FUNCTIONS, offer, phases
+from aclnn_viz.acl.protocol import RUNTIME, offer, operator_with, phases
 from aclnn_viz.acl.transfers import TransferCalls
 from aclnn_viz.acl.two_phase import OperatorCalls
 from aclnn_viz.operators import operator as operator_of
-from aclnn_viz.operators.contract import OPERATORS, Contract, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.products import Version, product_of
 
 
@@ -41,6 +42,14 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
         self.backward = backward
         self.process = self  # the process whose state this is
 
+    def __getattr__(self, name: str):
+        """Offer the two phases of an operator that was opened from a folder since."""
+        late = operator_with(name)
+        if late is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        _offer(late)
+        return getattr(self, name)
+
 
 def _phase_methods(operator: Contract):
     """The two methods of an operator."""
@@ -62,15 +71,17 @@ def _one_at_a_time(method):
     return locked
 
 
-def _assemble() -> None:
-    """Add the operators' methods, then let every method check its arguments before it takes the lock."""
-    for name in OPERATORS:
-        operator = contract(name)
-        for function, implementation in zip(phases(operator), _phase_methods(operator)):
-            setattr(HostAcl, function.name, implementation)
-    for function in FUNCTIONS:
-        setattr(HostAcl, function.name, _one_at_a_time(getattr(HostAcl, function.name)))
-    offer(FUNCTIONS)(HostAcl)
+def _offer(operator: Contract) -> None:
+    """Add the two methods of an operator."""
+    functions = phases(operator)
+    for function, implementation in zip(functions, _phase_methods(operator)):
+        setattr(HostAcl, function.name, _one_at_a_time(implementation))
+    offer(functions)(HostAcl)
 
 
-_assemble()
+# Every method checks its arguments before it takes the lock.
+for _function in RUNTIME:
+    setattr(HostAcl, _function.name, _one_at_a_time(getattr(HostAcl, _function.name)))
+offer(RUNTIME)(HostAcl)
+for _operator in operators():
+    _offer(contract(_operator))

@@ -11,7 +11,6 @@ ACL_ERROR_RT_VECTOR_CORE_EXCEPTION; that these are the codes is inferred.
 
 import numpy as np
 
-from aclnn_viz.acl.device_kernels import KernelFault, kernel_inputs
 from aclnn_viz.acl.memory import POISON, byte_range
 from aclnn_viz.acl.state import HostExecutor, HostTensor, State
 from aclnn_viz.codes import (
@@ -20,6 +19,7 @@ from aclnn_viz.codes import (
 )
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
+from aclnn_viz.operators.contract.model import KernelFault
 
 #: What no kernel computes with is still read, as bytes.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
@@ -79,7 +79,9 @@ class Launch:
         if not any(self._call[name].size for name in left):
             return ACL_SUCCESS
         try:
-            inputs = kernel_inputs(self, self._contract.name, self._call, arrays, left)
+            attributes = {name: value for name, value in self._call.arguments.items()
+                          if value is not None and not isinstance(value, TensorDescriptor)}
+            inputs = self._contract.kernel_inputs(self, self._call, arrays, attributes, left)
             results = self._state.backward(self._contract.name, inputs)
         except KernelFault as fault:
             return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))

@@ -4,7 +4,7 @@ Sources: `src/nnopbase/common/api/acl_op_api.cpp` and `src/nnopbase/common/utils
 aclCreateTensor and aclSetAclOpExecutorRepeatable, CANN documentation.
 """
 
-from aclnn_viz.acl.state import HostBoolArray, HostExecutor, HostTensor, State
+from aclnn_viz.acl.state import HOST_ARRAYS, HostExecutor, HostTensor, State
 from aclnn_viz.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS,
 )
@@ -27,12 +27,6 @@ class MetaCalls(State):
 
     def aclDestroyTensor(self, tensor):
         return self._destroy("aclDestroyTensor", tensor)
-
-    def aclCreateBoolArray(self, values):
-        return HostBoolArray(self, values or ())
-
-    def aclDestroyBoolArray(self, array):
-        return self._destroy("aclDestroyBoolArray", array)
 
     def _destroy(self, call: str, handle) -> int:
         """Null is fine; a second destroy of the same handle goes unnoticed by the library."""
@@ -57,9 +51,6 @@ class MetaCalls(State):
 
     def aclGetDataType(self, tensor):
         return self._of(tensor, "aclGetDataType", lambda: tensor.descriptor.dtype)
-
-    def aclGetBoolArraySize(self, array):
-        return self._of(array, "aclGetBoolArraySize", lambda: len(array.values))
 
     def _of(self, handle, call: str, value) -> tuple:
         if handle is None:
@@ -110,3 +101,22 @@ class MetaCalls(State):
         if self.check_alive(call, executor):
             return ACLNN_SUCCESS
         return self.failed(ACLNN_ERR_INNER, f"{call}: {executor!r} does not exist any more")
+
+
+def _array_calls(kind: str) -> dict:
+    """The calls of one kind of array, such as BoolArray."""
+    def create(self, values):
+        return HOST_ARRAYS[kind](self, values or ())
+
+    def destroy(self, array):
+        return self._destroy(f"aclDestroy{kind}", array)
+
+    def size(self, array):
+        return self._of(array, f"aclGet{kind}Size", lambda: len(array.values))
+
+    return {f"aclCreate{kind}": create, f"aclDestroy{kind}": destroy, f"aclGet{kind}Size": size}
+
+
+for _kind in HOST_ARRAYS:
+    for _name, _call in _array_calls(_kind).items():
+        setattr(MetaCalls, _name, _call)

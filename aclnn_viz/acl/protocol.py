@@ -9,13 +9,15 @@ nnopbase; "two-phase API", CANN documentation.
 """
 
 import inspect
-import re
 from dataclasses import dataclass
 from functools import cached_property, wraps
 
 from aclnn_viz.acl import conversion
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.contract import OPERATORS, Contract, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Contract, contract
+from aclnn_viz.operators.parameters import Parameter
+from aclnn_viz.operators.prototype import parse
 
 PROTOTYPES = """
 aclError aclInit(const char *config_path);
@@ -69,6 +71,12 @@ aclnnStatus aclGetStorageShape(const aclTensor *tensor, int64_t **storage_dims, 
 aclnnStatus aclGetFormat(const aclTensor *tensor, aclFormat *format);
 aclnnStatus aclGetDataType(const aclTensor *tensor, aclDataType *dtype);
 aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *size);
+aclIntArray *aclCreateIntArray(const int64_t *values, uint64_t values_num);
+aclnnStatus aclDestroyIntArray(const aclIntArray *array);
+aclnnStatus aclGetIntArraySize(const aclIntArray *array, uint64_t *size);
+aclFloatArray *aclCreateFloatArray(const float *values, uint64_t values_num);
+aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
+aclnnStatus aclGetFloatArraySize(const aclFloatArray *array, uint64_t *size);
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
@@ -76,28 +84,6 @@ aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, size_t index, aclTens
 aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, size_t index, aclTensor *tensor, void *address);
 aclnnStatus aclSetTensorAddr(aclOpExecutor *executor, size_t index, aclTensor *tensor, void *address);
 """
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One C parameter; `role` is "in", "out", or "count" for the element count of the array before it."""
-
-    c_type: str  # as declared, for example "const int64_t *"
-    name: str
-    role: str
-
-
-def _parameter(declaration: str) -> Parameter:
-    c_type, name = re.fullmatch(r"(.*?[\s*])(\w+)", declaration.strip(), re.DOTALL).groups()
-    c_type = " ".join(c_type.split())
-    base = c_type.rstrip("* ")
-    if name.endswith("_num"):
-        role = "count"
-    elif c_type.endswith("**") or c_type.endswith("*") and base in conversion.VALUE_TYPES:
-        role = "out"
-    else:
-        role = "in"
-    return Parameter(c_type, name, role)
 
 
 @dataclass(frozen=True)
@@ -140,15 +126,13 @@ class Function:
         return [conversion.convert(self.name, p.name, p.c_type, given[p.name]) for p in self.inputs]
 
 
-def parse(prototypes: str) -> tuple[Function, ...]:
-    """Read C prototypes.
+def functions_of(prototypes: str) -> tuple[Function, ...]:
+    """Return the functions that C text declares.
 
-    >>> [function.signature for function in parse("aclError aclrtMalloc(void **address, size_t size, int32_t policy);")]
+    >>> [f.signature for f in functions_of("aclError aclrtMalloc(void **address, size_t size, int32_t policy);")]
     [<Signature (acl, /, size, policy)>]
     """
-    found = re.findall(r"([\w ]+?[\s*]+)(\w+)\(([^)]*)\);", prototypes)
-    return tuple(Function(name, result.strip(), tuple(map(_parameter, filter(None, parameters.split(",")))))
-                 for result, name, parameters in found)
+    return tuple(Function(one.name, one.return_type, one.parameters) for one in parse(prototypes))
 
 
 def offer(functions: tuple[Function, ...]):
@@ -173,9 +157,9 @@ def _method(function: Function, implementation):
     return method
 
 
-_EXECUTE = parse("aclnnStatus aclnnX(void *workspace, uint64_t workspace_size, aclOpExecutor *executor, "
+_EXECUTE = functions_of("aclnnStatus aclnnX(void *workspace, uint64_t workspace_size, aclOpExecutor *executor, "
                  "aclrtStream stream);")[0].parameters
-_PREPARED = (Parameter("uint64_t *", "workspaceSize", "out"), Parameter("aclOpExecutor **", "executor", "out"))
+_PREPARED = (Parameter("workspaceSize", "uint64_t *", "out"), Parameter("executor", "aclOpExecutor **", "out"))
 
 
 def phases(operator: Contract) -> tuple[Function, Function]:
@@ -184,10 +168,20 @@ def phases(operator: Contract) -> tuple[Function, Function]:
     >>> [function.name for function in phases(contract("rms_norm"))]
     ['aclnnRmsNormGradGetWorkspaceSize', 'aclnnRmsNormGrad']
     """
-    declared = tuple(Parameter(p.c_type, p.name, "in") for p in operator.parameters)
-    return (Function(f"{operator.aclnn_name}GetWorkspaceSize", "aclnnStatus", declared + _PREPARED),
+    return (Function(f"{operator.aclnn_name}GetWorkspaceSize", "aclnnStatus", operator.parameters + _PREPARED),
             Function(operator.aclnn_name, "aclnnStatus", _EXECUTE))
 
 
-#: Every method that an implementation has: the runtime, the meta objects, the two phases of each operator.
-FUNCTIONS = parse(PROTOTYPES) + tuple(function for name in OPERATORS for function in phases(contract(name)))
+#: Every method that an implementation has beside the two phases of each operator: the runtime and the meta objects.
+RUNTIME = functions_of(PROTOTYPES)
+#: All of them, with the operators of the house.
+FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
+
+
+def operator_with(name: str) -> Contract | None:
+    """Return the contract of the operator that has a function of this name, None when none has it.
+
+    Operators from folders may come at any time; an implementation asks here when it lacks a method.
+    """
+    return next((contract(op) for op in operators() if name in (op.aclnn_name, f"{op.aclnn_name}GetWorkspaceSize")),
+                None) if name.startswith("aclnn") else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aclnn_viz.acl.conversion import BoolArray, Context, Executor, Handle, Stream, Tensor
+from aclnn_viz.acl.conversion import ARRAYS, Context, Executor, Handle, Stream, Tensor
 from aclnn_viz.acl.memory import DeviceMemory
 from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_SUCCESS
 from aclnn_viz.operators.contract.call import TensorDescriptor
@@ -34,10 +34,15 @@ class HostTensor(HostHandle, Tensor):
         super().__init__(owner)
 
 
-class HostBoolArray(HostHandle, BoolArray):
-    def __init__(self, owner, values: tuple[bool, ...]):
+class HostArray(HostHandle):
+    """An array of plain values; there is one subclass for each kind."""
+
+    def __init__(self, owner, values: tuple):
         self.values = values
         super().__init__(owner)
+
+
+HOST_ARRAYS = {kind.__name__: type(f"Host{kind.__name__}", (HostArray, kind), {}) for kind in ARRAYS}
 
 
 class HostContext(HostHandle, Context):

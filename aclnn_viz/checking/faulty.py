@@ -1,12 +1,12 @@
 """Named faults as kernels that can be called."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.faults import Fault
-from aclnn_viz.operators import operator, plans
+from aclnn_viz.operators import Operator, operator, plans
 
 
 def faulty_kernel(op, fault: Fault):
@@ -20,7 +20,7 @@ def faulty_kernel(op, fault: Fault):
     op = operator(op)
     wrong = replace(op, page=fault.page(op.page))
     if fault.cast:
-        wrong = replace(wrong, arrange_backward=_wide_outputs(wrong.arrange_backward))
+        wrong = _WideOutputs(**{part.name: getattr(wrong, part.name) for part in fields(wrong)})
 
     def kernel(**inputs):
         documented = op.arrange_backward(**op.bind(inputs)).results
@@ -35,10 +35,11 @@ def faulty_kernel(op, fault: Fault):
     return kernel
 
 
-def _wide_outputs(arrange):
-    def wider(**inputs):
-        arranged = arrange(**inputs)
+class _WideOutputs(Operator):
+    """An operator whose 16-bit outputs are still float32; whoever calls it casts them."""
+
+    def arrange_backward(self, /, **bound):
+        arranged = super().arrange_backward(**bound)
         results = {name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
                    for name, result in arranged.results.items()}
         return arranged._replace(results=results)
-    return wider

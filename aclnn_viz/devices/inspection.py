@@ -8,7 +8,8 @@ import json
 from aclnn_viz.acl import CannAcl, DeviceUnavailable
 from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.devices.errors import AclError
-from aclnn_viz.operators.contract import OPERATORS, Call, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.products import Product, product_of
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
@@ -68,7 +69,7 @@ def _operators(acl: CannAcl, product: Product | None) -> dict:
     """Of each operator: whether it is usable, why not, where it comes from, and what declares it."""
     return {name: {"usable": (reason := _obstacle(acl, name, product)) is None, "reason": reason,
                    "library": str(acl.operator_libraries.get(name, "")) or None,
-                   "custom": name in acl.custom_operators, "prototype": acl.prototypes.get(name)} for name in OPERATORS}
+                   "custom": name in acl.custom_operators, "prototype": acl.prototypes.get(name)} for name in (op.name for op in operators())}
 
 
 def _obstacle(acl: CannAcl, name: str, product: Product | None) -> str | None:

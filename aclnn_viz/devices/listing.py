@@ -10,7 +10,6 @@ from pathlib import Path
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
-from aclnn_viz.operators.contract import OPERATORS
 
 _PROGRAM = "import sys; from aclnn_viz.devices.inspection import inspect; inspect(*sys.argv[1:3])"
 _PACKAGE = Path(__file__).parents[2]
@@ -104,7 +103,7 @@ def device_text(found: dict) -> str:
 
 
 def _operator_lines(operators: dict) -> list[str]:
-    return [f"  {name}: {_state(operators[name])}" for name in OPERATORS if name in operators]
+    return [f"  {name}: {_state(operators[name])}" for name in operators]
 
 
 def _state(operator: dict) -> str:

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 
 from aclnn_viz.acl.program import Program, descriptor, span
-from aclnn_viz.codes import ACL_FORMAT_NCHW, ACL_FORMAT_ND
 from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.workarounds import WORKAROUNDS
@@ -45,7 +44,7 @@ def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
     takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
     tensors = {name: _viewable(value, takes_views)
                for name, value in bound.items() if isinstance(value, np.ndarray)} | outputs
-    described = {name: descriptor(array, _layout(op, array)) for name, array in tensors.items()}
+    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
     _refuse(session, op, promise, bound | described, tensors, predicted)
 
     with session.program() as program:
@@ -87,10 +86,6 @@ def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
         return array
     whole = takes_views and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
     return array if whole and span(array) <= 4 * array.size else np.ascontiguousarray(array)
-
-
-def _layout(op: Operator, array: np.ndarray) -> int:
-    return ACL_FORMAT_NCHW if array.ndim == 4 and op.name == "grid_sampler_2d" else ACL_FORMAT_ND
 
 
 def _unwritten(program: Program, array: np.ndarray) -> int:

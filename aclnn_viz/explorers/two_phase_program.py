@@ -156,8 +156,7 @@ class Program:
             shape[-2] += 1
         if tensor.name == self.main and self.mistake == "dtype":
             code = FLOATS["float16" if tensor.dtype.name != "float16" else "float32"]
-        images = self.op.name == "grid_sampler_2d" and len(shape) == 4
-        form = Constant("ACL_FORMAT_NCHW" if images else "ACL_FORMAT_ND")
+        form = Constant(f"ACL_FORMAT_{self.op.tensors[tensor.name].layout}")
         self.call(TENSORS, "aclCreateTensor", shape, code, strides, layout.offset, form, storage, _address(tensor),
                   gives=(tensor.name,))
 

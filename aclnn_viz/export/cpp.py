@@ -8,7 +8,6 @@ from textwrap import wrap
 
 import numpy as np
 
-from aclnn_viz.acl.headers import HEADERS
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16
 from aclnn_viz.errors import problem
 from aclnn_viz.export.template import FROM_AND_TO_BFLOAT16, FROM_AND_TO_FLOAT16, PROGRAM
@@ -17,7 +16,6 @@ from aclnn_viz.operators.contract import contract
 
 LIMIT = 1 << 18  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
-_LIBRARY = {"grid_sampler_2d": "opapi_cv"}  # of CANN 9; the others are in opapi_nn
 
 #: By dtype: the element in C++, the aclDataType, what makes elements of the numbers written down, and the way back.
 _TYPES = {
@@ -28,6 +26,8 @@ _TYPES = {
     FLOAT16.numpy: ("uint16_t", "ACL_FLOAT16", "ToFloat16", "FromFloat16"),
     BFLOAT16.numpy: ("uint16_t", "ACL_BF16", "ToBfloat16", "FromBfloat16"),
 }
+#: By the kind of a parameter: the vendor's array, and its elements in C++.
+_ARRAYS = {"bools": ("BoolArray", "bool"), "ints": ("IntArray", "int64_t"), "floats": ("FloatArray", "float")}
 _HELPERS = {"ACL_FLOAT16": FROM_AND_TO_FLOAT16, "ACL_BF16": FROM_AND_TO_BFLOAT16}
 
 
@@ -58,20 +58,19 @@ def cpp_sample(op, case) -> str:
                                  "draw the case with a smaller shape="))
     shapes = {name: (value.shape, _TYPES[value.dtype]) for name, value in inputs.items()} | {
         name: (result.documented_shape, _TYPES[np.dtype(result.format.numpy)]) for name, result in outputs.items()}
-    layout = {name: "ACL_FORMAT_NCHW" if op.name == "grid_sampler_2d" and len(shape) == 4 else "ACL_FORMAT_ND"
-              for name, (shape, _) in shapes.items()}
+    layout = {name: f"ACL_FORMAT_{op.tensors[name].layout}" for name in shapes}
     created = [_input(name, value, layout[name]) for name, value in inputs.items()]
     created += [_output(name, *shapes[name], layout[name]) for name in outputs]
-    arguments, extra = _arguments(op, bound, shapes)
+    arguments, extra, arrays = _arguments(op, bound, shapes)
     codes = {kind[1] for _, kind in shapes.values()}
     return PROGRAM.substitute(
-        name=op.aclnn_name, about=_about(op, inputs, bound), header=HEADERS[op.name],
-        library=_LIBRARY.get(op.name, "opapi_nn"),
+        name=op.aclnn_name, about=_about(op, inputs, bound), header=op.header,
+        library=op.library.replace("ops-", "opapi_"),  # of CANN 9
         helpers="".join(text for code, text in _HELPERS.items() if code in codes),
         create="\n".join(created), attributes="".join(f"    {line}\n" for line in extra), arguments=_lines(arguments),
         print="\n".join(f'    CHECK(Print("{name}", {name}, {shapes[name][1][3]}));' for name in wanted),
         destroy="\n".join(f"    CHECK(Destroy({name}));" for name in shapes),
-        destroy_mask="    CHECK(aclDestroyBoolArray(outputMask));\n" if "outputMask" in bound else "")
+        destroy_arrays="".join(f"    CHECK(aclDestroy{_ARRAYS[kind][0]}({name}));\n" for name, kind in arrays.items()))
 
 
 def _about(op, inputs, bound) -> str:
@@ -106,9 +105,9 @@ def _create(name, element, data, shape, code, layout) -> str:
             f"    CHECK(Create({name}Data, {{{dims}}}, {code}, {layout}, &{name}));")
 
 
-def _arguments(op, bound, shapes) -> tuple[list[str], list[str]]:
-    """The arguments of phase 1 in C order, and the lines that declare those which are no tensors."""
-    arguments, lines = [], []
+def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]:
+    """The arguments of phase 1 in C order, the lines that declare those which are no tensors, and the arrays' kinds."""
+    arguments, lines, arrays = [], [], {}
     for parameter in contract(op.name).parameters:
         name = parameter.name
         value = bound.get(name)
@@ -116,16 +115,18 @@ def _arguments(op, bound, shapes) -> tuple[list[str], list[str]]:
             arguments.append(f"{name}.handle")
         elif value is None:
             arguments.append("nullptr")
-        elif parameter.kind == "bool array":
-            lines += [f"const bool outputMaskValues[] = {{{', '.join(_attribute(bool(v)) for v in value)}}};",
-                      f"aclBoolArray *outputMask = aclCreateBoolArray(outputMaskValues, {len(value)});"]
-            arguments.append("outputMask")
-        elif parameter.kind == "string":
+        elif parameter.kind in _ARRAYS:
+            kind, element = _ARRAYS[parameter.kind]
+            lines += [f"const {element} {name}Values[] = {{{', '.join(map(_attribute, value))}}};",
+                      f"acl{kind} *{name} = aclCreate{kind}({name}Values, {len(value)});"]
+            arguments.append(name)
+            arrays[name] = parameter.kind
+        elif parameter.kind == "str":
             lines.append(f"char {name}[] = {_attribute(value)};  // must live until the stream is synchronised")
             arguments.append(name)
         else:
             arguments.append(_attribute(value))
-    return arguments, lines
+    return arguments, lines, arrays
 
 
 def _attribute(value) -> str:

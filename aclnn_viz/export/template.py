@@ -149,7 +149,7 @@ $print
 
     // 6. Release in the opposite order.
     if (workspace) CHECK(aclrtFree(workspace));
-$destroy_mask$destroy
+$destroy_arrays$destroy
     CHECK(aclrtDestroyStream(stream));
     CHECK(aclrtResetDevice(0));
     CHECK(aclFinalize());

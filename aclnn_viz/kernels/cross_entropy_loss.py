@@ -15,8 +15,6 @@ AXES = {
     "loss": "n", "logProb": "n.", "zloss": "n", "lseForZloss": "n",
     "gradLoss": "n", "gradZlossOptional": "n", "lseForZlossOptional": "n", "xGradOut": "n.",
 }
-# The mean and the sum of the loss are one number.
-REDUCED_AXES = AXES | {"loss": ".", "zloss": "."}
 
 
 def mask(xp, target, ignoreIndex, like):
@@ -33,14 +31,17 @@ def target_weight(xp, target, weight, ignoreIndex, like):
     return xp.where(ignored, counted, xp.take(weight, xp.where(ignored, xp.zeros_like(target), target)))
 
 
-def divisors(xp, target, weight, ignoreIndex):
+def divisors(xp, target, weightOptional, ignoreIndex):
     """W and M of the mean over all rows; a block needs them before it sees its own rows."""
     wide = xp.zeros(0, dtype=xp.float64)
-    weight = None if weight is None else xp.astype(weight, xp.float64)
+    weight = None if weightOptional is None else xp.astype(weightOptional, xp.float64)
     return {
         "weightSum": xp.sum(target_weight(xp, target, weight, ignoreIndex, wide)),
         "rowCount": xp.sum(mask(xp, target, ignoreIndex, wide)),
     }
+
+
+PRELUDE = divisors  # the driver calls it with whole inputs
 
 
 def one_hot(xp, target, classes):

@@ -1,26 +1,33 @@
-"""What the vendor promises, one file an operator, and the numbers of each operator."""
+"""What the vendor promises, one declaration an operator, and the numbers of each operator."""
 
+from pathlib import Path
+
+from aclnn_viz import rooms
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
-from aclnn_viz.operators.operator import Operator
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
 
-OPERATORS = tuple(module.OPERATOR for module in
-                  (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish))
+__all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 
 
 def operators() -> tuple[Operator, ...]:
-    """Return the five operators."""
-    return OPERATORS
+    """Return all operators: those of the house in the order of the lessons, then those from elsewhere."""
+    found = [rooms.own("declaration", name, "OPERATOR") for name in rooms.names()]
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter, one.name)))
 
 
-def operator(name: str | Operator) -> Operator:
-    """Return the operator of a short or vendor name; ValueError for any other.
+def operator(name: "str | Path | Operator") -> Operator:
+    """Return the operator of a short or vendor name, or the one in a folder; ValueError for any other.
 
     >>> operator("aclnnRmsNormGrad").name
     'rms_norm'
     """
-    for found in OPERATORS:
-        if name is found or isinstance(name, str) and name in (found.name, found.aclnn_name):
-            return found
-    names = ", ".join(f"{o.name} ({o.aclnn_name})" for o in OPERATORS)
+    if isinstance(name, Operator):
+        return name
+    if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
+        return rooms.own("declaration", rooms.open_folder(name), "OPERATOR")
+    found = operators()
+    for one in found:
+        if isinstance(name, str) and name in (one.name, one.aclnn_name):
+            return one
+    names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in found)
     raise ValueError(problem("no such operator", repr(name), f"use one of {names}"))

@@ -1,56 +1,48 @@
 """aclnnGridSampler2DBackward: input (N, C, H, W), grid (N, Hout, Wout, 2), gradOutput (N, C, Hout, Wout)."""
 
-from aclnn_viz.arrays.driver import Result
 from aclnn_viz.errors import problem
 from aclnn_viz.kernels import grid_sampler_2d as page
-from aclnn_viz.operators.operator import Arranged, Operator
-from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.operators.shapes import compute_type, need_dtype, need_float, need_option, need_rank, need_shape
-
-MODES = (Parameter("interpolationMode", "int", 0), Parameter("paddingMode", "int", 0),
-         Parameter("alignCorners", "bool", False))
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.products import A2, A3, ASCEND_950, TRAINING
 
 
-def _checked(input, grid, modes):
-    need_rank("input", input, 4, 4)
-    need_rank("grid", grid, 4, 4)
-    fmt = need_float("input", input)
-    need_dtype("grid", grid, [fmt], "that of input")
-    if 0 in input.shape[2:]:
-        raise ValueError(problem("input must have at least one pixel", f"shape {input.shape}", "give it H, W >= 1"))
-    need_shape("grid", grid, (input.shape[0], *grid.shape[1:3], 2), "N of input, any points, and (x, y)")
-    for name in ("interpolationMode", "paddingMode"):
-        need_option(name, modes[name], (0, 1, 2))
-    return fmt, grid.shape[1] * grid.shape[2]
-
-
-def arrange_backward(gradOutput, input, grid, outputMask, **modes) -> Arranged:
-    fmt, points = _checked(input, grid, modes)
-    n, c = input.shape[:2]
-    need_shape("gradOutput", gradOutput, (n, c, *grid.shape[1:3]), "N and C of input and the points of grid")
-    need_dtype("gradOutput", gradOutput, [fmt], "that of input")
-    results = {"inputGrad": Result(input.shape, fmt, input.shape), "gridGrad": Result((n, points, 2), fmt, grid.shape)}
-    wanted = {name: result for (name, result), mask in zip(results.items(), outputMask) if mask}
-    arrays = {"gradOutput": gradOutput.reshape(n, c, points), "input": input, "grid": grid.reshape(n, points, 2)}
-    return Arranged(arrays, modes | {"outputMask": outputMask}, wanted, compute_type(fmt))
-
-
-def arrange_forward(input, grid, **modes) -> Arranged:
-    fmt, points = _checked(input, grid, modes)
-    n, c = input.shape[:2]
-    results = {"out": Result((n, c, points), fmt, (n, c, *grid.shape[1:3]))}
-    return Arranged({"input": input, "grid": grid.reshape(n, points, 2)}, modes, results, compute_type(fmt))
+def has_pixels(bound: dict) -> None:
+    if 0 in bound["input"].shape[2:]:
+        raise ValueError(problem("input must have at least one pixel", f"shape {bound['input'].shape}",
+                                 "give it H, W >= 1"))
 
 
 OPERATOR = Operator(
     name="grid_sampler_2d",
-    aclnn_name="aclnnGridSampler2DBackward",
-    parameters=(Parameter("gradOutput"), Parameter("input"), Parameter("grid"), *MODES,
-                Parameter("outputMask", "mask", (True, True))),
-    outputs=("inputGrad", "gridGrad"),
-    forward_parameters=(Parameter("input"), Parameter("grid"), *MODES),
     page=page,
-    arrange_backward=arrange_backward,
-    arrange_forward=arrange_forward,
-    all_outputs={"outputMask": (True, True)},
+    chapter=3,
+    prototype="""aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *input, const aclTensor *grid, int64_t interpolationMode,
+        int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, aclTensor *inputGrad,
+        aclTensor *gridGrad, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_grid_sampler2d_backward.h",
+    library="ops-cv",
+    formats={(A2, A3, ASCEND_950): "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16"},
+    tensors={
+        "input": Tensor("N C H W", layout="NCHW"),
+        "grid": Tensor("N (Hout Wout) 2", why="N of {like}, any points, and (x, y)", layout="NCHW"),
+        "gradOutput": Tensor("N C (Hout Wout)", why="N and C of {like} and the points of grid", layout="NCHW"),
+        "out": Tensor("N C (Hout Wout)"),
+        "inputGrad": Tensor("N C H W", asked="outputMask[0]", layout="NCHW"),
+        "gridGrad": Tensor("N (Hout Wout) 2", asked="outputMask[1]", layout="NCHW"),
+    },
+    attributes={
+        "interpolationMode": Attribute("int64_t", 0, values=(0, 1, 2)),
+        "paddingMode": Attribute("int64_t", 0, values=(0, 1, 2)),
+        "alignCorners": Attribute("bool", False, tries=(True,)),
+        "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),
+    },
+    takes=("input", "grid", "interpolationMode", "paddingMode", "alignCorners"),
+    gives=("out",),
+    upstream={"gradOutput": "out"},
+    gradient_of={"inputGrad": "input", "gridGrad": "grid"},
+    like="input",
+    rules=(has_pixels,),
+    forward_rules=(has_pixels,),
+    shapes=({"shape": (2, 2, 5, 4), "grid_shape": (4, 5)}, {"shape": (2, 1, 1, 3)}),
 )

@@ -1,71 +1,47 @@
 """aclnnGroupNormSwishGrad: x (N, C, ...), mean and rstd (N, numGroups), gamma and beta (C,)."""
 
-from math import prod
-
-from aclnn_viz.arrays.driver import Result
-from aclnn_viz.dtypes import FLOAT32, FLOAT64
-from aclnn_viz.errors import problem
 from aclnn_viz.kernels import group_norm_swish as page
-from aclnn_viz.operators.operator import Arranged, Operator
-from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.operators.shapes import compute_type, need_dtype, need_float, need_rank, need_shape
-
-
-def _checked(x, gamma, beta, numGroups):
-    """Return the formats of x and gamma and the canonical shapes of x, of a statistic and of a channel parameter."""
-    need_rank("x", x, 2, 8)
-    samples, channels = x.shape[:2]
-    if numGroups < 1 or channels % numGroups or not channels:
-        raise ValueError(problem("numGroups must be positive and divide the C of x", f"{numGroups} groups, x {x.shape}",
-                                 "choose a divisor of C, which must be at least 1"))
-    fmt = need_float("x", x)
-    allowed = [fmt] if fmt is FLOAT64 else [fmt, FLOAT32]
-    for name, tensor in (("gamma", gamma), ("beta", beta)):
-        need_shape(name, tensor, (channels,), "the channels of x")
-    parameter = need_dtype("gamma", gamma, allowed, "that of x, or float32")
-    need_dtype("beta", beta, [parameter], "that of gamma")
-    depth = channels // numGroups
-    canonical = (samples, numGroups, depth, prod(x.shape[2:]))
-    return fmt, parameter, canonical, (samples, numGroups, 1, 1), (numGroups, depth, 1)
-
-
-def arrange_backward(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
-                     dbetaIsRequire) -> Arranged:
-    fmt, parameter, images, statistic, channel = _checked(x, gamma, beta, numGroups)
-    need_shape("dy", dy, x.shape, "that of x")
-    need_dtype("dy", dy, [fmt], "that of x")
-    for name, tensor in (("mean", mean), ("rstd", rstd)):
-        need_shape(name, tensor, images[:2], "N of x and numGroups")
-        need_dtype(name, tensor, [parameter], "that of gamma")
-    arrays = {"dy": dy.reshape(images), "mean": mean.reshape(statistic), "rstd": rstd.reshape(statistic),
-              "x": x.reshape(images), "gamma": gamma.reshape(channel), "beta": beta.reshape(channel)}
-    results = {"dxOut": Result(images, fmt, x.shape)}
-    if dgammaIsRequire:
-        results["dgammaOut"] = Result(channel, parameter, gamma.shape)
-    if dbetaIsRequire:
-        results["dbetaOut"] = Result(channel, parameter, gamma.shape)
-    return Arranged(arrays, {"swishScale": swishScale}, results, compute_type(fmt))
-
-
-def arrange_forward(x, gamma, beta, numGroups, eps, swishScale) -> Arranged:
-    fmt, parameter, images, statistic, channel = _checked(x, gamma, beta, numGroups)
-    results = {"y": Result(images, fmt, x.shape), "mean": Result(statistic, parameter, images[:2]),
-               "rstd": Result(statistic, parameter, images[:2])}
-    arrays = {"x": x.reshape(images), "gamma": gamma.reshape(channel), "beta": beta.reshape(channel)}
-    return Arranged(arrays, {"eps": eps, "swishScale": swishScale}, results, compute_type(fmt))
-
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.products import A2, A3, ASCEND_950
 
 OPERATOR = Operator(
     name="group_norm_swish",
-    aclnn_name="aclnnGroupNormSwishGrad",
-    parameters=(*map(Parameter, ("dy", "mean", "rstd", "x", "gamma", "beta")), Parameter("numGroups", "int"),
-                Parameter("dataFormatOptional", "str", "NCHW"), Parameter("swishScale", "float", 1.0),
-                Parameter("dgammaIsRequire", "bool", True), Parameter("dbetaIsRequire", "bool", True)),
-    outputs=("dxOut", "dgammaOut", "dbetaOut"),
-    forward_parameters=(*map(Parameter, ("x", "gamma", "beta")), Parameter("numGroups", "int"),
-                        Parameter("eps", "float", 1e-5), Parameter("swishScale", "float", 1.0)),
     page=page,
-    arrange_backward=arrange_backward,
-    arrange_forward=arrange_forward,
-    all_outputs={"dgammaIsRequire": True, "dbetaIsRequire": True},
+    chapter=5,
+    prototype="""aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
+        const aclTensor *dy, const aclTensor *mean, const aclTensor *rstd, const aclTensor *x, const aclTensor *gamma,
+        const aclTensor *beta, int64_t numGroups, char *dataFormatOptional, double swishScale, bool dgammaIsRequire,
+        bool dbetaIsRequire, const aclTensor *dxOut, const aclTensor *dgammaOut, const aclTensor *dbetaOut,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_group_norm_swish_grad.h",
+    library="ops-nn",
+    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    tensors={
+        "x": Tensor("N G*D *P", ranks=(2, 8)),
+        "gamma": Tensor("G*D", "same or float32", why="the channels of {like}"),
+        "beta": Tensor("G*D", "as gamma", why="the channels of {like}"),
+        "dy": Tensor("N G*D *P"),
+        "mean": Tensor("N G", "as gamma", why="N of {like} and numGroups"),
+        "rstd": Tensor("N G", "as gamma", why="N of {like} and numGroups"),
+        "y": Tensor("N G*D *P"),
+        "dxOut": Tensor("N G*D *P"),
+        "dgammaOut": Tensor("G*D", "as gamma", asked="dgammaIsRequire"),
+        "dbetaOut": Tensor("G*D", "as gamma", asked="dbetaIsRequire"),
+    },
+    attributes={
+        "numGroups": Attribute("int64_t", seen=False),
+        "dataFormatOptional": Attribute("char *", "NCHW", seen=False),
+        "swishScale": Attribute("double", 1.0, tries=(0.6,)),
+        "dgammaIsRequire": Attribute("bool", True, seen=False),
+        "dbetaIsRequire": Attribute("bool", True, seen=False),
+        "eps": Attribute("double", 1e-5),
+    },
+    takes=("x", "gamma", "beta", "numGroups", "eps", "swishScale"),
+    gives=("y", "mean", "rstd"),
+    upstream={"dy": "y"},
+    saved={"mean": "mean", "rstd": "rstd"},
+    gradient_of={"dxOut": "x", "dgammaOut": "gamma", "dbetaOut": "beta"},
+    like="x",
+    sizes={"G": "numGroups"},
+    shapes=({"shape": (2, 4, 3), "numGroups": 2}, {"shape": (3, 6, 2, 2), "numGroups": 3}, {"shape": (3, 4), "numGroups": 2}),
 )

@@ -1,27 +1,38 @@
-"""An operator: its names and parameters, and its numbers in the format of the inputs or as truth."""
+"""An operator: the declaration of what the vendor promises, and its numbers in the format of the inputs or as truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import Result, evaluate
+from aclnn_viz import codes
+from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import FLOAT64
-from aclnn_viz.operators.parameters import Parameter, bind
+from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor
+from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind
+from aclnn_viz.operators.prototype import parse
+from aclnn_viz.products import Product
 
 
-class Arranged(NamedTuple):
-    """The inputs of a page: arrays in its shapes, attributes, and what its outputs become."""
+@dataclass(frozen=True)
+class Attribute:
+    """What is promised of one attribute: its C type, default, range or only values; `tries` are worth trying.
 
-    arrays: dict[str, np.ndarray | None]
-    attributes: dict
-    results: dict[str, Result]
-    compute: np.dtype
-    axes: dict[str, str] | None = None  # where they differ from those of the page
-    prelude: Callable | None = None  # (page, xp, arrays) -> more arrays, from whole inputs
+    What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
+    """
+
+    c_type: str
+    default: object = REQUIRED
+    values: tuple = ()
+    low: float | None = None
+    high: float | None = None
+    length: int | None = None
+    tries: tuple = ()
+    seen: bool = True
 
 
 class Truth(dict):
@@ -32,23 +43,109 @@ class Truth(dict):
         self.computed_in = computed_in
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Operator:
-    """One aclnn backward operator; its parameters and outputs carry the vendor's names, in the vendor's order.
+    """One aclnn backward operator, declared: everything that generic code needs to know of it.
+
+    `prototype` is the C declaration of phase 1 with the documents' names, `c_names` the names in the header where they
+    differ; `header` lies under `aclnnop/`, `library` is the vendor's repository. `tensors` and `attributes` hold the
+    rules of all parameters, backward and forward; `takes` and `gives` are the parameters and outputs of the forward
+    operator. The roles: `upstream` maps each upstream gradient to the forward output that it belongs to, `saved` each
+    saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
+    is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
+    shape patterns to the attribute that decides them. `formats` tells what each product takes. `rules` (backward) and
+    `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
+    `chapter` puts the operators in order.
 
     `backward`, `forward` and `truth` take the parameters as keywords. They raise TypeError for a wrong name, kind or
     dtype and ValueError for a wrong shape or value.
     """
 
     name: str
-    aclnn_name: str
-    parameters: tuple[Parameter, ...]
-    outputs: tuple[str, ...]
-    forward_parameters: tuple[Parameter, ...]
     page: ModuleType
-    arrange_backward: Callable[..., Arranged]
-    arrange_forward: Callable[..., Arranged]
-    all_outputs: dict = field(default_factory=dict)  # the attributes that ask for every output
+    chapter: int
+    prototype: str
+    header: str
+    library: str
+    formats: dict[tuple[Product, ...], str]
+    tensors: dict[str, Tensor]
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+    upstream: dict[str, str]
+    saved: dict[str, str] = field(default_factory=dict)
+    gradient_of: dict[str, str]
+    like: str
+    sizes: dict[str, str] = field(default_factory=dict)
+    c_names: dict[str, str] = field(default_factory=dict)
+    rules: tuple[Callable[[dict], None], ...] = ()
+    forward_rules: tuple[Callable[[dict], None], ...] = ()
+    shapes: tuple[dict, ...] = ()
+
+    @cached_property
+    def _declared(self):
+        (declared,) = parse(self.prototype)
+        return declared
+
+    @property
+    def aclnn_name(self) -> str:
+        """The vendor's name of phase 2."""
+        return self._declared.name.removesuffix("GetWorkspaceSize")
+
+    @cached_property
+    def c_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of phase 1 in C order, outputs too, without workspaceSize and executor."""
+        return tuple(self._parameter(p.name, p.c_type) for p in self._declared.parameters if p.role == "in")
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of `backward` in the vendor's order."""
+        return tuple(p for p in self.c_parameters if not p.output)
+
+    @cached_property
+    def forward_parameters(self) -> tuple[Parameter, ...]:
+        return tuple(self._parameter(name) for name in self.takes)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs in the vendor's order; the first is the main one."""
+        return tuple(p.name for p in self.c_parameters if p.output)
+
+    @property
+    def main(self) -> str:
+        return self.outputs[0]
+
+    @cached_property
+    def all_outputs(self) -> dict:
+        """The attributes that ask for every output."""
+        found = {}
+        for tensor in self.tensors.values():
+            if tensor.asked:
+                name, _, entry = tensor.asked.partition("[")
+                found[name] = (True,) * self.attributes[name].length if entry else True
+        return found
+
+    @cached_property
+    def modes(self) -> tuple[dict, ...]:
+        """The attributes worth trying, in all combinations: what they allow, and what the declaration tries beside."""
+        choices = {name: tuple(dict.fromkeys((a.default, *a.values, *a.tries))) if a.default is not REQUIRED else a.tries
+                   for name, a in self.attributes.items()
+                   if name in {p.name for p in self.parameters} and (a.values or a.tries)}
+        return tuple(dict(zip(choices, one)) for one in product(*choices.values()))
+
+    def layout(self, name: str) -> int:
+        """Return the aclFormat with which the vendor's samples create a tensor."""
+        return getattr(codes, f"ACL_FORMAT_{self.tensors[name].layout}")
+
+    def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:
+        if name in self.tensors:
+            tensor = self.tensors[name]
+            default = None if tensor.optional else REQUIRED
+            return Parameter(name, c_type, output=name in self.gradient_of, c_name=self.c_names.get(name),
+                             default=default, shape=tensor.shape, dtype=tensor.dtype)
+        a = self.attributes[name]
+        return Parameter(name, a.c_type, c_name=self.c_names.get(name), default=a.default, values=a.values, low=a.low,
+                         high=a.high, length=a.length)
 
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
         """Return the gradients by the vendor's output names, each in its documented shape and dtype.
@@ -90,6 +187,20 @@ class Operator:
         """Return every parameter by name with defaults filled in; TypeError for names and kinds that do not fit."""
         return bind(self.name, self.parameters, inputs)
 
+    def arrange_backward(self, /, **bound) -> Arranged:
+        """Check bound parameters against the declaration and return them as the page sees them."""
+        return self._arranged(bound, self.like, self.outputs, self.rules)
+
+    def arrange_forward(self, /, **bound) -> Arranged:
+        first = next(name for name in self.takes if name in self.tensors)
+        return self._arranged(bound, first, self.gives, self.forward_rules)
+
+    def _arranged(self, bound, like, outputs, rules) -> Arranged:
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in bound}
+        made = {name: self.tensors[name] for name in outputs}
+        unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen)(self.page, bound)
+
     def _evaluate(self, page, arranged: Arranged):
         # A wider truth must not come down to float64 for its coordinates.
         wide = np.promote_types(arranged.compute, np.float64)
@@ -97,9 +208,8 @@ class Operator:
         arrays = arranged.arrays
         if arranged.prelude is not None:
             with np.errstate(all="ignore"):
-                arrays = arrays | arranged.prelude(self.page, namespace, arrays)
-        return evaluate(page, arranged.axes or self.page.AXES, arrays, arranged.attributes, arranged.results,
-                        namespace, arranged.compute)
+                arrays = arrays | arranged.prelude(namespace, arrays)
+        return evaluate(page, arranged.axes, arrays, arranged.attributes, arranged.results, namespace, arranged.compute)
 
     def __repr__(self) -> str:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"

@@ -1,4 +1,4 @@
-"""The parameters of an operator, and the binding of keywords to them."""
+"""The one kind of parameter: what C declares, what Python may pass, and the binding of keywords to it."""
 
 import sys
 from collections.abc import Sequence
@@ -10,45 +10,106 @@ from aclnn_viz.errors import problem
 
 REQUIRED = object()
 
-_KINDS = {
+#: What a C type is to whoever calls from Python.
+KINDS = {
+    "aclTensor *": "tensor", "int64_t": "int", "bool": "bool", "double": "float", "float": "float", "char *": "str",
+    "aclBoolArray *": "bools", "aclIntArray *": "ints", "aclFloatArray *": "floats",
+}
+#: The arrays of plain values, by the kind of their elements.
+ARRAYS = {"bools": "bool", "ints": "int", "floats": "float"}
+
+_ACCEPTED = {
     "int": (int, np.integer), "bool": (bool, np.bool_), "float": (int, float, np.integer, np.floating), "str": (str,),
 }
+_PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter by the vendor's name: `kind` is tensor, int, bool, float, str or mask (two bools)."""
+    """One parameter: the vendor's name, its C type as declared, and what it is for.
+
+    `role` is "in", "out" for a pointer through which C writes a value, "count" for the element count of the array
+    before it. `output` marks a tensor that the operator writes. `c_name` is the name in the C header where that
+    differs from the documents'. Python binds `default` where the caller passes nothing. `shape` and `dtype` are the
+    rules of a tensor (see `Tensor`); `values` are the only ones allowed, `low` and `high` the ends of the range;
+    `length` is how many elements an array has, None for any number.
+    """
 
     name: str
-    kind: str = "tensor"
+    c_type: str = "const aclTensor *"
+    role: str = "in"
+    output: bool = False
+    c_name: str | None = None
     default: object = REQUIRED
+    shape: str | None = None
+    dtype: str | None = None
+    values: tuple = ()
+    low: float | None = None
+    high: float | None = None
+    length: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """"tensor", "int", "bool", "float", "str", or an array: "bools", "ints", "floats"."""
+        return KINDS[self.c_type.removeprefix("const ")]
 
     @property
     def optional(self) -> bool:
+        """Whether Python may leave it out."""
         return self.default is not REQUIRED
 
+    @property
+    def required(self) -> bool:
+        """Whether C needs a pointer: tensors that Python may leave out may be null, and so may strings."""
+        return self.kind != "str" and (self.kind != "tensor" or self.default is not None)
+
     def checked(self, value):
-        """Return the value in its plain form; TypeError when it has another kind."""
+        """Return the value in its plain form; TypeError when it has another kind, ValueError when it is not allowed."""
         if self.kind == "tensor":
-            if value is None and self.optional:
-                return None
-            if isinstance(value, (np.ndarray, np.generic)):
-                value = np.asarray(value)
-                return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
-            raise TypeError(problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array"))
-        if self.kind == "mask":
-            if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1 and len(value) == 2 \
-                    and all(isinstance(v, _KINDS["bool"]) for v in value):
-                return tuple(bool(v) for v in value)
-            raise TypeError(problem(f"{self.name} is a pair of bools", _described(value), "pass such as (True, False)"))
-        wrong_bool = self.kind in ("int", "float") and isinstance(value, _KINDS["bool"])
-        if wrong_bool or not isinstance(value, _KINDS[self.kind]):
-            raise TypeError(problem(f"{self.name} is of type {self.kind}", _described(value), f"pass one {self.kind}"))
-        too_large = self.kind == "int" and not -2**63 <= value < 2**63
-        too_large |= self.kind == "float" and sys.float_info.max < abs(value) != float("inf")
+            return self._tensor(value)
+        if self.kind in ARRAYS:
+            return self._array(value)
+        value = self._one(self.kind, value, f"pass one {self.kind}")
+        if self.values and value not in self.values:
+            raise ValueError(problem(f"{self.name} must be one of {', '.join(map(repr, self.values))}", repr(value),
+                                     "choose one"))
+        low, high = (-np.inf if self.low is None else self.low), (np.inf if self.high is None else self.high)
+        if (low, high) != (-np.inf, np.inf) and not low <= value <= high:
+            raise ValueError(problem(f"{self.name} must lie in [{low:g}, {high:g}]", repr(value),
+                                     "pass a value in that range"))
+        return value
+
+    def _tensor(self, value):
+        if value is None and self.optional:
+            return None
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = np.asarray(value)
+            return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+        raise TypeError(problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array"))
+
+    def _array(self, value) -> tuple:
+        kind = ARRAYS[self.kind]
+        if not isinstance(value, (tuple, list, np.ndarray)) or np.ndim(value) != 1 or self.length not in (
+                None, len(value)) or not all(isinstance(v, _ACCEPTED[kind]) for v in value):
+            count = {None: "a list", 2: "a pair"}.get(self.length, f"a list of {self.length}")
+            example = (True, False, True) if kind == "bool" else (4, 16, 2)
+            example = example[:self.length] if self.length else example
+            raise TypeError(problem(f"{self.name} is {count} of {kind}s", _described(value), f"pass such as {example}"))
+        return tuple(self._one(kind, v, f"pass {kind}s") for v in value)
+
+    def _one(self, kind: str, value, fix: str):
+        wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
+        if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
+            raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
+        too_large = kind == "int" and not -2**63 <= value < 2**63
+        too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:
-            raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value), "mend it"))
-        return {"int": int, "bool": bool, "float": float, "str": str}[self.kind](value)
+            raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value),
+                                     "pass a smaller number"))
+        return _PLAIN[kind](value)
+
+    def __repr__(self) -> str:
+        return f"Parameter({self.name!r}, {self.c_type!r})"
 
 
 def _described(value) -> str:
@@ -59,7 +120,8 @@ def _described(value) -> str:
 def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     """Return every parameter's value in the vendor's order, defaults filled in.
 
-    Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind.
+    Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind;
+    ValueError for a value that is not allowed.
     """
     names = [p.name for p in parameters]
     for name in inputs:

@@ -1,8 +1,8 @@
-"""Shape and dtype rules, each with a message that names the tensors and the axis that disagree."""
+"""The words in which a tensor that does not fit is refused: its name, its shape or dtype, and the axis that differs."""
 
 import numpy as np
 
-from aclnn_viz.dtypes import FLOAT64, FORMATS, FloatFormat, float_format
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, FloatFormat, float_format
 from aclnn_viz.errors import problem
 
 
@@ -31,8 +31,8 @@ def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
         raise TypeError(problem(f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it")) from None
 
 
-def need_dtype(name: str, tensor: np.ndarray, allowed, why: str) -> FloatFormat:
-    """`allowed` are formats; float32 in the list also admits float64 where the operator runs in float64."""
+def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: str) -> FloatFormat:
+    """Return the format of a tensor; TypeError unless it is one of the formats `allowed`."""
     fmt = need_float(name, tensor)
     if fmt not in allowed:
         expected = " or ".join(dict.fromkeys(f.name for f in allowed))
@@ -40,11 +40,24 @@ def need_dtype(name: str, tensor: np.ndarray, allowed, why: str) -> FloatFormat:
     return fmt
 
 
-def need_option(name: str, value, options) -> None:
-    if value not in options:
-        raise ValueError(problem(f"{name} must be one of {', '.join(map(repr, options))}", repr(value), "choose one"))
+def need_integers(name: str, tensor: np.ndarray, rule: str) -> None:
+    if tensor.dtype.name not in rule.split(" or "):
+        raise TypeError(problem(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype"))
 
 
-def compute_type(*formats: FloatFormat) -> np.dtype:
-    """float64 when any input is float64, else float32: 16-bit inputs are computed in float32."""
-    return np.dtype(np.float64 if FLOAT64 in formats else np.float32)
+def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[list[FloatFormat], str]:
+    """Return the formats that a dtype rule allows, the one of an output first, and the rule in words.
+
+    `like` is the tensor that sets the format `fmt`; `tensors` are those given, by name. The rules: "same", "same or
+    float32", "wide" (float32, and float64 for float64), "float32" (where everything is float64 also that), and "as x".
+    """
+    if rule == "same":
+        return [fmt], f"that of {like}"
+    if rule == "same or float32":
+        return ([fmt] if fmt is FLOAT64 else [fmt, FLOAT32]), f"that of {like}, or float32"
+    if rule == "wide":
+        return [FLOAT64 if fmt is FLOAT64 else FLOAT32], f"for {like} in {fmt.name}"
+    if rule == "float32":
+        return ([FLOAT32, FLOAT64] if fmt is FLOAT64 else [FLOAT32]), f"whatever {like} is"
+    other = rule.removeprefix("as ")
+    return [fmt if tensors.get(other) is None else need_float(other, tensors[other])], f"that of {other}"

@@ -50,7 +50,7 @@ def test_c_types_have_the_sizes_of_c():
 
 def test_each_kind_of_handle_has_a_pointer_type_of_its_own():
     pointers = [kind.pointer_type for kind in HANDLES.values()]
-    assert len(set(pointers)) == len(HANDLES) == 5 and ctypes.c_void_p not in pointers
+    assert len(set(pointers)) == len(HANDLES) == 7 and ctypes.c_void_p not in pointers
 
 
 def test_ctypes_itself_refuses_one_handle_in_the_place_of_another():

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from machine import ROOT
 
-from aclnn_viz.acl.headers import HEADERS, PrototypeDiffers, declarations, plain, reconciled
+from aclnn_viz.acl.headers import PrototypeDiffers, declarations, plain, reconciled
 from aclnn_viz.acl.protocol import FUNCTIONS, phases
-from aclnn_viz.operators.contract import OPERATORS, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import contract
 
 INCLUDE = ROOT / "tests/standin/include"
+
+HEADERS = {op.name: op.header for op in operators()}
 
 
 def functions():
@@ -32,7 +35,6 @@ def test_every_prototype_is_that_of_the_headers():
 
 
 def test_a_header_for_every_operator():
-    assert list(HEADERS) == list(OPERATORS)
     assert all((INCLUDE / "aclnnop" / header).exists() for header in HEADERS.values())
 
 

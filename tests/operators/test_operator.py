@@ -21,8 +21,8 @@ def test_operators_in_the_order_of_the_documents():
 
 
 def test_unknown_operator():
-    with pytest.raises(ValueError, match=r"no such operator: got 'layer_norm'; use one of hardswish \(aclnnHardswish"):
-        av.operator("layer_norm")
+    with pytest.raises(ValueError, match=r"no such operator: got 'softmax'; use one of hardswish \(aclnnHardswish"):
+        av.operator("softmax")
 
 
 @pytest.mark.parametrize("name,parameters,outputs", [
@@ -72,7 +72,7 @@ REFUSED = [
      r"gamma must have shape \(6,\), the trailing axes of x: got gamma \(5,\), which differs in axis 0"),
     ("rms_norm", RMS | {"gamma": np.ones((1, 4, 6), F32)}, ValueError, r"gamma must have rank 1 to 2: got shape \(1, 4, 6\)"),
     ("rms_norm", RMS | {"rstd": np.ones((6,), F32)}, ValueError,
-     r"rstd must have the leading axes \(4,\) of x, one value a row.*: got rstd \(6,\), x \(4, 6\), gamma \(6,\); pass"),
+     r"rstd must have 4 elements, one for each row of x: got rstd \(6,\), x \(4, 6\); pass what the forward"),
     ("rms_norm", RMS | {"x": F32(1)}, ValueError, r"x must have rank 1 to 8: got shape \(\); reshape it"),
     ("hardswish", HS | {"self": np.zeros((1,) * 9, F32)}, ValueError, r"self must have rank 0 to 8"),
     ("hardswish", HS | {"gradOutput": HS["gradOutput"].astype(np.float16)}, TypeError,
@@ -99,14 +99,14 @@ REFUSED = [
     ("cross_entropy_loss", CE | {"target": np.zeros(4, F32)}, TypeError, r"target must be int64 or int32: got float32"),
     ("cross_entropy_loss", CE | {"weightOptional": np.ones(4, F32)}, ValueError, r"one weight for each column of logProb"),
     ("cross_entropy_loss", CE | {"weightOptional": np.ones(3, np.float16)}, TypeError, r"weightOptional must be float32"),
-    ("cross_entropy_loss", CE | {"labelSmoothing": 1.5}, ValueError, r"labelSmoothing must lie in \[0, 1\]: got 1.5"),
+    ("cross_entropy_loss", CE | {"labelSmoothing": 1.5}, ValueError, r"labelSmoothing must lie in \[0, 1\]: got 1.5; pass"),
     ("cross_entropy_loss", CE | {"gradLoss": np.ones(4, F32)}, ValueError,
      r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"'),
     ("cross_entropy_loss", CE | {"reduction": "none"}, ValueError, r'one value a row for reduction "none"'),
     ("cross_entropy_loss", CE | {"lseSquareScaleForZloss": 0.1}, ValueError, r"lseForZlossOptional is needed when"),
     ("group_norm_swish", GN | {"numGroups": 3}, ValueError,
-     r"numGroups must be positive and divide the C of x: got 3 groups, x \(2, 4, 3\); choose a divisor of C"),
-    ("group_norm_swish", GN | {"numGroups": 0}, ValueError, r"got 0 groups"),
+     r"numGroups must be positive and divide axis 1 of x, .*: got numGroups 3, x \(2, 4, 3\); choose a divisor"),
+    ("group_norm_swish", GN | {"numGroups": 0}, ValueError, r"got numGroups 0"),
     ("group_norm_swish", GN | {"numGroups": 2**63}, ValueError, r"numGroups must fit the C type, int64_t or double: got"),
     ("group_norm_swish", GN | {"swishScale": 10**400}, ValueError, r"swishScale must fit the C type"),
     ("cross_entropy_loss", CE | {"ignoreIndex": -2**63 - 1}, ValueError, r"ignoreIndex must fit the C type"),

@@ -16,7 +16,9 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.devices.device import Device
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.operators import device_pages, plans
+from aclnn_viz.operators import operators, plans
+from aclnn_viz.operators.plans import grid_sampler_2d as grid_plans
+from aclnn_viz.operators.plans import group_norm_swish as norm_plans
 from aclnn_viz.products import PRODUCTS
 
 
@@ -51,8 +53,8 @@ def test_xhat_of_the_device_cancels_where_the_mean_is_large():
     op, inputs = operator("group_norm_swish"), group_norm_inputs(1.0, offset=1000.0)
     truth = op.truth(**inputs)["dxOut"]
     errors = {page: np.max(np.abs(plans.run(op, Plan(page=page), **inputs)["dxOut"] - truth))
-              for page in (None, device_pages.group_norm_swish)}
-    assert errors[device_pages.group_norm_swish] > 20 * errors[None]
+              for page in (None, norm_plans.page)}
+    assert errors[norm_plans.page] > 20 * errors[None]
 
 
 def test_coordinates_of_the_950_are_rounded_to_the_format_of_the_inputs():
@@ -87,7 +89,7 @@ def test_nan_of_the_tbe_hardswish_depends_on_the_format():
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)
 @pytest.mark.parametrize("cann", ["8.1.RC1", "9.0.1", "9.1", "9.2.0-beta.1"])
 def test_every_preset_says_where_it_comes_from_and_runs(product, cann):
-    for op in (operator(name) for name in plans._PRESETS):
+    for op in operators():
         plan = plans.preset(op, product, cann)
         assert plan.saturate == (product.overflow_modes[0] == "saturate")
         assert all(note.source and str(note).startswith(("documented", "inferred")) for note in plan.notes)
@@ -153,7 +155,7 @@ def test_the_a2_counts_mirrors_by_a_reciprocal():
     xp = PlannedArrays(Plan(), "float32")
     u = xp.given(np.float32([41.0]))  # the mirror of 42 aligned pixels; 41 times the rounded 1/41 is below 1
     assert 41 * rounded(Fraction(1, 41), "float32") < 1
-    (vector, vector_slope), (simt, simt_slope) = (device_pages._reflect(xp, u, 42, True, k) for k in (False, True))
+    (vector, vector_slope), (simt, simt_slope) = (grid_plans._reflect(xp, u, 42, True, k) for k in (False, True))
     assert (vector.data.item(), simt.data.item()) == (41.0, 41.0)
     assert (vector_slope.data.item(), simt_slope.data.item()) == (1.0, -1.0)
 

@@ -1,29 +1,29 @@
 """What the vendor promises for each operator, as data: parameters, dtypes, checks with their codes, constraints."""
 
 from collections.abc import Mapping
-from importlib import import_module
+from functools import cache
 
-from aclnn_viz.errors import problem
+from aclnn_viz import rooms
+from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor, contiguous_strides
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess, Parameter
+from aclnn_viz.operators.contract.default import plain_contract
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess, KernelFault
 
-OPERATORS = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish")
-
-__all__ = ["OPERATORS", "Call", "Check", "Constraint", "Contract", "DtypeRow", "EarlySuccess", "Outcome", "Parameter",
+__all__ = ["Call", "Check", "Constraint", "Contract", "DtypeRow", "EarlySuccess", "KernelFault", "Outcome",
            "TensorDescriptor", "constraints", "contiguous_strides", "contract", "evaluate", "evaluate_launch"]
 
 
-def contract(operator: str) -> Contract:
-    """Return the contract of an operator by its short name.
+@cache
+def contract(name) -> Contract:
+    """Return the contract of an operator: its own, else what follows from its declaration.
 
-    Raises ValueError for a name that is none of the five.
+    Raises ValueError for the name of no operator.
 
     >>> contract("rms_norm").aclnn_name
     'aclnnRmsNormGrad'
     """
-    if operator not in OPERATORS:
-        raise ValueError(problem("operator must be a short name", repr(operator), f"use one of {', '.join(OPERATORS)}"))
-    return import_module(f"{__name__}.{operator}").CONTRACT
+    op = operator(name)
+    return rooms.own("contract", op.name, "CONTRACT") or plain_contract(op)
 
 
 def evaluate(operator: str, call: Call) -> Outcome:

@@ -12,11 +12,12 @@ from aclnn_viz.codes import (
     ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACL_INT32, ACL_INT64, ACLNN_ERR_INNER_TILING_ERROR,
 )
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, Parameter
+from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, KernelFault
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, contiguous_copies, extent, generated_steps, narrowed, rank_in, same_extent, strided_outputs,
     tensor_names, tiling_check, unchecked_dtype, unchecked_shape, undocumented_dtypes,
 )
+from aclnn_viz.operators.cross_entropy_loss import OPERATOR
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
 
 SOURCE = "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_tiling.cpp"
@@ -26,20 +27,7 @@ DOCUMENT = "aclnnCrossEntropyLossGrad, CANN documentation"
 ON_A2, ON_950 = (A2, A3), (ASCEND_950,)
 REDUCTIONS = ("none", "mean", "sum")
 
-# Documents of 8.x print float for the two doubles and xGradOut for out; the headers of all versions read as below.
-PARAMETERS = (
-    Parameter("gradLoss", "const aclTensor *", "tensor"),
-    Parameter("logProb", "const aclTensor *", "tensor"),
-    Parameter("target", "const aclTensor *", "tensor"),
-    Parameter("weightOptional", "const aclTensor *", "tensor", required=False),
-    Parameter("gradZlossOptional", "const aclTensor *", "tensor", required=False),
-    Parameter("lseForZlossOptional", "const aclTensor *", "tensor", required=False),
-    Parameter("reduction", "char *", "string", required=False, c_name="reductionOptional"),
-    Parameter("ignoreIndex", "int64_t", "int64"),
-    Parameter("labelSmoothing", "double", "double"),
-    Parameter("lseSquareScaleForZloss", "double", "double"),
-    Parameter("xGradOut", "const aclTensor *", "tensor", output=True, c_name="out"),
-)
+PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
 INPUTS = tensor_names(PARAMETERS, output=False)
 
@@ -165,11 +153,30 @@ CONSTRAINTS = (
                lambda call, arrays: extent(call["logProb"], 1) == 0, DOCUMENT),
 )
 
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """The z-loss is never computed. A2 reads its tensors as bare memory; 950 asserts that targets are classes."""
+    known = {"logProb": arrays["logProb"], "ignoreIndex": call["ignoreIndex"], "labelSmoothing": call["labelSmoothing"]}
+    reduction = attributes.get("reduction", "mean")
+    if call.product is ASCEND_950:
+        target = arrays["target"]
+        kept = target != call["ignoreIndex"] if call["ignoreIndex"] >= 0 else np.full(target.shape, True)
+        if (kept & ((target < 0) | (target >= call["logProb"].shape[1]))).any():
+            raise KernelFault("a target is no class")
+        weight = {"weightOptional": arrays["weightOptional"]} if "weightOptional" in arrays else {}
+        return known | weight | {"gradLoss": arrays["gradLoss"], "target": target, "reduction": reduction}
+    reduction = reduction if reduction in ("mean", "sum") else "none"
+    rows, classes = (*call["logProb"].shape, 1, 1)[:2]
+    known["reduction"] = reduction
+    known["gradLoss"] = launch.read_dense("gradLoss", rows if reduction == "none" else 1, call["gradLoss"].dtype)
+    known["target"] = launch.read_dense("target", rows, call["target"].dtype)
+    if "weightOptional" in arrays:
+        known["weightOptional"] = launch.read_dense("weightOptional", classes, ACL_FLOAT)
+    return known
+
+
 CONTRACT = Contract(
-    name="cross_entropy_loss",
-    aclnn_name="aclnnCrossEntropyLossGrad",
+    operator=OPERATOR,
     generated=True,
-    parameters=PARAMETERS,
     dtype_rows=DTYPE_ROWS,
     steps=generated_steps(PARAMETERS, DTYPE_ROWS, tuple(
         replace(check, products=products) for checks, products in ((TILING_A2, ON_A2), (TILING_950, ON_950))
@@ -178,4 +185,5 @@ CONTRACT = Contract(
     # That the sums of the cores fit into the system part is inferred.
     workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
     untouched=lambda call: ("xGradOut",) if call.product in ON_A2 and narrowed(call["labelSmoothing"]) else (),
+    kernel_inputs=kernel_inputs,
 )

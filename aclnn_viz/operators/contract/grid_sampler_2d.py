@@ -10,11 +10,12 @@ from aclnn_viz.codes import (
     ACL_BF16, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC, ACLNN_ERR_PARAM_INVALID,
 )
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess, Parameter
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers, rank_in, same_dtype,
     same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,
 )
+from aclnn_viz.operators.grid_sampler_2d import OPERATOR
 from aclnn_viz.products import (
     A2, A3, ASCEND_950, DAV_1001, DAV_2201, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version,
 )
@@ -23,17 +24,7 @@ SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_
 BICUBIC = Version.parse("9.1.0-beta.2.pre")  # the first tag that accepts interpolationMode 2
 MASK_CHECKED = Version.parse("9.1.0-beta.1")  # the first tag in which only a null mask bypasses the checks
 
-PARAMETERS = (
-    Parameter("gradOutput", "const aclTensor *", "tensor"),
-    Parameter("input", "const aclTensor *", "tensor"),
-    Parameter("grid", "const aclTensor *", "tensor"),
-    Parameter("interpolationMode", "int64_t", "int64"),
-    Parameter("paddingMode", "int64_t", "int64"),
-    Parameter("alignCorners", "bool", "bool"),
-    Parameter("outputMask", "const aclBoolArray *", "bool array"),
-    Parameter("inputGrad", "aclTensor *", "tensor", output=True),
-    Parameter("gridGrad", "aclTensor *", "tensor", output=True),
-)
+PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
 INPUTS = tensor_names(PARAMETERS, output=False)
 
@@ -106,11 +97,14 @@ CONSTRAINTS = (
                "nobody", lambda call, arrays: call["input"].format == ACL_FORMAT_NHWC, SOURCE),
 )
 
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """Old libraries take a mask of another length than 2 and look at two entries."""
+    return arrays | attributes | {"outputMask": tuple(name in outputs for name in ("inputGrad", "gridGrad"))}
+
+
 CONTRACT = Contract(
-    name="grid_sampler_2d",
-    aclnn_name="aclnnGridSampler2DBackward",
+    operator=OPERATOR,
     generated=False,
-    parameters=PARAMETERS,
     dtype_rows=DTYPE_ROWS,
     steps=(
         workspace_size_pointer(HAND_WRITTEN),
@@ -145,4 +139,5 @@ CONTRACT = Contract(
     constraints=CONSTRAINTS,
     workspace_size=workspace_size,
     untouched=masked_out,
+    kernel_inputs=kernel_inputs,
 )

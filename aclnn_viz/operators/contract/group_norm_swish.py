@@ -7,34 +7,22 @@ op_kernel/group_norm_swish_grad.h; aclnnGroupNormSwishGrad, CANN documentation.
 from collections.abc import Callable
 from math import prod
 
+import numpy as np
+
 from aclnn_viz.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Parameter
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
     tensor_names, unchecked_shape, undocumented_dtypes,
 )
+from aclnn_viz.operators.group_norm_swish import OPERATOR
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
 
 SOURCE = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
 KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 
-PARAMETERS = (
-    Parameter("dy", "const aclTensor *", "tensor"),
-    Parameter("mean", "const aclTensor *", "tensor"),
-    Parameter("rstd", "const aclTensor *", "tensor"),
-    Parameter("x", "const aclTensor *", "tensor"),
-    Parameter("gamma", "const aclTensor *", "tensor"),
-    Parameter("beta", "const aclTensor *", "tensor"),
-    Parameter("numGroups", "int64_t", "int64"),
-    Parameter("dataFormatOptional", "char *", "string", required=False),
-    Parameter("swishScale", "double", "double"),
-    Parameter("dgammaIsRequire", "bool", "bool"),
-    Parameter("dbetaIsRequire", "bool", "bool"),
-    Parameter("dxOut", "const aclTensor *", "tensor", output=True),
-    Parameter("dgammaOut", "const aclTensor *", "tensor", output=True),
-    Parameter("dbetaOut", "const aclTensor *", "tensor", output=True),
-)
+PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
 INPUTS = tensor_names(PARAMETERS, output=False)
 
@@ -126,15 +114,20 @@ def workspace_size(call: Call) -> int:
     return size
 
 
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """numGroups is read as int32_t, dataFormatOptional never."""
+    groups = int(np.int64(call["numGroups"]).astype(np.int32))
+    return arrays | attributes | {"numGroups": groups, "dataFormatOptional": "NCHW"}
+
+
 CONTRACT = Contract(
-    name="group_norm_swish",
-    aclnn_name="aclnnGroupNormSwishGrad",
+    operator=OPERATOR,
     generated=True,
-    parameters=PARAMETERS,
     dtype_rows=DTYPE_ROWS,
     steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
     constraints=CONSTRAINTS,
     workspace_size=workspace_size,
     fills=lambda call: dict.fromkeys(switched_off(call), 0.0) if call["x"].dtype == ACL_FLOAT else {},
     untouched=lambda call: () if call["x"].dtype == ACL_FLOAT else switched_off(call),
+    kernel_inputs=kernel_inputs,
 )

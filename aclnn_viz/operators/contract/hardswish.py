@@ -8,20 +8,17 @@ from aclnn_viz.codes import (
     ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID,
 )
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess, Parameter
+from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN, contiguous_copies, dtype_in, executor_pointer, null_pointers, rank_in, same_dtype, same_shape,
     tensor_names, undocumented_dtypes, workspace_size_pointer,
 )
+from aclnn_viz.operators.hardswish import OPERATOR
 from aclnn_viz.products import A2, A3, ASCEND_950, DAV_2201, DAV_3510, INFERENCE_A2, TRAINING
 
 SOURCE = "ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp"
 
-PARAMETERS = (
-    Parameter("gradOutput", "const aclTensor *", "tensor"),
-    Parameter("self", "const aclTensor *", "tensor"),
-    Parameter("out", "aclTensor *", "tensor", output=True),
-)
+PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
 
 DTYPE_ROWS = (
@@ -40,10 +37,8 @@ def accepted_dtypes(call: Call) -> tuple[int, ...]:
 
 
 CONTRACT = Contract(
-    name="hardswish",
-    aclnn_name="aclnnHardswishBackward",
+    operator=OPERATOR,
     generated=False,
-    parameters=PARAMETERS,
     dtype_rows=DTYPE_ROWS,
     steps=(
         workspace_size_pointer(HAND_WRITTEN),

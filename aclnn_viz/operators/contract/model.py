@@ -5,23 +5,13 @@ from dataclasses import dataclass, field
 
 from aclnn_viz.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
 from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor
+from aclnn_viz.operators.operator import Operator
+from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.products import Product, Version
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of phase 1: the vendor's name, its C type, its kind, its direction, and whether null is allowed.
-
-    `kind` is "tensor", "int64", "bool", "double", "string" or "bool array". `c_name` is the name in the C header
-    where it differs from the document's.
-    """
-
-    name: str
-    c_type: str
-    kind: str
-    required: bool = True
-    output: bool = False
-    c_name: str | None = None
+class KernelFault(Exception):
+    """The kernel stops on the device; the message says at what."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +52,7 @@ class Check(Scope):
     name: str
     fails: Callable[[Call], bool]
     status: int
-    text: str | None
+    text: str | Callable[[Call], str] | None
     source: str
     about: tuple[str, ...] = ()
     launch_status: int = ACLNN_SUCCESS
@@ -134,19 +124,31 @@ class Contract:
 
     `steps` are the checks and early successes in the order of the library. `generated` tells that the C API was made
     by the vendor's generator from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
-    that passed all steps.
+    that passed all steps. `kernel_inputs(launch, call, arrays, attributes, outputs)` returns the inputs of the formula
+    where the device's kernel takes a call that phase 1 let pass for another; it may raise KernelFault.
     """
 
-    name: str
-    aclnn_name: str
+    operator: Operator
     generated: bool
-    parameters: tuple[Parameter, ...]
     dtype_rows: tuple[DtypeRow, ...]
     steps: tuple[Check | EarlySuccess, ...]
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
     untouched: Callable[[Call], tuple[str, ...]] = field(default=lambda call: ())
+    kernel_inputs: Callable = field(default=lambda launch, call, arrays, attributes, outputs: arrays | attributes)
+
+    @property
+    def name(self) -> str:
+        return self.operator.name
+
+    @property
+    def aclnn_name(self) -> str:
+        return self.operator.aclnn_name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.operator.c_parameters
 
     def evaluate(self, call: Call) -> Outcome:
         """Answer one call of phase 1 as the library does: the first step that decides wins."""
@@ -166,7 +168,8 @@ class Contract:
         if check.text is None:
             return None
         shown = describe(call, check.about)
-        return f"{self.aclnn_name}GetWorkspaceSize: {check.text}" + (f"; got {shown}" if shown else "")
+        text = check.text(call) if callable(check.text) else check.text
+        return f"{self.aclnn_name}GetWorkspaceSize: {text}" + (f"; got {shown}" if shown else "")
 
     def evaluate_launch(self, *, workspace: bool, workspace_size: int, executor: bool,
                         required: int) -> tuple[int, str | None]:

@@ -10,25 +10,19 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, Parameter
+from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, UINT32, contiguous_copies, generated_steps, rank_in, strided_outputs, tensor_names, tiling_check,
     undocumented_dtypes, wrapped_product,
 )
-from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING, Version
+from aclnn_viz.operators.rms_norm import OPERATOR
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, PRODUCTS, TRAINING, Version
 
 SOURCE = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
 DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
-NOT_950 = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2)
+NOT_950 = tuple(product for product in PRODUCTS if product is not ASCEND_950)
 
-PARAMETERS = (
-    Parameter("dy", "const aclTensor *", "tensor"),
-    Parameter("x", "const aclTensor *", "tensor"),
-    Parameter("rstd", "const aclTensor *", "tensor"),
-    Parameter("gamma", "const aclTensor *", "tensor"),
-    Parameter("dxOut", "const aclTensor *", "tensor", output=True),
-    Parameter("dgammaOut", "const aclTensor *", "tensor", output=True),
-)
+PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
 INPUTS = tensor_names(PARAMETERS, output=False)
 
@@ -130,15 +124,20 @@ CONSTRAINTS = (
                lambda call, arrays: call["x"].rank == 1, DOCUMENT),
 )
 
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """rstd is read as one number a row; axes of length 1 may be missing, and axes behind the rows are not compared."""
+    rows = call["x"].shape[:call["x"].rank - call["gamma"].rank]
+    return arrays | {"rstd": arrays["rstd"].reshape(rows)}
+
+
 CONTRACT = Contract(
-    name="rms_norm",
-    aclnn_name="aclnnRmsNormGrad",
+    operator=OPERATOR,
     generated=True,
-    parameters=PARAMETERS,
     dtype_rows=DTYPE_ROWS,
     steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
     constraints=CONSTRAINTS,
     # The system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
     workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
     fills=lambda call: {"dgammaOut": nan} if row_count(call) == 0 else {},
+    kernel_inputs=kernel_inputs,
 )

@@ -11,7 +11,8 @@ from aclnn_viz.codes import (
     DATA_TYPE_SIZES, data_type_name,
 )
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor
-from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess, Parameter
+from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess
+from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.products import Version
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for

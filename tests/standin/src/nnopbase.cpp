@@ -22,6 +22,12 @@ struct Executor {
 struct Bools {
     std::vector<bool> values;
 };
+struct Ints {
+    std::vector<int64_t> values;
+};
+struct Floats {
+    std::vector<float> values;
+};
 
 aclnnStatus Phase1::run(const std::function<void()> &checks) {
     if (call.status) return call.status;
@@ -223,16 +229,6 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDat
 
 aclnnStatus aclDestroyTensor(const aclTensor *tensor) { return destroy("aclDestroyTensor", tensor, TENSOR); }
 
-aclBoolArray *aclCreateBoolArray(const bool *value, uint64_t size) {
-    Call call("aclCreateBoolArray");
-    if (call.status) return nullptr;
-    auto array = std::make_shared<Bools>();
-    if (value) array->values.assign(value, value + size);
-    return static_cast<aclBoolArray *>(new_handle(BOOLS, array));
-}
-
-aclnnStatus aclDestroyBoolArray(const aclBoolArray *array) { return destroy("aclDestroyBoolArray", array, BOOLS); }
-
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
     ENTER("aclSetAclOpExecutorRepeatable");
     if (!executor) return fail(ACLNN_ERR_INNER_NULLPTR, "aclSetAclOpExecutorRepeatable: executor is null");
@@ -331,10 +327,24 @@ aclnnStatus aclGetFormat(const aclTensor *tensor, aclFormat *format) {
     return 0;
 }
 
-aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *size) {
-    GETTER("aclGetBoolArraySize", array, BOOLS, Bools, size);
-    *size = found->values.size();
-    return 0;
-}
+// Arrays of plain values: created with a copy of them, destroyed, and asked for their number.
+#define ARRAY(name, element, kind, values_of) \
+    acl##name *aclCreate##name(const element *value, uint64_t size) { \
+        Call call("aclCreate" #name); \
+        if (call.status) return nullptr; \
+        auto array = std::make_shared<values_of>(); \
+        if (value) array->values.assign(value, value + size); \
+        return static_cast<acl##name *>(new_handle(kind, array)); \
+    } \
+    aclnnStatus aclDestroy##name(const acl##name *array) { return destroy("aclDestroy" #name, array, kind); } \
+    aclnnStatus aclGet##name##Size(const acl##name *array, uint64_t *size) { \
+        GETTER("aclGet" #name "Size", array, kind, values_of, size); \
+        *size = found->values.size(); \
+        return 0; \
+    }
+
+ARRAY(BoolArray, bool, BOOLS, Bools)
+ARRAY(IntArray, int64_t, INTS, Ints)
+ARRAY(FloatArray, float, FLOATS, Floats)
 
 }  // extern "C"

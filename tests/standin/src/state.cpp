@@ -168,7 +168,7 @@ static Range device_range(size_t(1) << 40), handle_range(size_t(1) << 32);
 bool is_device_address(uintptr_t address) { return device_range.holds(address); }
 uintptr_t take_device_range(size_t size) { return device_range.take((size / 512 + 2) * 512); }
 
-static const char *const nouns[] = {"tensor", "bool array", "executor", "stream", "context"};
+static const char *const nouns[] = {"tensor", "bool array", "int array", "float array", "executor", "stream", "context"};
 struct Entry {
     Kind kind;
     std::shared_ptr<void> object;
@@ -206,12 +206,12 @@ void end_handle(const void *handle) {
     Entry *found = entry(handle);
     found->alive = false;
     // a descriptor is plain host memory: the library still finds in it what was there
-    if (found->kind != TENSOR && found->kind != BOOLS) found->object = nullptr;
+    if (found->kind > FLOATS) found->object = nullptr;
 }
 
 void end_descriptors(const char *where) {
     for (Entry &entry : handles)
-        if (entry.alive && (entry.kind == TENSOR || entry.kind == BOOLS || entry.kind == EXECUTOR)) {
+        if (entry.alive && entry.kind <= EXECUTOR) {
             misuse("%s: a %s was not destroyed", where, nouns[entry.kind]);
             entry.alive = false;
         }

@@ -10,6 +10,8 @@ extern "C" {
 
 typedef struct aclTensor aclTensor;
 typedef struct aclBoolArray aclBoolArray;
+typedef struct aclIntArray aclIntArray;
+typedef struct aclFloatArray aclFloatArray;
 typedef struct aclOpExecutor aclOpExecutor;
 
 aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride,
@@ -18,6 +20,10 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDat
 aclnnStatus aclDestroyTensor(const aclTensor *tensor);
 aclBoolArray *aclCreateBoolArray(const bool *value, uint64_t size);
 aclnnStatus aclDestroyBoolArray(const aclBoolArray *array);
+aclIntArray *aclCreateIntArray(const int64_t *value, uint64_t size);
+aclnnStatus aclDestroyIntArray(const aclIntArray *array);
+aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size);
+aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
@@ -30,6 +36,8 @@ aclnnStatus aclGetViewOffset(const aclTensor *tensor, int64_t *offset);
 aclnnStatus aclGetDataType(const aclTensor *tensor, aclDataType *dataType);
 aclnnStatus aclGetFormat(const aclTensor *tensor, aclFormat *format);
 aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *size);
+aclnnStatus aclGetIntArraySize(const aclIntArray *array, uint64_t *size);
+aclnnStatus aclGetFloatArraySize(const aclFloatArray *array, uint64_t *size);
 
 #ifdef __cplusplus
 }

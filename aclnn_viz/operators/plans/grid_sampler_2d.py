@@ -1,67 +1,47 @@
-"""Backward pages in the expression order of the device kernels, where it differs from that of the textbook pages.
+"""How the device kernels of the grid sampler compute.
 
-They run over a planned namespace (`aclnn_viz.arrays.planned`), whose `to_storage` and `anchored` round to the format
-of the inputs.
-Sources: ops-nn activation/hard_swish_grad and norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h;
-ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950); the TBE kernels of CANN 8.1.
+Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """
 
+from aclnn_viz.arrays.plan import AWAY, EVEN, SEQUENTIAL, SHUFFLED, STORAGE, Note
 from aclnn_viz.kernels import grid_sampler_2d as grid_page
 from aclnn_viz.kernels.grid_sampler_2d import BICUBIC, HUGE, NEAREST, NOWHERE, REFLECTION, ZEROS
+from aclnn_viz.products import A2, A3, ASCEND_950, Version
 
 
-def hardswish(xp, gradOutput, self):
-    """x times a rounded 1/3; the selections leave a nan the slope 1."""
-    inside = self * (1.0 / 3.0) + 0.5
-    slope = xp.where(self >= -3.0, inside, xp.zeros_like(self))
-    return {"out": gradOutput * xp.where(self <= 3.0, slope, xp.ones_like(self))}
+def preset(product, version):
+    """Return the settings of the plan that differ from the general ones, and its notes."""
+    if product is ASCEND_950:
+        return {"page": simt_page, "leading": SEQUENTIAL, "atomics": STORAGE,
+                "scatter": SHUFFLED}, (
+            Note("coordinates, multipliers and weights rounded to the format of the inputs; inputGrad by atomic "
+                 "additions in that format",
+                 "ops-cv image/grid_sampler2_d_grad/op_kernel/arch35/grid_sampler2_d_grad_simt.h"),
+            Note("the seeded order of the atomic additions", "the real order varies from run to run", inferred=True))
+    early = () if version >= Version(8, 5) else (
+        Note("reflection ran on the AI CPU before CANN 8.5; it is taken to round as the later kernel does",
+             "the AI CPU kernel is not published", inferred=True),)
+    return {"page": vector_page, "rounding": {"inputGrad": AWAY, "gridGrad": EVEN},
+            "scatter": {"float32": SHUFFLED}}, (
+        Note("float32 coordinates; mirrors counted by a reciprocal; inputGrad atomic in float32, for 16-bit formats "
+             "in a float32 workspace and cast with ties away; gridGrad to nearest even",
+             "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h",
+             inferred=product not in (A2, A3)),
+        Note("order of the factors of a product, and of bicubic sums", "conclusion from the order of the loops",
+             inferred=True), *early)
 
 
-def hardswish_tbe(xp, gradOutput, self):
-    """As above, but a nan in self gives nan in float16, and in the other formats 1, whatever gradOutput is."""
-    inside = self * (1.0 / 3.0) + 0.5
-    slope = xp.where(self < -3.0, xp.zeros_like(self), xp.where(self > 3.0, xp.ones_like(self), inside))
-    out = gradOutput * slope
-    return {"out": out if xp.storage.name == "float16" else xp.where(xp.isnan(self), xp.ones_like(out), out)}
-
-
-def group_norm_swish(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
-    """x-hat as x * rstd + (-mean * rstd), which cancels where |mean| * rstd is large, and the swish slope as T / e."""
-    xhat = x * rstd + -mean * rstd
-    y = xhat * gamma + beta
-    e = xp.exp(y * -swishScale) + 1.0
-    inner = y - y / e
-    dz = ((inner * swishScale if scaled else inner) + 1.0) / e * dy
-    shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))  # one number a channel
-    count = x.shape[2] * x.shape[3]
-    c1, c2 = (_divided(xp, xp.sum(gamma * sums, axis=2, keepdims=True), count) for sums in (shift, along))
-    return {
-        "dxOut": dz * (rstd * gamma) - (xhat * (rstd * c2) + rstd * c1),
-        "dgammaOut": xp.sum(along, axis=0),
-        "dbetaOut": xp.sum(shift, axis=0),
-    }
-
-
-def group_norm_swish_unscaled(xp, dy, mean, rstd, x, gamma, beta, swishScale):
-    """Before CANN 9.1.0: one factor swishScale of the derivative is missing."""
-    return group_norm_swish(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=False)
-
-
-def _divided(xp, total, count):
-    return total * (1.0 / count) if xp.plan.reciprocal_mean else total / count
-
-
-def grid_sampler_2d_vector(xp, **inputs):
+def vector_page(xp, **inputs):
     """Atlas A2 and A3: float32 coordinates; the corners of a channel first, then the channels."""
-    return _grid_sampler_2d(xp, False, **inputs)
+    return _backward(xp, False, **inputs)
 
 
-def grid_sampler_2d_simt(xp, **inputs):
+def simt_page(xp, **inputs):
     """Ascend 950: coordinates, multipliers, weights and products in the format of the inputs; channel by channel."""
-    return _grid_sampler_2d(xp, True, **inputs)
+    return _backward(xp, True, **inputs)
 
 
-def _grid_sampler_2d(xp, simt, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+def _backward(xp, simt, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
     size = input.shape[2:]
     pixels = input.shape[0] * size[0] * size[1]
     grad, planes = grid_page.channels_first(xp, gradOutput), grid_page.channels_first(xp, input)

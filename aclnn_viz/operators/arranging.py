@@ -1,0 +1,171 @@
+"""From the vendor's shapes to those of a page: every tensor checked against its declaration, then reshaped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from aclnn_viz.arrays.driver import Result
+from aclnn_viz.dtypes import FLOAT64, FloatFormat
+from aclnn_viz.errors import problem
+from aclnn_viz.operators.patterns import Pattern, Sizes, chosen
+from aclnn_viz.operators.shapes import formats_of, need_dtype, need_float, need_integers, need_rank, need_shape
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What is promised of one tensor.
+
+    `shape` is a pattern (see `patterns`), `dtype` a rule (see `shapes.formats_of`) or such as "int64 or int32". `why`
+    says in a refusal where the shape comes from. `ranks` limits the number of axes. `optional` tensors may be null.
+    Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, or an
+    entry such as "outputMask[0]". `layout` is the aclFormat with which the vendor's samples create it.
+    """
+
+    shape: str
+    dtype: str = "same"
+    why: str = ""
+    ranks: tuple[int, int] | None = None
+    optional: bool = False
+    by_count: bool = False
+    asked: str | None = None
+    layout: str = "ND"
+
+
+class Arranged(NamedTuple):
+    """The inputs of a page: arrays in its shapes, attributes, and what its outputs become."""
+
+    arrays: dict[str, np.ndarray | None]
+    attributes: dict
+    results: dict[str, Result]
+    compute: np.dtype
+    axes: dict[str, str]
+    prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """One direction of an operator: the tensors that it is given, those that it makes, and what must hold of them.
+
+    `like` sets format and sizes; `sizes` names the attributes that give sizes by themselves. `rules` see the bound
+    parameters and raise ValueError. `unseen` attributes are not passed to the page.
+    """
+
+    tensors: dict[str, Tensor]
+    outputs: dict[str, Tensor]
+    like: str
+    sizes: dict[str, str]
+    rules: tuple[Callable[[dict], None], ...] = ()
+    unseen: frozenset[str] = frozenset()
+
+    def __call__(self, page, bound: dict) -> Arranged:
+        """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
+        arrays = {name: value for name, value in bound.items() if name in self.tensors}
+        attributes = {name: value for name, value in bound.items() if name not in self.tensors}
+        fmt, sizes, patterns = self.checked(arrays, attributes)
+        for rule in self.rules:
+            rule(bound)
+        shaped = {name: None if array is None else
+                  array.reshape(_padded(patterns[name].page_shape(sizes), page.AXES[name]))
+                  for name, array in arrays.items()}
+        axes, results = dict(page.AXES), {}
+        for name, tensor in self.outputs.items():
+            if tensor.asked is None or asked(tensor.asked, attributes):
+                pattern = chosen(tensor.shape, attributes)
+                format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
+                results[name] = Result(_padded(pattern.page_shape(sizes), axes[name]), format, pattern.shape(sizes))
+                if pattern.scalar:  # one number, a sum over the rows
+                    axes[name] = "." * len(axes[name])
+        taken = {name: value for name, value in attributes.items() if name not in self.unseen}
+        compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
+        return Arranged(shaped, taken, results, compute, axes, _prelude(page, attributes))
+
+    def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
+        """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
+        first, like = self.tensors[self.like], arrays[self.like]
+        sizes: Sizes = {letter: attributes[name] for letter, name in self.sizes.items()}
+        patterns = {name: chosen(tensor.shape, attributes) for name, tensor in self.tensors.items()}
+        pattern = patterns[self.like]
+        need_rank(self.like, like, *(first.ranks or pattern.ranks))
+        fmt = need_float(self.like, like)
+        self._split(arrays, patterns, sizes)
+        if like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
+            raise ValueError(problem(f"{self.like} must be ({pattern.text})", f"{self.like} {like.shape} and "
+                                     f"{_given(self.sizes, attributes)}", "make them agree"))
+        try:
+            sizes = pattern.bind(like.shape, sizes)
+        except ValueError as axis:
+            name, at = next(iter(self.sizes.values())), axis.args[0]
+            raise ValueError(problem(
+                f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
+                f"{name} {attributes[name]}, {self.like} {like.shape}", f"choose a divisor of that axis")) from None
+        need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes))
+        for name, tensor in self.tensors.items():
+            if arrays.get(name) is not None and name != self.like:
+                sizes = self._compared(name, tensor, patterns[name], arrays, attributes, fmt, sizes)
+        return fmt, sizes, patterns
+
+    def _split(self, arrays, patterns, sizes) -> None:
+        """Where the leading and the trailing axes of `like` both are any number, another tensor tells how many trail."""
+        like, pattern = arrays[self.like], patterns[self.like]
+        unknown = [name for name in pattern.starred if name not in sizes]
+        if len(unknown) < 2:
+            return
+        last = unknown[-1]
+        teller = next(name for name, array in arrays.items()
+                      if array is not None and patterns[name].text == f"*{last}")
+        need_rank(teller, arrays[teller], 1, like.ndim)
+        sizes[last] = like.shape[like.ndim - arrays[teller].ndim:]
+
+    def _compared(self, name, tensor, pattern, arrays, attributes, fmt, sizes) -> Sizes:
+        array, condition = arrays[name], tensor.shape.partition(" if ")[2]
+        unknown = set(pattern.names) - sizes.keys()
+        if unknown:
+            need_rank(name, array, *(tensor.ranks or pattern.ranks))
+            sizes = pattern.bind(array.shape, sizes)
+        attribute, _, rest = condition.partition(" = ")
+        why = tensor.why.format(like=self.like) or (
+            f"that of {self.like}" if pattern.text == self.tensors[self.like].shape else f"({pattern.text})")
+        if condition:
+            why += f' for {attribute} "{attributes[attribute]}"'
+        if pattern.scalar:
+            if array.shape not in ((), (1,)):
+                raise ValueError(problem(f'{name} must be one number for {attribute} "{attributes[attribute]}"',
+                                         f"shape {array.shape}", f'pass shape (), or use {attribute} '
+                                         f'"{rest.partition(" else ")[0]}"'))
+        elif not tensor.by_count:
+            need_shape(name, array, pattern.shape(sizes), why)
+        elif array.size != (count := int(np.prod(pattern.shape(sizes), dtype=object))):
+            raise ValueError(problem(f"{name} must have {count} elements, {why}",
+                                     f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
+                                     "pass what the forward operator saved"))
+        if "int" in tensor.dtype:
+            need_integers(name, array, tensor.dtype)
+        else:
+            need_dtype(name, array, *formats_of(tensor.dtype, self.like, fmt, arrays))
+        return sizes
+
+
+def asked(what: str, attributes: dict) -> bool:
+    """Tell whether a flag is set, or an entry of a mask: "dgammaIsRequire", "outputMask[0]"."""
+    name, _, entry = what.partition("[")
+    return bool(attributes[name][int(entry[:-1])] if entry else attributes[name])
+
+
+def _given(sizes: dict[str, str], attributes: dict) -> str:
+    return ", ".join(f"{name} {attributes[name]}" for name in sizes.values())
+
+
+def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
+    """A page may give an array more axes than the vendor does; they have length 1 and come last."""
+    return shape + (1,) * (len(axes) - len(shape))
+
+
+def _prelude(page, attributes: dict) -> Callable | None:
+    """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
+    whole = getattr(page, "PRELUDE", None)
+    if whole is None:
+        return None
+    names = whole.__code__.co_varnames[1:whole.__code__.co_argcount]
+    return lambda xp, arrays: whole(xp, **{name: (arrays | attributes)[name] for name in names})

@@ -1,0 +1,99 @@
+"""The contract of an operator that has none of its own: what follows from its declaration, checked in C order.
+
+Which checks the library makes in which order, and what it silently lets pass, is not known of such an operator.
+"""
+
+import numpy as np
+
+from aclnn_viz.codes import ACL_INT32, ACL_INT64, ACLNN_ERR_PARAM_INVALID
+from aclnn_viz.dtypes import FORMATS, float_format
+from aclnn_viz.operators.arranging import Arrangement, asked
+from aclnn_viz.operators.contract.call import Call, TensorDescriptor
+from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
+from aclnn_viz.operators.contract.rules import (
+    SYSTEM_WORKSPACE, contiguous_copies, executor_pointer, null_pointers, tensor_names, workspace_size_pointer,
+)
+from aclnn_viz.operators.operator import Operator
+from aclnn_viz.operators.patterns import chosen
+from aclnn_viz.operators.shapes import formats_of
+
+_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+
+
+def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
+    """Return a row for each product's formats: the tensor that sets the format, and those that must have the same."""
+    same = [name for name in tensor_names(op.c_parameters)
+            if op.tensors[name].dtype == "same" and not op.tensors[name].optional]
+    return tuple(DtypeRow(dict.fromkeys(same, float_format(name).acl_code), products=products)
+                 for products, names in op.formats.items() for name in names.split())
+
+
+def plain_contract(op: Operator) -> Contract:
+    """Return what the declaration of an operator promises, as checks."""
+    parameters, rows = op.c_parameters, declared_rows(op)
+    source = f"the declaration of {op.aclnn_name}"
+    inputs = tensor_names(parameters, output=False)
+
+    def misfit(call: Call) -> str | None:
+        return _misfit(op, call)
+
+    def wanted(call: Call) -> list[str]:
+        return [name for name in op.outputs if _asked(op, call, name)]
+
+    return Contract(
+        operator=op, generated=False, dtype_rows=rows,
+        steps=(
+            workspace_size_pointer(source), executor_pointer(source),
+            *null_pointers(tensor_names(parameters, output=False, required=True), source),
+            *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
+            *(Check(f"{name} null", lambda call, name=name: call[name] is None and _asked(op, call, name), 161001,
+                    f"{name} is a null pointer", source) for name in op.outputs),
+            Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
+                  "the operator does not support this product", source),
+            Check("data types", lambda call: not any(row.matches(call, (op.like,)) for row in rows),
+                  ACLNN_ERR_PARAM_INVALID, f"the data type of {op.like} is not supported on this product", source,
+                  (op.like,)),
+            Check("declaration", lambda call: misfit(call) is not None, ACLNN_ERR_PARAM_INVALID, misfit, source),
+            EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
+        ),
+        constraints=(),
+        workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs),
+        untouched=lambda call: tuple(name for name in op.outputs if name not in wanted(call)),
+    )
+
+
+def _asked(op: Operator, call: Call, name: str) -> bool:
+    tensor = op.tensors[name]
+    return tensor.asked is None or asked(tensor.asked, call.arguments)
+
+
+def _misfit(op: Operator, call: Call) -> str | None:
+    """Say in what the tensors and attributes of a call do not fit their declaration, None when they do."""
+    try:
+        given = {p.name: _stand_in(p.name, call[p.name]) for p in op.parameters}
+        bound = op.bind({name: value for name, value in given.items() if value is not None})
+        arrays = {name: value for name, value in bound.items() if name in op.tensors}
+        attributes = {name: value for name, value in bound.items() if name not in op.tensors}
+        tensors = {name: op.tensors[name] for name in arrays}
+        fmt, sizes, _ = Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)
+    except (TypeError, ValueError) as refusal:
+        return str(refusal)
+    for name in op.outputs:
+        rule, view = op.tensors[name], call[name]
+        if view is None or not _asked(op, call, name):
+            continue
+        shape = chosen(rule.shape, attributes).shape(sizes)
+        if view.shape != shape:
+            return f"{name} must have shape {shape}"
+        if view.dtype != (wanted := formats_of(rule.dtype, op.like, fmt, arrays)[0][0]).acl_code:
+            return f"{name} must be {wanted.vendor_name}"
+    return None
+
+
+def _stand_in(name: str, value):
+    """An array without memory in the place of a described tensor."""
+    if not isinstance(value, TensorDescriptor):
+        return value
+    if value.dtype not in _DTYPES:
+        raise TypeError(f"the data type of {name} is not supported")
+    return np.broadcast_to(np.zeros((), _DTYPES[value.dtype]), value.shape)

@@ -1,0 +1,113 @@
+"""Backward operators under a precision plan, and the plan of each operator on each product and CANN version.
+
+The notes of a preset say what of it the vendor documents or publishes as source code, and what is inferred.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from aclnn_viz import rooms
+from aclnn_viz.arrays.driver import in_blocks
+from aclnn_viz.arrays.plan import Note, Plan
+from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.dtypes import FloatFormat
+from aclnn_viz.operators import operator
+from aclnn_viz.products import ASCEND_950, Product, Version, product_of
+
+
+class Traced(NamedTuple):
+    """What a page returned over a namespace, and per output its format and documented shape."""
+
+    values: dict
+    results: dict[str, tuple[FloatFormat, tuple[int, ...]]]
+    xp: PlannedArrays
+
+
+def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
+    """Return what `op.backward` returns, computed as the plan says; float64 inputs are computed in float64.
+
+    >>> import aclnn_viz as av, numpy as np
+    >>> x = np.float32([-1.5, 2049.0])
+    >>> run(av.operator("hardswish"), Plan(storage="float16"), gradOutput=np.ones(2, np.float32), self=x)["out"]
+    array([0., 1.], dtype=float16)
+    """
+    values, results, xp = trace(op, plan, PlannedArrays, plan.page, inputs)
+    with np.errstate(all="ignore"):
+        return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape)
+                for name, (fmt, shape) in results.items()}
+
+
+def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
+    """Evaluate `page` (None: the textbook page) over `namespace(plan, format of the inputs)`: on whole arrays, or in
+    the blocks of the kit's driver if the plan says so."""
+    arranged = op.arrange_backward(**op.bind(inputs))
+    main = next(iter(arranged.results.values())).format
+    if arranged.compute == np.float64 and plan.storage is None:
+        plan = replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None)
+    xp = namespace(plan, main)
+    with np.errstate(all="ignore"):
+        arrays = {name: None if array is None else xp.given(array) for name, array in arranged.arrays.items()}
+        if arranged.prelude is not None:
+            more = arranged.prelude(xp, arrays)
+            arrays |= {name: xp.astype(array, xp.compute) for name, array in more.items()}
+        page, attributes = page or op.page.backward, arranged.attributes
+        if any(array is not None and not array.size for array in arrays.values()):
+            # As the kit does, which has no block to run the page on: sums of nothing are 0.
+            values = {name: xp.zeros(result.shape, xp.compute) for name, result in arranged.results.items()}
+        elif plan.blocks and not plan.storage:
+            values = in_blocks(partial(page, **attributes), arranged.axes, arrays, arranged.results,
+                               partial(namespace, plan, main))
+        else:
+            values = page(xp, **arrays, **attributes)
+    results = {name: (xp.storage if result.format is main else result.format, result.documented_shape)
+               for name, result in arranged.results.items()}
+    return Traced(values, results, xp)
+
+
+def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
+    """Return the plan that predicts an operator on an Atlas product (or SoC name) with a CANN version.
+
+    `plan.notes` tell what is documented and what is inferred. A product that lacks the operator gets the plan of the
+    kernels that exist. Raises ValueError for unknown names and versions.
+
+    >>> plan = preset("group_norm_swish", "Ascend910B2", "9.0")
+    >>> plan.rounding
+    'away'
+    >>> print(plan.notes[-1])
+    documented: one factor swishScale is missing (ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0)
+    """
+    op = operator(op)
+    soc = product if isinstance(product, str) else product.example_soc
+    product = product_of(soc)
+    version = cann if isinstance(cann, Version) else Version.parse(cann)
+    cores = max(product.cores.get(soc, (0, 0))) or _CORES
+    saturate = product.overflow_modes[0] == "saturate"
+    base = Plan(f"{op.name} on {soc}, CANN {version}", cores=cores, saturate=saturate, division_ulps=1.0, notes=(
+        Note("float32 inside; sums of a core as a binary tree", "AscendC vector API reference: reductions"),
+        Note("exp and division to 1 ulp", "AscendC precision tables of Ascend 950", inferred=product is not ASCEND_950),
+        *([Note("infinite results saturate, nan becomes 0", "aclrtFloatOverflowMode, CANN runtime reference")]
+          if saturate else []),
+    ))
+    settings, notes = rooms.own("plans", op.name, "preset", _unknown)(product, version)
+    return replace(base, **settings, notes=base.notes + notes)
+
+
+def predicting(product: Product | str, cann: str | Version = "9.1") -> Callable[[str, dict], dict[str, np.ndarray]]:
+    """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
+
+    >>> from aclnn_viz.acl import HostAcl
+    >>> acl = HostAcl(soc="Ascend910B2", cann="9.1", backward=predicting("Ascend910B2", "9.1"))
+    """
+    return lambda name, inputs: run(operator(name), preset(name, product, cann), **inputs)
+
+
+def _unknown(product, version):
+    """Of a kernel that nobody has described: the textbook page in float32, sums as trees."""
+    return {"tile": 1}, (Note("the order of operations is that of the textbook page", "no source", inferred=True),)
+
+
+_CORES = 40  # of an SoC whose number of cores is not known

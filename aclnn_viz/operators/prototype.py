@@ -1,0 +1,47 @@
+"""C prototypes as text, read into parameters."""
+
+import re
+from dataclasses import dataclass
+
+from aclnn_viz.operators.parameters import Parameter
+
+_ENUMS = ("aclDataType", "aclFormat", "aclrtMemMallocPolicy", "aclrtMemcpyKind", "aclSysParamOpt", "aclCannAttr",
+          "aclrtMemAttr")
+#: Bits and signedness of the integer types.
+INTEGERS = {"int32_t": (32, True), "uint32_t": (32, False), "int64_t": (64, True), "uint64_t": (64, False),
+            "size_t": (64, False)} | {name: (32, True) for name in _ENUMS}
+#: Types that a function hands out through a pointer to them.
+VALUE_TYPES = {*INTEGERS, "aclrtStream", "aclrtContext"}
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """One declared function: its name, what it returns, and its parameters in C order."""
+
+    name: str
+    return_type: str
+    parameters: tuple[Parameter, ...]
+
+
+def parse(text: str) -> tuple[Prototype, ...]:
+    """Read C prototypes.
+
+    >>> [(p.name, p.role) for p in parse("aclError aclrtMalloc(void **address, size_t size);")[0].parameters]
+    [('address', 'out'), ('size', 'in')]
+    """
+    found = re.findall(r"([\w ]+?[\s*]+)(\w+)\(([^)]*)\);", text)
+    return tuple(Prototype(name, result.strip(), tuple(map(_parameter, filter(None, parameters.split(",")))))
+                 for result, name, parameters in found)
+
+
+def _parameter(declaration: str) -> Parameter:
+    c_type, name = re.fullmatch(r"(.*?[\s*])(\w+)", declaration.strip(), re.DOTALL).groups()
+    c_type = " ".join(c_type.split())
+    base = c_type.rstrip("* ")
+    if name.endswith("_num"):
+        role = "count"
+    elif c_type.endswith("**") or c_type.endswith("*") and base in VALUE_TYPES:
+        role = "out"
+    else:
+        role = "in"
+    return Parameter(name, c_type, role)
