@@ -9,6 +9,8 @@ is no live device memory stops with ACL_ERROR_RT_AICORE_EXCEPTION at synchronise
 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION; that these are the codes is inferred.
 """
 
+from math import prod
+
 import numpy as np
 
 from aclnn_viz.acl.memory import POISON, byte_range
@@ -89,6 +91,8 @@ class Launch:
             self._state.record(self.name, f"outputs stay as they were; {refusal}")
             return ACL_SUCCESS
         for name in left:
+            if results[name].size and not self._exists(self._addresses[name]):  # written although its view is empty
+                return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
         return ACL_SUCCESS
 
@@ -102,7 +106,7 @@ class Launch:
         view = self._call[name]
         found = self.read(name).reshape(-1).view(np.uint8)
         size = count * DATA_TYPE_SIZES[dtype]
-        if view.is_contiguous and found.size < size:
+        if view.is_contiguous and found.size < size and self._exists(self._addresses[name]):
             start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
             complaint = self._state.memory.complaint(start, 0, size)
             if complaint:
@@ -126,7 +130,7 @@ class Launch:
         view, address = self._call[name], self._addresses[name]
         if output and self._contract.generated:
             view = _dense(view, view.shape)
-        if view.dtype not in NUMPY_DTYPES or min(view.shape, default=0) < 0:
+        if view.dtype not in NUMPY_DTYPES or min(view.shape, default=0) < 0 or _counts_beyond(view):
             self._fault = True
         elif view.size:
             itemsize = DATA_TYPE_SIZES[view.dtype]
@@ -159,6 +163,11 @@ class Launch:
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))
             self._used.append(workspace)
+
+
+def _counts_beyond(view: TensorDescriptor) -> bool:
+    """Whether the lengths of an empty view are more than any memory could hold."""
+    return prod(n or 1 for n in view.shape) * DATA_TYPE_SIZES[view.dtype] >= 1 << 62
 
 
 def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:

@@ -7,6 +7,7 @@ Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignm
 and padding of the size).
 """
 
+import os
 from bisect import bisect_right
 from math import prod
 
@@ -20,6 +21,14 @@ _FIRST_ADDRESS = 0x12C0_0000_0000
 _GUARD = 4096  # between blocks, so that a small overrun never touches a neighbour
 
 
+def machine_memory() -> int:
+    """The bytes of memory of the machine that emulates, without limit where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
 class Block:
     """One allocation; its bytes exist on the host from the first access on."""
 
@@ -27,17 +36,24 @@ class Block:
         self.start = start
         self.size = size
         self.freed = False
-        self._data = None
+        self._room = self._data = None
+
+    def reserve(self) -> None:
+        """Take the room for the bytes from the host; MemoryError when it has none."""
+        self._room = np.empty(self.size, np.uint8)
 
     @property
     def data(self) -> np.ndarray:
         if self._data is None:
-            self._data = np.full(self.size, POISON, np.uint8)
+            if self._room is None:
+                self.reserve()
+            self._room.fill(POISON)
+            self._data = self._room
         return self._data
 
     def release(self) -> None:
         self.freed = True
-        self._data = None
+        self._data = self._room = None
 
     def __str__(self) -> str:
         return f"{self.size} bytes at {self.start:#x}"
@@ -70,6 +86,10 @@ class DeviceMemory:
         self._next += -(-size // 64) * 64 + _GUARD
         return block
 
+    def clear(self) -> None:
+        """Forget all blocks, but not their addresses: none of them comes back."""
+        self._blocks, self._starts = [], []
+
     def free(self, block: Block) -> None:
         self.used -= self._product.allocation_size(block.size)
         block.release()
@@ -78,7 +98,8 @@ class DeviceMemory:
         """Return the block that an address lies in or behind; None for what is no device address."""
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
-        return self._blocks[bisect_right(self._starts, address) - 1]
+        before = bisect_right(self._starts, address)
+        return self._blocks[before - 1] if before else None  # those of an earlier life are forgotten
 
     def complaint(self, address, low: int, high: int) -> str | None:
         """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
@@ -136,7 +157,8 @@ class DeviceMemory:
             return None
         block = self.find(address)
         start = address - block.start + view.offset * dtype.itemsize
-        return np.ndarray(view.shape, dtype, block.data, start, [s * dtype.itemsize for s in view.strides])
+        strides = [s * dtype.itemsize if n > 1 else 0 for n, s in zip(view.shape, view.strides)]
+        return np.ndarray(view.shape, dtype, block.data, start, strides)
 
     def _scattered(self, address: int, view: TensorDescriptor, dtype: np.dtype):
         """The block's bytes, the offset in it of every byte of every element, and which of these lie inside."""

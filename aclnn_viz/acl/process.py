@@ -60,6 +60,7 @@ class ProcessCalls(State):
     def _finalise(self, call: str) -> None:
         self.release_device(call)
         self.release_host(call)
+        self.memory.clear()
         self.initialised, self.finalised = 0, True
 
     def aclGetRecentErrMsg(self):

@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.acl.conversion import ARRAYS, Context, Executor, Handle, Stream, Tensor
 from aclnn_viz.acl.memory import DeviceMemory
-from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_SUCCESS
+from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_SUCCESS
 from aclnn_viz.operators.contract.call import TensorDescriptor
 from aclnn_viz.products import Product, Version
 
@@ -160,7 +160,11 @@ class State:
         """Run what a stream has queued, and return the first status that is not 0."""
         first = ACL_SUCCESS
         while stream.queue:
-            status = stream.queue.popleft().run()
+            task = stream.queue.popleft()
+            try:
+                status = task.run()
+            except MemoryError:  # of this machine; the device may have had more
+                status = self.failed(ACL_ERROR_RT_MEMORY_ALLOCATION, f"{task.name}: the emulating machine has no memory")
             first = first or status
         return first
 

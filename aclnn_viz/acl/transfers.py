@@ -10,7 +10,7 @@ inferred: there the driver decides.
 
 import numpy as np
 
-from aclnn_viz.acl.memory import shown
+from aclnn_viz.acl.memory import machine_memory, shown
 from aclnn_viz.acl.state import State, same_memory
 from aclnn_viz.codes import (
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE,
@@ -38,6 +38,14 @@ class TransferCalls(State):
         block = self.memory.allocate(size)
         if block is None:
             text = f"aclrtMalloc: no room for {size} bytes, {self.memory.used} of {self.memory.capacity} are in use"
+            return self.failed(ACL_ERROR_RT_MEMORY_ALLOCATION, text), None
+        try:
+            if self.memory.used > machine_memory():
+                raise MemoryError
+            block.reserve()
+        except (MemoryError, ValueError):  # ValueError: more than NumPy counts
+            self.memory.free(block)
+            text = f"aclrtMalloc: the emulating machine has no room for {size} bytes, though the device would have"
             return self.failed(ACL_ERROR_RT_MEMORY_ALLOCATION, text), None
         return ACL_SUCCESS, block.start
 
