@@ -84,7 +84,7 @@ class Launch:
             attributes = {name: value for name, value in self._call.arguments.items()
                           if value is not None and not isinstance(value, TensorDescriptor)}
             inputs = self._contract.kernel_inputs(self, self._call, arrays, attributes, left)
-            results = self._state.backward(self._contract.name, inputs)
+            results = self._contract.kernel_outputs(self._call, self._state.backward(self._contract.name, inputs))
         except KernelFault as fault:
             return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers

@@ -89,6 +89,10 @@ class Arrangement:
         pattern = patterns[self.like]
         need_rank(self.like, like, *(first.ranks or pattern.ranks))
         fmt = need_float(self.like, like)
+        for letter, name in self.sizes.items():
+            if attributes[name] == ():
+                raise ValueError(problem(f"{name} must name at least one axis of {self.like}", "()",
+                                         "pass the lengths of the trailing axes"))
         self._split(arrays, patterns, sizes)
         if like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
             raise ValueError(problem(f"{self.like} must be ({pattern.text})", f"{self.like} {like.shape} and "

@@ -91,10 +91,10 @@ class Parameter:
         kind = ARRAYS[self.kind]
         if not isinstance(value, (tuple, list, np.ndarray)) or np.ndim(value) != 1 or self.length not in (
                 None, len(value)) or not all(isinstance(v, _ACCEPTED[kind]) for v in value):
-            count = {None: "a list", 2: "a pair"}.get(self.length, f"a list of {self.length}")
+            count = {None: "a list of", 2: "a pair of"}.get(self.length, f"a list of {self.length}")
             example = (True, False, True) if kind == "bool" else (4, 16, 2)
             example = example[:self.length] if self.length else example
-            raise TypeError(problem(f"{self.name} is {count} of {kind}s", _described(value), f"pass such as {example}"))
+            raise TypeError(problem(f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"))
         return tuple(self._one(kind, v, f"pass {kind}s") for v in value)
 
     def _one(self, kind: str, value, fix: str):

@@ -126,6 +126,7 @@ class Contract:
     by the vendor's generator from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
     that passed all steps. `kernel_inputs(launch, call, arrays, attributes, outputs)` returns the inputs of the formula
     where the device's kernel takes a call that phase 1 let pass for another; it may raise KernelFault.
+    `kernel_outputs(call, results)` returns the outputs as the kernel lays them out.
     """
 
     operator: Operator
@@ -137,6 +138,7 @@ class Contract:
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
     untouched: Callable[[Call], tuple[str, ...]] = field(default=lambda call: ())
     kernel_inputs: Callable = field(default=lambda launch, call, arrays, attributes, outputs: arrays | attributes)
+    kernel_outputs: Callable = field(default=lambda call, results: results)
 
     @property
     def name(self) -> str:
