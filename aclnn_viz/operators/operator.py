@@ -12,7 +12,7 @@ from aclnn_viz import codes
 from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import FLOAT64
-from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor
+from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.products import Product
@@ -132,6 +132,10 @@ class Operator:
                    for name, a in self.attributes.items()
                    if name in {p.name for p in self.parameters} and (a.values or a.tries)}
         return tuple(dict(zip(choices, one)) for one in product(*choices.values()))
+
+    def asks_for(self, output: str, attributes: dict) -> bool:
+        """Tell whether the flags and masks ask for an output."""
+        return self.tensors[output].asked is None or asked(self.tensors[output].asked, attributes)
 
     def layout(self, name: str) -> int:
         """Return the aclFormat with which the vendor's samples create a tensor."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_INT32, ACL_INT64, ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.dtypes import FORMATS, float_format
-from aclnn_viz.operators.arranging import Arrangement, asked
+from aclnn_viz.operators.arranging import Arrangement
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
@@ -38,7 +38,7 @@ def plain_contract(op: Operator) -> Contract:
         return _misfit(op, call)
 
     def wanted(call: Call) -> list[str]:
-        return [name for name in op.outputs if _asked(op, call, name)]
+        return [name for name in op.outputs if op.asks_for(name, call.arguments)]
 
     return Contract(
         operator=op, generated=False, dtype_rows=rows,
@@ -46,7 +46,7 @@ def plain_contract(op: Operator) -> Contract:
             workspace_size_pointer(source), executor_pointer(source),
             *null_pointers(tensor_names(parameters, output=False, required=True), source),
             *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
-            *(Check(f"{name} null", lambda call, name=name: call[name] is None and _asked(op, call, name), 161001,
+            *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
                     f"{name} is a null pointer", source) for name in op.outputs),
             Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
                   "the operator does not support this product", source),
@@ -58,13 +58,7 @@ def plain_contract(op: Operator) -> Contract:
         ),
         constraints=(),
         workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs),
-        untouched=lambda call: tuple(name for name in op.outputs if name not in wanted(call)),
     )
-
-
-def _asked(op: Operator, call: Call, name: str) -> bool:
-    tensor = op.tensors[name]
-    return tensor.asked is None or asked(tensor.asked, call.arguments)
 
 
 def _misfit(op: Operator, call: Call) -> str | None:
@@ -80,7 +74,7 @@ def _misfit(op: Operator, call: Call) -> str | None:
         return str(refusal)
     for name in op.outputs:
         rule, view = op.tensors[name], call[name]
-        if view is None or not _asked(op, call, name):
+        if view is None or not op.asks_for(name, call.arguments):
             continue
         shape = chosen(rule.shape, attributes).shape(sizes)
         if view.shape != shape:

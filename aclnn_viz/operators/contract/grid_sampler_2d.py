@@ -12,12 +12,12 @@ from aclnn_viz.codes import (
 from aclnn_viz.operators.contract.call import Call
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers, rank_in, same_dtype,
-    same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,
+    HAND_WRITTEN, by_architecture, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers,
+    options, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,
 )
 from aclnn_viz.operators.grid_sampler_2d import OPERATOR
 from aclnn_viz.products import (
-    A2, A3, ASCEND_950, DAV_1001, DAV_2201, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version,
+    A2, A3, ASCEND_950, DAV_1001, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version,
 )
 
 SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp"
@@ -37,10 +37,7 @@ DTYPE_ROWS = (
       for dtype in (ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)),
 )
 
-
-def accepted_dtypes(call: Call) -> tuple[int, ...]:
-    common = (ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
-    return (*common, ACL_BF16) if call.product.npu_arch in (DAV_2201, DAV_3510) else common
+SUPPORTED = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
 
 
 def wanted(call: Call) -> tuple[bool, bool]:
@@ -114,11 +111,10 @@ CONTRACT = Contract(
                      until=MASK_CHECKED),
         *null_pointers(("gradOutput", "input", "grid", "inputGrad", "gridGrad"), SOURCE),
         *(same_dtype(name, "input", SOURCE) for name in ("gradOutput", "grid", "inputGrad", "gridGrad")),
-        dtype_in("input", accepted_dtypes, SOURCE),
+        dtype_in("input", SUPPORTED, SOURCE),
         interpolation(1, until=BICUBIC),
         interpolation(2, since=BICUBIC),
-        Check("paddingMode", lambda call: not 0 <= call["paddingMode"] <= 2, ACLNN_ERR_PARAM_INVALID,
-              "paddingMode must be 0 to 2", SOURCE, ("paddingMode",)),
+        *options(OPERATOR, "paddingMode", SOURCE),
         *(rank_in(name, 4, 4, ACLNN_ERR_PARAM_INVALID, SOURCE) for name in ("input", "grid", "gradOutput")),
         same_extent("grid", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),
         same_extent("gradOutput", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),

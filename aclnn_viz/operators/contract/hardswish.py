@@ -7,14 +7,13 @@ documentation; operator registry of CANN 8.1.
 from aclnn_viz.codes import (
     ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID,
 )
-from aclnn_viz.operators.contract.call import Call
 from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, contiguous_copies, dtype_in, executor_pointer, null_pointers, rank_in, same_dtype, same_shape,
+    HAND_WRITTEN, by_architecture, contiguous_copies, dtype_in, executor_pointer, null_pointers, rank_in, same_dtype, same_shape,
     tensor_names, undocumented_dtypes, workspace_size_pointer,
 )
 from aclnn_viz.operators.hardswish import OPERATOR
-from aclnn_viz.products import A2, A3, ASCEND_950, DAV_2201, DAV_3510, INFERENCE_A2, TRAINING
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE_A2, TRAINING
 
 SOURCE = "ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp"
 
@@ -29,12 +28,7 @@ DTYPE_ROWS = (
       for dtype in (ACL_FLOAT, ACL_FLOAT16)),
 )
 
-
-def accepted_dtypes(call: Call) -> tuple[int, ...]:
-    """The list knows architectures only, so that it also accepts products for which there is no kernel."""
-    common = (ACL_FLOAT16, ACL_FLOAT)
-    return (*common, ACL_BF16) if call.product.npu_arch in (DAV_2201, DAV_3510) else common
-
+SUPPORTED = by_architecture(ACL_FLOAT16, ACL_FLOAT)
 
 CONTRACT = Contract(
     operator=OPERATOR,
@@ -44,8 +38,8 @@ CONTRACT = Contract(
         workspace_size_pointer(HAND_WRITTEN),
         executor_pointer(HAND_WRITTEN),
         *null_pointers(("gradOutput", "self", "out"), SOURCE),
-        dtype_in("self", accepted_dtypes, SOURCE),
-        dtype_in("gradOutput", accepted_dtypes, SOURCE),
+        dtype_in("self", SUPPORTED, SOURCE),
+        dtype_in("gradOutput", SUPPORTED, SOURCE),
         same_dtype("gradOutput", "self", SOURCE),
         same_dtype("out", "self", SOURCE),
         rank_in("gradOutput", 0, 8, ACLNN_ERR_PARAM_INVALID, SOURCE),

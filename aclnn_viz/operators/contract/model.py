@@ -136,7 +136,7 @@ class Contract:
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
-    untouched: Callable[[Call], tuple[str, ...]] = field(default=lambda call: ())
+    untouched: Callable[[Call], tuple[str, ...]] | None = None  # None: what the declaration says is not asked for
     kernel_inputs: Callable = field(default=lambda launch, call, arrays, attributes, outputs: arrays | attributes)
     kernel_outputs: Callable = field(default=lambda call, results: results)
 
@@ -164,7 +164,14 @@ class Contract:
                 return Outcome(step.status, self._message(step, call), runs=step.status == ACLNN_SUCCESS,
                                launch_status=step.launch_status)
         return Outcome(ACLNN_SUCCESS, workspace_size=self.workspace_size(call), fills=self.fills(call),
-                       untouched=self.untouched(call))
+                       untouched=self.untouched(call) if self.untouched else self.unasked(call))
+
+    def asked(self, call: Call) -> tuple[str, ...]:
+        """The outputs that the flags and masks of a call ask for."""
+        return tuple(name for name in self.operator.outputs if self.operator.asks_for(name, call.arguments))
+
+    def unasked(self, call: Call) -> tuple[str, ...]:
+        return tuple(name for name in self.operator.outputs if name not in self.asked(call))
 
     def _message(self, check: Check, call: Call) -> str | None:
         if check.text is None:

@@ -6,14 +6,15 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.codes import (
-    ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
+    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
     DATA_TYPE_SIZES, data_type_name,
 )
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess
+from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.products import Version
+from aclnn_viz.products import DAV_2201, DAV_3510, Version
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
@@ -51,6 +52,26 @@ def executor_pointer(source: str) -> Check:
 def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str) -> Check:
     return Check(f"{name} dtype", lambda call: call[name].dtype not in accepted(call), ACLNN_ERR_PARAM_INVALID,
                  f"the data type of {name} is not supported on this product", source, (name,))
+
+
+def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
+    """The list of a library that knows architectures only: also products for which there is no kernel are accepted."""
+    return lambda call: (*common, ACL_BF16) if call.product.npu_arch in (DAV_2201, DAV_3510) else common
+
+
+def options(operator: Operator, names: str, source: str) -> tuple[Check, ...]:
+    """Refuse values that the declaration does not list."""
+    def check(p: Parameter) -> Check:
+        return Check(p.name, lambda call: call[p.name] not in p.values, ACLNN_ERR_PARAM_INVALID,
+                     f"{p.name} must be {p.values[0]} to {p.values[-1]}", source, (p.name,))
+    return tuple(check(p) for name in names.split() for p in operator.parameters if p.name == name)
+
+
+def mask_entries(operator: Operator, name: str, source: str) -> Check:
+    """Refuse a mask that has not one entry for each output that it asks for."""
+    count = operator.attributes[name].length
+    return Check(f"{name} size", lambda call: len(call[name]) != count, ACLNN_ERR_PARAM_INVALID,
+                 f"{name} must have {count} entries", source, (name,))
 
 
 def same_dtype(name: str, other: str, source: str) -> Check:
