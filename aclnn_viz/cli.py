@@ -38,12 +38,14 @@ def verify(options) -> int:
 
     Modes x formats x products x shapes; the exit status is 0 only if everything held.
     """
+    from aclnn_viz.operators import operator
     from aclnn_viz.verification import numeric, symbolic
 
     both = options.numeric == options.symbolic
     start = time.perf_counter()
-    with symbolic.rows() if both or options.symbolic else nullcontext([]) as proofs:
-        checks = list(numeric.checks()) if both or options.numeric else []
+    ops = [operator(options.operator)] if options.operator else None
+    with symbolic.rows(ops and (ops[0].name,)) if both or options.symbolic else nullcontext([]) as proofs:
+        checks = list(numeric.checks(ops)) if both or options.numeric else []
         rows = [check() for check in progress([*checks, *proofs], "check")]
     passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
     if options.json:
@@ -142,6 +144,7 @@ _FORCE = {"action": "store_true", "help": "replace what this kit wrote there bef
 
 COMMANDS = {
     "verify": (verify, {
+        "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"},
         "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),

@@ -1,9 +1,11 @@
 """One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
 
 from dataclasses import dataclass
+from functools import partial
 from operator import index
 
 from aclnn_viz import rooms
+from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import problem
@@ -30,9 +32,9 @@ class Case:
 def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
     """Draw a case: gradients and parameters at random, saved tensors (rstd, mean, logProb) from the forward pass.
 
-    `shape` is that of self, x, input or logProb; `grid_shape` (Hout, Wout) and `gamma_ndim` where the operator has
-    them. Every parameter of the vendor, and of the forward operator, can be given by its name: an array, or one value
-    for all elements. The same arguments give the same case.
+    `shape` is that of the first tensor of the forward operator (self, x, input); `grid_shape` (Hout, Wout) and
+    `gamma_ndim` where the operator has them. Every parameter of the vendor, and of the forward operator, can be given
+    by its name: an array, or one value for all elements. The same arguments give the same case.
 
     Raises ValueError for a shape or value that does not fit, TypeError for a name that the operator has not.
 
@@ -41,8 +43,8 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
     (4, 1)
     """
     op = operator(op)
-    module = rooms.module("cases", op.name)
-    names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(module.OPTIONS)
+    own = partial(rooms.own, "cases", op.name)
+    names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(own("OPTIONS", default.options(op)))
     for name in given:
         if name not in names:
             raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
@@ -52,9 +54,9 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
             given[parameter.name] = parameter.checked(given[parameter.name])
     if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed) < 0:
         raise ValueError(problem("seed is a number from 0 on", repr(seed), "pass an int"))
-    shape = module.SHAPE if shape is None else _checked_shape(shape)
+    shape = own("SHAPE", default.default_shape(op)) if shape is None else _checked_shape(shape)
     fmt = float_format(dtype)
-    inputs = module.draw(Draw(fmt, seed, given), shape)
+    inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
     return Case(op, inputs, fmt.name, seed)
 

@@ -22,7 +22,8 @@ def load(source: str) -> list[Case]:
     """
     if source == STANDARD:
         return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
-                for seed, given in enumerate(rooms.own("cases", op.name, "STANDARD")) for dtype in ("float32", "float16", "bfloat16")]
+                for seed, given in enumerate(rooms.own("cases", op.name, "STANDARD", op.modes))
+                for dtype in ("float32", "float16", "bfloat16")]
     try:
         listed = json.loads(Path(source).read_text(encoding="utf-8"))
         if not isinstance(listed, list):

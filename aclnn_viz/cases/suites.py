@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from aclnn_viz import rooms
+from aclnn_viz.cases import default
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.operators import operator
 
@@ -51,7 +53,7 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
-    for options in rooms.own("cases", op.name, "suite")():
+    for options in rooms.own("cases", op.name, "suite", partial(default.suite, op))():
         strided = options.pop("strided", False)
         yield Recipe(op.name, options, strided)
 

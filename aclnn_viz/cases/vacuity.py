@@ -6,11 +6,14 @@ on gradients of ones a forgotten gradient is not missed.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.arranging import asked
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,27 @@ def vacuity(cases: Iterable[Case]) -> Vacuity:
     cases = list(cases)
     best: dict[str, float] = {}
     for one in cases:
-        found = rooms.own("cases", one.operator.name, "meter")(**{p.name: p.default for p in one.operator.parameters} | one.inputs)
+        own = rooms.own("cases", one.operator.name, "meter", partial(meter, one.operator))
+        found = own(**{p.name: p.default for p in one.operator.parameters} | one.inputs)
         found["16-bit formats"] = float(one.dtype in ("float16", "bfloat16"))
         found["strides"] = float(any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
                                      for value in one.inputs.values()))
         for name, value in found.items():
             best[name] = max(best.get(name, 0.0), float(value))
     return Vacuity(cases[0].operator.name if cases else "", len(cases), best)
+
+
+def meter(op: Operator, **inputs) -> dict[str, float]:
+    """What can be shown of any operator: tensors that vary, attributes that take each value, axes longer than 1."""
+    found = {name: spread(value) for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    for name, attribute in op.attributes.items():
+        if name in inputs:
+            found |= {f"{name} {value}": float(inputs[name] == value)
+                      for value in (*attribute.values, *attribute.tries)}
+    found |= {f"{name} not asked for": float(not asked(tensor.asked, inputs))
+              for name, tensor in op.tensors.items() if tensor.asked}
+    shape = inputs[op.like].shape
+    return found | {f"axis {at - len(shape)}": 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
 
 
 def wide(array) -> np.ndarray:

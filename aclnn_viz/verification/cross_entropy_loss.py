@@ -17,7 +17,8 @@ MODES = tuple({"reduction": reduction, "labelSmoothing": smoothing, "lseSquareSc
               for reduction, (smoothing, scale), weight in product(
                   ("none", "mean", "sum"), ((0.0, 0.0), (0.1, 0.0), (0.0, 0.25), (0.2, 0.1)),
                   ({}, {"weightOptional": None})))
-REPORTED = ((400, 500), {"labelSmoothing": 0.1})  # a large case for the accuracy report: shape and mode
+#: A large case for the accuracy report: shape and mode.
+REPORTED = ((400, 500), {"labelSmoothing": 0.1})
 
 
 def draw(dtype, shape, mode, seed) -> dict:
@@ -31,8 +32,10 @@ def magnitudes(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptio
     w = np.ones(classes) if weightOptional is None else weightOptional.astype(np.float64)
     m = (target != ignoreIndex).astype(np.float64)
     w_t = m * w[np.where(m > 0, target, 0)]
+    total, w, w_t = np.sum(w_t), np.abs(w), np.abs(w_t)
     g = np.abs(np.broadcast_to(gradLoss.astype(np.float64), rows))
-    loss = (g / np.sum(w_t) if reduction == "mean" else g) * m
+    # Weights of both signs cancel in their sum, whose error then counts as often.
+    loss = (g / np.abs(total) * (np.sum(w_t) / np.abs(total)) if reduction == "mean" else g) * m
     p = np.exp(logProb.astype(np.float64))
     nll, smoothing = loss * (1 - labelSmoothing) * w_t, loss * labelSmoothing / classes
     s = p * (nll + smoothing * np.sum(w))[:, None] + smoothing[:, None] * w

@@ -16,7 +16,8 @@ from aclnn_viz.verification.definitions import inlined
 SHAPES = ((1, 1, 1, 1), (2, 3, 1, 7), (1, 2, 6, 1), (2, 3, 8, 5), (0, 2, 3, 3), (1, 5, 33, 31))
 MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
               for i, p, a in product(range(3), range(3), (False, True)))
-REPORTED = ((2, 10, 100, 100), {"grid_shape": (100, 100), "paddingMode": 2})  # a large case for the accuracy report: shape and mode
+#: A large case for the accuracy report: shape and mode.
+REPORTED = ((2, 10, 100, 100), {"grid_shape": (100, 100), "paddingMode": 2})
 
 
 def draw(dtype, shape, mode, seed) -> dict:

@@ -13,7 +13,8 @@ from aclnn_viz.verification.definitions import inlined
 SHAPES = ((1, 1), (2, 6), (2, 4, 3), (3, 6, 5, 7), (1, 2, 1, 1, 3, 1, 2, 2), (0, 4, 3), (2, 32, 33, 31))
 MODES = ({}, {"swishScale": 1.7}, {"swishScale": -0.5}, {"swishScale": 0.0}, {"numGroups": 1},
          {"mean": 0.5, "rstd": -2.0})
-REPORTED = ((4, 50, 25, 40), {"numGroups": 10})  # a large case for the accuracy report: shape and mode
+#: A large case for the accuracy report: shape and mode.
+REPORTED = ((4, 50, 25, 40), {"numGroups": 10})
 
 
 def draw(dtype, shape, mode, seed) -> dict:

@@ -12,7 +12,8 @@ from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INNER_NULL, INVALI
 
 SHAPES = ((), (1,), (7,), (3, 5, 2), (1,) * 8, (0, 4), (257, 33))
 MODES = ({},)
-REPORTED = ((500, 400), {})  # a large case for the accuracy report: shape and mode
+#: A large case for the accuracy report: shape and mode.
+REPORTED = ((500, 400), {})
 
 
 def draw(dtype, shape, mode, seed) -> dict:

@@ -12,7 +12,8 @@ from aclnn_viz.verification.definitions import inlined
 
 SHAPES = ((1,), (17,), (4, 1), (3, 16), (2, 3, 5), (2, 1, 3, 2, 1, 2, 1, 4), (257, 255), (0, 4))
 MODES = ({"gamma_ndim": 1}, {"gamma_ndim": 2}, {"gamma_ndim": 3}, {"rstd": -1.75})
-REPORTED = ((400, 500), {})  # a large case for the accuracy report: shape and mode
+#: A large case for the accuracy report: shape and mode.
+REPORTED = ((400, 500), {})
 
 
 def draw(dtype, shape, mode, seed) -> dict:

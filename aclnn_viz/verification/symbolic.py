@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from aclnn_viz import rooms
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operator, operators
 from aclnn_viz.verification import formulas
 from aclnn_viz.verification.check import Check, Row
 
@@ -34,9 +34,15 @@ def claims() -> list:
 
 
 @cache
-def checks() -> tuple[Check, ...]:
-    """All theorems, and the kernels against the proved formulas."""
-    return (*map(theorem_check, claims()), *formulas.checks())
+def checks(names: tuple[str, ...] | None = None) -> tuple[Check, ...]:
+    """The theorems, and the kernels against the proved formulas, of all operators or of those named."""
+    ops = operators() if names is None else tuple(map(operator, names))
+    wanted = {op.name for op in ops}
+    return (*(theorem_check(claim) for claim in claims() if claim.operator in wanted), *formulas.checks(ops))
+
+
+def run_check(number: int, names: tuple[str, ...] | None = None) -> Row:
+    return checks(names)[number]()
 
 
 def open_folders(folders: tuple) -> None:
@@ -45,12 +51,8 @@ def open_folders(folders: tuple) -> None:
         rooms.open_folder(folder)
 
 
-def run_check(number: int) -> Row:
-    return checks()[number]()
-
-
 @contextmanager
-def rows() -> Iterator[list]:
+def rows(names: tuple[str, ...] | None = None) -> Iterator[list]:
     """Start all checks on the cores of this machine; gives calls that wait for one row each, in order.
 
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
@@ -58,7 +60,7 @@ def rows() -> Iterator[list]:
     anew = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), anew, open_folders, (rooms.folders(),)) as pool:
         # The slowest come last in the list, and are started first.
-        started = [pool.submit(run_check, number) for number in reversed(range(len(checks())))]
+        started = [pool.submit(run_check, number, names) for number in reversed(range(len(checks(names))))]
         try:
             yield [future.result for future in reversed(started)]
         finally:

@@ -10,6 +10,7 @@ import numpy as np
 
 SMOOTH, WRONG = 2.0, 1.0
 HALVINGS = 8
+STEP = 2.0**-7  # of the first Taylor step, for directions of length 1: small against the tenth of a pixel to a kink
 Point = Mapping[str, np.ndarray]
 
 
@@ -32,6 +33,22 @@ def rate(loss: Callable[[dict], float], point: Point, gradient: Point, direction
     if not rates:
         return SMOOTH if residuals[0] <= 64 * floor else WRONG
     return float(rates[-1])
+
+
+def bends_smoothly(loss: Callable[[dict], float], point: Point, direction: Point, step: float) -> bool:
+    """Tell whether the loss has no kink within the step: its second difference must fall like h^2 from the start.
+
+    Behind a kink it falls like h, and not at all behind a jump.
+    """
+    at, bends = loss(dict(point)), []
+    for k in range(HALVINGS):
+        ends = [loss(dict(point) | {name: point[name] + side * step * 2.0**-k * v for name, v in direction.items()})
+                for side in (-1, 1)]
+        bends.append(abs(sum(ends) - 2 * at))
+        if k == 0:
+            floor = 1e4 * np.finfo(np.float64).eps * (abs(at) + max(abs(end - at) for end in ends))
+    pairs = [(a, b) for a, b in zip(bends, bends[1:]) if a > 8 * floor]  # what is quartered is then above the floor
+    return all(2.0**-2.3 * a <= b <= 2.0**-1.7 * a for a, b in pairs)
 
 
 def failure(found: float, where: str) -> str | None:

@@ -1,19 +1,23 @@
 """The errata register: where the published documents are wrong, or contradict each other or the device.
 
-Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated.
+Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated. Its
+class says what that is worth; an emulated call shows that the kit follows the source that is cited, and no more.
 """
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aclnn_viz import rooms
 from aclnn_viz.operators import operators
 from aclnn_viz.verification.errata import platform
-from aclnn_viz.verification.errata.model import Counterexample, Erratum, Evidence, Lemma, Observation
+from aclnn_viz.verification.errata.model import (
+    CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
+)
 
-__all__ = ["Counterexample", "Erratum", "Evidence", "Finding", "Lemma", "Observation", "errata", "recompute",
-           "text_table", "to_json"]
+__all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
+           "Observation", "errata", "recompute", "text_table", "to_json"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ def text_table(findings: list[Finding]) -> str:
     text = []
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
-        verdict = "reproduced" if finding.evidence.holds else "DOES NOT REPRODUCE"
+        verdict = CLASSES[erratum.rests_on] if finding.evidence.holds else "DOES NOT REPRODUCE"
         text += [f"{number}. {erratum.title} [{erratum.id}]", f"   {erratum.operator}, {erratum.kind}: {verdict}",
                  _paragraph("Document: ", erratum.document), _paragraph("          ", f"({erratum.document_source})"),
                  _paragraph("Holds:    ", erratum.truth), _paragraph("          ", f"({erratum.truth_source})")]
@@ -52,6 +56,8 @@ def text_table(findings: list[Finding]) -> str:
             text.append(_paragraph("Inferred: ", erratum.inferred))
         text += [f"     {line}" for line in finding.evidence.lines] + [""]
     failed = sum(not finding.evidence.holds for finding in findings)
+    counts = Counter(finding.erratum.rests_on for finding in findings)
+    text += [f"{counts[name]:4} {meaning}" for name, meaning in CLASSES.items()]
     return "\n".join([*text, f"{len(findings)} errata, {failed} not reproduced"])
 
 
@@ -70,6 +76,7 @@ def _as_json(finding: Finding) -> dict:
     lemmas = [part.theorem() for part in e.evidence if isinstance(part, Lemma)]
     return {"id": e.id, "operator": e.operator, "kind": e.kind, "title": e.title, "document": e.document,
             "document_source": e.document_source, "holds": e.truth, "holds_source": e.truth_source,
+            "rests_on": e.rests_on,
             "inferred": bool(e.inferred), "what_is_inferred": e.inferred, "reproduced": finding.evidence.holds,
             "evidence": list(finding.evidence.lines),
             "theorems": [{"name": t.name, "text": t.text, "latex": t.statement} for t in lemmas]}

@@ -8,10 +8,13 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.verification.bench import A2, ASCEND_950, Run, run, status
 from aclnn_viz.verification.errata.differences import gradient
-from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+from aclnn_viz.verification.errata.model import (
+    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation,
+)
 
-DOCUMENT = "aclnnCrossEntropyLossGrad, CANN documentation"
-NEWEST = "ops-nn loss/cross_entropy_loss_grad/docs/aclnnCrossEntropyLossGrad.md"
+DOCUMENT = "aclnnCrossEntropyLossGrad, CANN documentation of 8.x"
+NEWEST = "ops-nn loss/cross_entropy_loss_grad/docs/aclnnCrossEntropyLossGrad.md, commit e5c3fa9"
+HEADER = "aclnn_cross_entropy_loss_grad.h of CANN 8.1"
 TILING = "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_tiling.cpp"
 KERNEL = "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h"
 ARCH35 = "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_tiling_arch35.cpp"
@@ -95,9 +98,9 @@ ERRATA = (
         f"{DOCUMENT}, sample program; ops-nn loss/cross_entropy_loss_grad/examples",
         "gradLoss is then the lower half of the float 0.1; a program that does nothing prints the expected values.",
         "the bytes of the sample",
-        (Observation("gradLoss that the kernel reads instead of 0.1",
+        (Computation("gradLoss that the kernel reads instead of 0.1",
                      lambda: float(np.array([0.1], np.float32).view(BFLOAT16.numpy)[0]), 0.1, -107479040.0),
-         Observation("bytes of target given, for 2 elements of INT64", lambda: np.zeros(2, np.float32).nbytes, 16, 8))),
+         Computation("bytes of target given, for 2 elements of INT64", lambda: np.zeros(2, np.float32).nbytes, 16, 8))),
     Erratum(
         "cross-entropy-negative-ignore-index", "cross_entropy_loss", "contract",
         "A negative ignoreIndex does ignore targets on Atlas A2, and faults on Ascend 950",
@@ -105,7 +108,9 @@ ERRATA = (
         "The A2 kernel compares every target with ignoreIndex; the newest formula masks always, too. The Ascend 950 "
         "kernel ignores none and asserts that targets are classes.",
         f"{KERNEL}; {NEWEST}; ops-nn loss/cross_entropy_loss_grad/op_kernel/arch35",
-        (Observation("emulated A2, second target -100 = ignoreIndex, row 2", lambda: out([0, -100])[1], [0.5, 0.5],
+        (Contradiction(("ignoreIndex below zero counts as no ignored label", DOCUMENT),
+                       ("every target equal to ignoreIndex is masked", f"{NEWEST}, formula")),
+         Observation("emulated A2, second target -100 = ignoreIndex, row 2", lambda: out([0, -100])[1], [0.5, 0.5],
                      [0.0, 0.0]),
          Observation("emulated Ascend 950, the same, statuses", lambda: list(ce_run([0, -100], ASCEND_950).statuses),
                      [0, 0, 0], [0, 0, 507035])),
@@ -115,8 +120,9 @@ ERRATA = (
         "The printed prototype has the wrong C types",
         "float labelSmoothing, float lseSquareScaleForZloss, const char *reduction", f"{DOCUMENT}, prototype",
         "The header has double, double and char *. A foreign function call that passes a float is read as a double: "
-        "0.1 becomes a subnormal, and 0.0 hides the fault.", "aclnn_cross_entropy_loss_grad.h of CANN 8.1",
-        (Observation("type of labelSmoothing in the prototype that the kit binds",
+        "0.1 becomes a subnormal, and 0.0 hides the fault.", HEADER,
+        (Contradiction(("float labelSmoothing", f"{DOCUMENT}, prototype"), ("double labelSmoothing", HEADER)),
+         Observation("type of labelSmoothing in the prototype that the kit binds",
                      lambda: {p.name: p.c_type for p in contract("cross_entropy_loss").parameters}["labelSmoothing"],
                      "float", "double"),
          Observation("labelSmoothing = 0.1f read as a double", lambda: read_as_double(0.1), 0.1, 5.12263e-315))),
@@ -147,7 +153,9 @@ ERRATA = (
         "gradZlossOptional and lseForZlossOptional: only nullptr is supported; lseSquareScaleForZloss: only 0.0.",
         DOCUMENT, "They are taken and never read; the newest document says that they have no effect.",
         f"{KERNEL}; {NEWEST}",
-        (Observation("phase 1 with both tensors and scale 1",
+        (Contradiction(("lseForZlossOptional: only nullptr is supported", DOCUMENT),
+                       ("lseForZlossOptional has no effect", NEWEST)),
+         Observation("phase 1 with both tensors and scale 1",
                      lambda: ce_status(gradZlossOptional=((),), lseForZlossOptional=((4,),),
                                        lseSquareScaleForZloss=1.0), "refused", 0),
          Observation("xGradOut with them (formula with z-loss: 1.5, 2.5)",
@@ -166,7 +174,8 @@ ERRATA = (
         "161001 for null pointers and 161002 for data types are the only failures of phase 1.", DOCUMENT,
         "Shapes are compared by the tiling, which fails with 561002; the newest document lists it.",
         f"{TILING}; {NEWEST}",
-        (Observation("phase 1 with 5 targets for 4 rows", lambda: ce_status(target=((5,), ACL_INT64)), "not listed",
+        (Contradiction(("161001 and 161002", f"{DOCUMENT}, return values"), ("561002", f"{NEWEST}, return values")),
+         Observation("phase 1 with 5 targets for 4 rows", lambda: ce_status(target=((5,), ACL_INT64)), "not listed",
                      561002),
          Observation("phase 1 with 4 weights for 3 classes", lambda: ce_status(weightOptional=((4,),)), "not listed",
                      561002))),

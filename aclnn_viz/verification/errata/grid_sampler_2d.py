@@ -7,7 +7,7 @@ from aclnn_viz.verification.errata import grid_sampler_2d_calls
 from aclnn_viz.verification.errata.differences import STEP, one_sided
 from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
 
-DOCUMENT = "aclnnGridSampler2DBackward, CANN documentation (ops-cv image/grid_sampler2_d_grad/docs)"
+DOCUMENT = "ops-cv image/grid_sampler2_d_grad/docs/aclnnGridSampler2DBackward.md, commit 6ae8765"
 KERNEL = "ops-cv image/grid_sampler2_d_grad/op_kernel"
 A = -0.75
 ROW = np.array([1.0, 2.0, 4.0])  # one row of pixels; with alignCorners x = -1, 0, 1 are their centres

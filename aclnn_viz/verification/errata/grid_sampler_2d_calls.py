@@ -4,12 +4,11 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_DOUBLE
 from aclnn_viz.verification.bench import A2, TRAINING, run, status
-from aclnn_viz.verification.errata.model import Erratum, Observation
+from aclnn_viz.verification.errata.model import Contradiction, Erratum, Observation
 
-DOCUMENT = "aclnnGridSampler2DBackward, CANN documentation"
-NEWEST = "ops-cv image/grid_sampler2_d_grad/docs/aclnnGridSampler2DBackward.md"
+DOCUMENT = "aclnnGridSampler2DBackward, CANN documentation of 8.x"
+NEWEST = "ops-cv image/grid_sampler2_d_grad/docs/aclnnGridSampler2DBackward.md, commit 6ae8765"
 CODE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp"
-IMAGES = ("input", "inputGrad")
 DOUBLES = {name: (shape, ACL_DOUBLE) for name, shape in (
     ("gradOutput", (1, 2, 3, 3)), ("input", (1, 2, 4, 5)), ("grid", (1, 3, 3, 2)), ("inputGrad", (1, 2, 4, 5)),
     ("gridGrad", (1, 3, 3, 2)))}
@@ -59,19 +58,18 @@ ERRATA = (
         inferred="that the AI CPU kernel then runs: its source is not published"),
     Erratum(
         "grid-sampler-empty", "grid_sampler_2d", "contract",
-        "Empty tensors are supported in part, and leave outputs alone",
-        "Empty tensors are supported.", NEWEST,
-        "An H or W of 0 is refused. Without grid points the call succeeds and does not write inputGrad, whose value is "
-        "the empty sum 0.", CODE,
-        (Observation("phase 1 with an input of height 0",
-                     lambda: grid_status(**dict.fromkeys(IMAGES, ((1, 2, 0, 5),))), 0, 161002),
-         Observation("inputGrad after a call without grid points, [7, 7] before", without_points, [0.0, 0.0],
-                     [7.0, 7.0]))),
+        "Without grid points inputGrad is left as it was",
+        "gradOutput and grid may be empty; inputGrad is the gradient of input.", NEWEST,
+        "A call without grid points succeeds at once and does not write inputGrad, whose value is the empty sum 0. (An "
+        "H or W of 0 is refused, as the document says under 161002.)", CODE,
+        (Observation("inputGrad after a call without grid points, [7, 7] before", without_points, [0.0, 0.0],
+                     [7.0, 7.0]),)),
     Erratum(
         "grid-sampler-bicubic-version", "grid_sampler_2d", "contract", "Whether bicubic exists depends on the version",
         "The older document: interpolationMode 0 and 1; the newest: 0, 1 and 2, without a version.",
         f"{DOCUMENT}; {NEWEST}", "2 is accepted from v9.1.0-beta.2 on.", f"{CODE}, tag by tag",
-        (Observation("CANN 9.0, interpolationMode 2 (newest document)",
+        (Contradiction(("interpolationMode: 0 bilinear, 1 nearest", DOCUMENT), ("interpolationMode: 0, 1, 2", NEWEST)),
+         Observation("CANN 9.0, interpolationMode 2 (newest document)",
                      lambda: grid_status(cann="9.0", interpolationMode=2), 0, 161002),
          Observation("CANN 9.1, interpolationMode 2 (older document)", lambda: grid_status(interpolationMode=2), 161002,
                      0))),

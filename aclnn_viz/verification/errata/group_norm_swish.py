@@ -6,11 +6,17 @@ from aclnn_viz.codes import ACL_FLOAT16
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.bench import A2, Run, run, status
 from aclnn_viz.verification.errata.differences import STEP, gradient
-from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+from aclnn_viz.verification.errata.model import (
+    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation,
+)
 
-DOCUMENT = "aclnnGroupNormSwishGrad, CANN documentation"
-NEWEST = "ops-nn norm/group_norm_swish_grad/docs/aclnnGroupNormSwishGrad.md"
+DOCUMENT = "aclnnGroupNormSwishGrad, CANN documentation of 8.x"
+FILE = "ops-nn norm/group_norm_swish_grad/docs/aclnnGroupNormSwishGrad.md"
+NEWEST = f"{FILE}, commit e5c3fa9"  # earlier versions print no formula
+EARLIER = f"{FILE}, commit 5ea842f"
 TILING = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
+HEADER = "aclnn_group_norm_swish_grad.h of CANN 8.1"
+SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # x of the sample, a row a group
 KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 ONE = np.array([[[0.0, 2.0]]])  # one sample, one channel, two positions: x-hat is [-1, 1]
 TWO = np.array([[[0.0, 2.0]], [[0.0, 4.0]]])  # two samples
@@ -115,23 +121,28 @@ ERRATA = (
          Observation("the predictions for CANN 9.1 and 9.0 agree",
                      lambda: bool(np.allclose(predicted("9.1"), predicted("9.0"))), True, False))),
     Erratum(
-        "group-norm-561002", "group_norm_swish", "contract", "No violated rule is reported: phase 1 returns 0",
-        "561002 when the parameters do not meet their description, such as C divisible by numGroups, C / numGroups up "
-        "to 4000, gamma with C elements.", f"{NEWEST}; {DOCUMENT}",
-        "The tiling makes these checks and discards their result: phase 1 succeeds with an empty plan, and the launch "
+        "group-norm-limits", "group_norm_swish", "contract",
+        "No violated limit of shapes is reported: phase 1 returns 0",
+        "Limits: C divisible by numGroups, C / numGroups up to 4000, gamma with C elements. The return values list "
+        "161001 for null pointers and 161002 for data types, and nothing for these.", f"{DOCUMENT}; {EARLIER}",
+        "The tiling makes the checks and discards their result: phase 1 succeeds with an empty plan, and the launch "
         "fails in phase 2.", TILING,
-        (Observation("phase 1 with gamma of 5 elements for C = 4", lambda: gns_status(gamma=((5,),)), 561002, 0),
-         Observation("phase 1 with numGroups = 3 for C = 4", lambda: gns_status(numGroups=3), 561002, 0),
-         Observation("phase 1 with C / numGroups = 4001", lambda: gns_status(**wide_group(4001)), 561002, 0),
+        (Observation("phase 1 with gamma of 5 elements for C = 4", lambda: gns_status(gamma=((5,),)), "some refusal",
+                     0),
+         Observation("phase 1 with numGroups = 3 for C = 4", lambda: gns_status(numGroups=3), "some refusal", 0),
+         Observation("phase 1 with C / numGroups = 4001", lambda: gns_status(**wide_group(4001)), "some refusal", 0),
          Observation("statuses of both phases with a gamma that is too long",
-                     lambda: list(gns_run(gamma=np.ones(2, np.float32)).statuses), [561002], [0, 361001])),
+                     lambda: list(gns_run(gamma=np.ones(2, np.float32)).statuses), "refused by the first",
+                     [0, 361001])),
         inferred="that phase 2 returns 361001: the runtime rejects the empty plan"),
     Erratum(
         "group-norm-parameter-rank", "group_norm_swish", "contract", "dgammaOut and dbetaOut are said to have two axes",
         "dgammaOut, dbetaOut: 2 dimensions; gamma has the data type and the dimensions of dy.",
-        f"{NEWEST}, table of parameters",
+        f"{EARLIER}, table of parameters; {NEWEST}, the same",
         "They have one axis of C elements, as gamma; the library does not look at the shapes of outputs.", TILING,
-        (Observation("axes of dgammaOut", lambda: operator("group_norm_swish").backward(
+        (Contradiction(("dgammaOut: 2 axes", f"{EARLIER}, column of shapes"),
+                       ("dgammaOut: the shape of gamma, which has 1 axis", f"{EARLIER}, column of use")),
+         Observation("axes of dgammaOut", lambda: operator("group_norm_swish").backward(
             dy=DY[:1], mean=np.ones((1, 1)), rstd=np.ones((1, 1)), x=ONE, gamma=np.ones(1), beta=np.zeros(1),
             numGroups=1)["dgammaOut"].ndim, 2, 1),
          Observation("phase 1 with dgammaOut of 99 elements", lambda: gns_status(dgammaOut=((99,),)), "refused", 0))),
@@ -160,14 +171,41 @@ ERRATA = (
         "group-norm-dtypes", "group_norm_swish", "contract",
         "gamma is allowed a data type of its own, and refused with it",
         "gamma: FLOAT32, FLOAT16, BFLOAT16; mean, rstd and beta have the type of gamma.", DOCUMENT,
-        "The tiling asks for one data type of all six inputs.", TILING,
-        (Observation("phase 1 with dy, x and dxOut in FLOAT16 and the others in FLOAT",
+        "Later documents ask for dy's data type everywhere, and so does the tiling.", f"{EARLIER}; {TILING}",
+        (Contradiction(("gamma: FLOAT32, FLOAT16, BFLOAT16; mean has the type of gamma", DOCUMENT),
+                       ("161002: mean, rstd, x, gamma or beta has another data type than dy", EARLIER)),
+         Observation("phase 1 with dy, x and dxOut in FLOAT16 and the others in FLOAT",
                      lambda: gns_status(**{name: ((2, 4, 3), ACL_FLOAT16) for name in ("dy", "x", "dxOut")}), 0,
-                     161002),),
+                     161002)),
         inferred="that the lookup of the kernel refuses the mixture before the tiling does"),
     Erratum(
         "group-norm-names", "group_norm_swish", "contract", "The document speaks of a gradOut that does not exist",
         "numGroups divides the C of the input gradOut; cross references read 'undefined'.", DOCUMENT,
-        "The gradient is called dy.", "aclnn_group_norm_swish_grad.h of CANN 8.1",
-        (Observation("first parameter", lambda: operator("group_norm_swish").parameters[0].name, "gradOut", "dy"),)),
+        "The gradient is called dy.", HEADER,
+        (Contradiction(("numGroups divides the C of the input gradOut", DOCUMENT), ("const aclTensor *dy", HEADER)),
+         Observation("first parameter", lambda: operator("group_norm_swish").parameters[0].name, "gradOut", "dy"))),
+    Erratum(
+        "group-norm-output-names", "group_norm_swish", "contract", "dgammaOut and dbetaOut are explained as statistics",
+        "dgammaOut is the meanOut of the formula, dbetaOut its rstdOut.", EARLIER,
+        "They are the gradients of gamma and beta; the document of that version prints no formula at all.",
+        f"{DOCUMENT}; {NEWEST}",
+        (Contradiction(("dgammaOut: the meanOut of the formula; dbetaOut: the rstdOut", EARLIER),
+                       ("dgammaOut: the gradient of gamma; dbetaOut: of beta", DOCUMENT)),)),
+    Erratum(
+        "group-norm-dy-count", "group_norm_swish", "contract",
+        "A version forbids the number of elements that dy must have",
+        "The number of elements of dy is not equal to N * C * HxW.", f"{FILE}, commit 41ec22c",
+        "It is equal, as the other version says.", EARLIER,
+        (Contradiction(("the number of elements of dy is not equal to N * C * HxW", f"{FILE}, commit 41ec22c"),
+                       ("the number of elements of dy is equal to N * C * HxW", EARLIER)),)),
+    Erratum(
+        "group-norm-sample-statistics", "group_norm_swish", "numerics",
+        "mean and rstd of the sample do not belong to its x",
+        "mean and rstd are what the forward operator saved; the sample passes {2, 2} for both, with x from 1 to 24.",
+        f"{DOCUMENT}, sample program; {EARLIER}, sample program",
+        "The two groups have the means 6.5 and 18.5 and, with eps 0, the rstd 0.2897: what the sample prints is no "
+        "gradient of the forward operator.", "the definition of mean and rstd, recomputed; the operator takes any",
+        (Computation("means of the groups", lambda: SAMPLE.mean(axis=1), [2.0, 2.0], [6.5, 18.5]),
+         Computation("rstd of the groups with eps 0", lambda: 1 / SAMPLE.std(axis=1), [2.0, 2.0],
+                     [0.289683, 0.289683]))),
 )

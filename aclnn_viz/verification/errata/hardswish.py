@@ -6,9 +6,11 @@ from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NHWC
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.bench import ASCEND_950, INFERENCE, INFERENCE_A2, run, status
 from aclnn_viz.verification.errata.differences import one_sided
-from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+from aclnn_viz.verification.errata.model import Contradiction, Counterexample, Erratum, Lemma, Observation
 
-DOCUMENT = "aclnnHardswishBackward, CANN documentation (ops-nn activation/hard_swish_grad/docs)"
+DOCUMENT = "ops-nn activation/hard_swish_grad/docs/aclnnHardswishBackward.md, commit e5c3fa9"
+VERSION_2 = "ops-nn activation/hard_swish_grad_v2/docs/aclnnHardswishBackwardV2.md, commit e5c3fa9"
+HEADER = "aclnn_hardswish_backward.h of CANN 8.1"
 CODE = "ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp"
 KINKS = np.array([-3.0, 3.0])
 
@@ -43,11 +45,13 @@ ERRATA = (
         "hardswish-kinks", "hardswish", "mathematics", "Two published versions disagree at -3 and 3",
         "The first version gives x/3 + 0.5 for -3 <= x <= 3, so -0.5 and 1.5 at the ends; the second version gives 0 "
         "for x <= -3 and 1 for x >= 3.",
-        f"{DOCUMENT}; ops-nn activation/hard_swish_grad_v2/docs/aclnnHardswishBackwardV2.md",
+        f"{DOCUMENT}; {VERSION_2}",
         "There is no derivative at a kink: the first returns the one from inside, the second the one from outside. "
         "float16 represents -3 and 3, so both occur. PyTorch up to 2.6 closes the interval.",
         "the forward pass; ops-nn activation/hard_swish_grad_v2/tests/assets/golden.py; pytorch issue 147801",
-        (Lemma("hardswish", "kink_at_minus_three", "it returns 0"), Lemma("hardswish", "kink_at_three", "it returns 1"),
+        (Contradiction(("self/3 + 0.5 for -3 <= self <= 3", DOCUMENT),
+                       ("0 for self <= -3, 1 for self >= 3", VERSION_2)),
+         Lemma("hardswish", "kink_at_minus_three", "it returns 0"), Lemma("hardswish", "kink_at_three", "it returns 1"),
          Lemma("hardswish", "open_interval_returns_outer_derivatives", "closed interval"),
          Counterexample("self = [-3, 3], gradOutput = 1", lambda: first_version(KINKS), lambda: second_version(KINKS),
                         from_outside, "difference from outside", 1e-4, ("first version", "second version")),
@@ -83,14 +87,18 @@ ERRATA = (
         "out is checked as well, with the same status.", CODE,
         (Observation("phase 1 with out = nullptr", lambda: status("hardswish", out=None), "no status named", 161001),)),
     Erratum(
-        "hardswish-310b", "hardswish", "contract", "Atlas 200I/500 A2 has a kernel, 310P passes the check without one",
-        "Atlas 200I/500 A2 inference and Atlas inference series are not supported.", DOCUMENT,
-        "The list of data types knows architectures only and takes FLOAT on both; the registry holds a kernel for "
-        "Ascend310B and none for Ascend310P, where the launch fails inside the API.",
+        "hardswish-310b", "hardswish", "contract", "Atlas 200I/500 A2 is called unsupported and has a kernel",
+        "Atlas 200I/500 A2 inference is not supported.", DOCUMENT,
+        "The list of data types knows architectures only and takes FLOAT; the registry holds a kernel for Ascend310B.",
         f"{CODE}; operator registry of CANN 8.1",
-        (Observation("phase 1 on Ascend310B1, FLOAT", lambda: status("hardswish", INFERENCE_A2), "unsupported", 0),
-         Observation("phase 1 on Ascend310P3, FLOAT", lambda: status("hardswish", INFERENCE), "unsupported", 561103)),
-        inferred="561103 for a kernel that cannot be launched"),
+        (Observation("phase 1 on Ascend310B1, FLOAT", lambda: status("hardswish", INFERENCE_A2), "unsupported", 0),)),
+    Erratum(
+        "hardswish-310p", "hardswish", "contract", "310P is refused by another status than the document has for it",
+        "Atlas inference series is not supported; 161002 for data types that are not.", DOCUMENT,
+        "The check takes FLOAT on this architecture, the registry holds no kernel for it, and the launch of none fails "
+        "inside the API.", f"{CODE}; operator registry of CANN 8.1",
+        (Observation("phase 1 on Ascend310P3, FLOAT", lambda: status("hardswish", INFERENCE), 161002, 561103),),
+        inferred="561103 for a kernel that cannot be launched", emulated_only=True),
     Erratum(
         "hardswish-format", "hardswish", "contract", "The data format is documented and never checked",
         "Data format: ND.", DOCUMENT, "Any format is taken, NHWC for two axes, too.", CODE,
@@ -100,9 +108,10 @@ ERRATA = (
         "hardswish-names", "hardswish", "contract", "The document speaks of a gradInput that does not exist",
         "self is the forward input of softplus; the output has the shape of gradInput.", DOCUMENT,
         "The parameters are gradOutput, self and out, and the forward operator is hardswish.",
-        "aclnn_hardswish_backward.h of CANN 8.1",
-        (Observation("parameters of op.backward and outputs",
+        HEADER,
+        (Contradiction(("out: the shape is that of gradInput", DOCUMENT), ("gradOutput, self, out", HEADER)),
+         Observation("parameters of op.backward and outputs",
                      lambda: ", ".join([p.name for p in operator("hardswish").parameters]
                                        + list(operator("hardswish").outputs)),
-                     "gradInput", "gradOutput, self, out"),)),
+                     "gradInput", "gradOutput, self, out"))),
 )

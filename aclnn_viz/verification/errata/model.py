@@ -1,4 +1,4 @@
-"""What an erratum is, and the three kinds of evidence that are recomputed for it: lemmas, numbers, observations."""
+"""What an erratum is, and the evidence for it: lemmas, numbers and computations, quotations, calls of the emulator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 KINDS = ("mathematics", "contract", "numerics")
+
+#: What an erratum rests on, and what it means that its evidence holds.
+CLASSES = {
+    "recomputed": "recomputed mathematically",
+    "two texts": "two published texts contradict each other, and both are quoted",
+    "source": "a published source does otherwise than the document, and the emulator does as the source",
+    "emulator": "nobody published it: the emulator's reading only",
+}
 
 
 @dataclass(frozen=True)
@@ -100,12 +108,29 @@ class Observation:
         return Evidence(holds, (f"{self.what}: {observed} (document: {shown(self.documented)})",))
 
 
+class Computation(Observation):
+    """An observation that no emulator has a part in: arithmetic on what is printed."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two published texts, each (what it says, where with its version); those in Chinese are given in English."""
+
+    one: tuple[str, str]
+    other: tuple[str, str]
+
+    def recompute(self) -> Evidence:
+        (one, where), (other, elsewhere) = self.one, self.other
+        return Evidence(one != other and where != elsewhere and bool(one and other),
+                        (f'"{one}" ({where})', f'  but "{other}" ({elsewhere})'))
+
+
 @dataclass(frozen=True)
 class Erratum:
     """One place where a published document is wrong, or contradicts another one or the device.
 
     `document` says what is printed and `truth` what holds, each with its public source; `inferred` says what part of
-    that nobody published, and is empty when there is none.
+    that nobody published, and is empty when there is none; `emulated_only` that no part was.
     """
 
     id: str
@@ -118,6 +143,17 @@ class Erratum:
     truth_source: str
     evidence: tuple
     inferred: str = ""
+    emulated_only: bool = False
+
+    @property
+    def rests_on(self) -> str:
+        """Its class, one of CLASSES: the strongest that its evidence allows, where two texts outweigh a computation."""
+        if self.emulated_only:
+            return "emulator"
+        if any(isinstance(part, Contradiction) for part in self.evidence):
+            return "two texts"
+        computed = any(isinstance(part, Lemma | Counterexample | Computation) for part in self.evidence)
+        return "recomputed" if computed else "source"
 
     def recompute(self) -> Evidence:
         """Recompute all evidence; the erratum holds only if every part does."""

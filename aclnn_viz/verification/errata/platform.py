@@ -7,7 +7,7 @@ from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.installation import SPLIT, WHOLE
 from aclnn_viz.codes import ACL_OPT_DETERMINISTIC
 from aclnn_viz.products import product_of
-from aclnn_viz.verification.errata.model import Erratum, Observation
+from aclnn_viz.verification.errata.model import Contradiction, Erratum, Observation
 
 
 def context_and_process() -> list:
@@ -47,7 +47,9 @@ ERRATA = (
         "later the generated ones do, too: set both.",
         "src/nnopbase/composite_op/aclnn_engine/op_executor.cpp of nnopbase, tag by tag; "
         "src/runtime/core/src/context/context.cc of the CANN runtime",
-        (Observation("context and process store after aclrtCtxSetSysParamOpt(0, 1)", context_and_process, [1, 1],
+        (Contradiction(("call aclrtCtxSetSysParamOpt", "ops-cv docs/zh/op_api_list.md, commit 6ae8765"),
+                       ("call aclrtSetSysParamOpt", "ops-nn docs/zh/op_api_list.md, commit e5c3fa9")),
+         Observation("context and process store after aclrtCtxSetSysParamOpt(0, 1)", context_and_process, [1, 1],
                      [1, 0]),
          Observation("statuses of reading context and process store before any set", never_set, [0, 0], [107021, 0]))),
     Erratum(
@@ -55,14 +57,18 @@ ERRATA = (
         "aclInit can be called only once per process.", "include/external/acl/acl_rt.h of the CANN runtime, comment",
         "A second call returns 100002, which callers may ignore; after aclFinalize it succeeds again.",
         "02_initialization_and_deinitialization.md, CANN runtime reference; src/acl/aclrt_impl/acl.cpp",
-        (Observation("aclInit, aclInit, aclFinalize, aclInit", initialisations, "only once", [0, 100002, 0, 0]),)),
+        (Contradiction(("can be called only once per process", "include/external/acl/acl_rt.h of the CANN runtime"),
+                       ("may be called again after aclFinalize", "02_initialization_and_deinitialization.md, runtime")),
+         Observation("aclInit, aclInit, aclFinalize, aclInit", initialisations, "only once", [0, 100002, 0, 0]))),
     Erratum(
         "operator-library", "all", "contract", "The operators have moved to other libraries",
         "Programs link libopapi.so.", "build instructions of CANN 8.x, to which the sample programs refer",
         "From CANN 9 on libopapi_nn.so and libopapi_cv.so hold them, and libopapi.so must not be loaded beside these.",
         "docs/zh/op_api_list.md of ops-nn and ops-cv",
-        (Observation("libraries that the kit looks for first", operator_libraries, WHOLE,
-                     "libopapi_nn.so, libopapi_cv.so"),)),
+        (Contradiction(("link libopapi.so", "build instructions of CANN 8.x"),
+                       ("link libopapi_nn.so or libopapi_cv.so", "docs/zh/op_api_list.md of ops-nn and ops-cv, 9.x")),
+         Observation("libraries that the kit looks for first", operator_libraries, WHOLE,
+                     "libopapi_nn.so, libopapi_cv.so"))),
     Erratum(
         "soc-name", "all", "contract", "Ascend910B is two products",
         "Short_SoC Ascend910B stands for Atlas A2.",

@@ -6,10 +6,12 @@ from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_NCDHW, ACL_FORMAT_ND
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.bench import ASCEND_950, INFERENCE, TRAINING, Bench, run, status
 from aclnn_viz.verification.errata.differences import gradient
-from aclnn_viz.verification.errata.model import Counterexample, Erratum, Lemma, Observation
+from aclnn_viz.verification.errata.model import (
+    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation,
+)
 
-DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
-NEWEST = "ops-nn norm/rms_norm_grad/docs/aclnnRmsNormGrad.md"
+DOCUMENT = "aclnnRmsNormGrad, CANN documentation of 8.x"
+NEWEST = "ops-nn norm/rms_norm_grad/docs/aclnnRmsNormGrad.md, commit e5c3fa9"
 TILING = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
 GENERATED = "src/nnopbase/individual_op/executor/indv_executor_tensor.cpp of nnopbase"
 X, DY, RSTD = np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]]), np.array([[1.0], [0.5]])
@@ -90,7 +92,7 @@ ERRATA = (
         "With one axis of x, n is 0 and rstd has none, against its own range; and neither rstd nor gamma can ever have "
         "8 of 8 axes. rstd with trailing axes of 1, as the vendor's own tests pass it, fits no printed rule.",
         "arithmetic on the printed ranges",
-        (Observation("ranks of x that satisfy all printed rules", lambda: documented_ranks(1, 8),
+        (Computation("ranks of x that satisfy all printed rules", lambda: documented_ranks(1, 8),
                      list(range(1, 9)), list(range(2, 9))),
          Observation("phase 1 with rstd (2, 1) for x (2, 64)",
                      lambda: status("rms_norm", **shapes((2, 64), (2, 1), (64,))), 561002, 0))),
@@ -98,15 +100,17 @@ ERRATA = (
         "rms-norm-one-axis", "rms_norm", "contract", "Two documents disagree about one axis; the library takes it",
         "The newest document: dy and x have 2 to 8 axes; the older one: 1 to 8.", f"{NEWEST}; {DOCUMENT}",
         "The tiling takes 1 to 8; for one axis rstd is [1].", TILING,
-        (Observation("phase 1 with x (64,), rstd (1,), gamma (64,)",
-                     lambda: status("rms_norm", **shapes((64,), (1,), (64,))), 561002, 0),)),
+        (Contradiction(("dy, x: 2 to 8 axes", NEWEST), ("dy, x: 1 to 8 axes", DOCUMENT)),
+         Observation("phase 1 with x (64,), rstd (1,), gamma (64,)",
+                     lambda: status("rms_norm", **shapes((64,), (1,), (64,))), 561002, 0))),
     Erratum(
         "rms-norm-empty", "rms_norm", "contract", "Empty tensors: unsupported, supported, refused or nan",
         "The older document: empty tensors are not supported; the newest: they are.", f"{DOCUMENT}; {NEWEST}",
         "An empty last axis succeeds and computes nothing. No rows is a tiling error, but on Ascend 950, which fills "
         "dgamma with nan where the empty sum is 0.",
         f"{TILING}; ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h",
-        (Observation("phase 1 with x (2, 0) (older document: unsupported)",
+        (Contradiction(("empty tensors are not supported", DOCUMENT), ("empty tensors are supported", NEWEST)),
+         Observation("phase 1 with x (2, 0) (older document: unsupported)",
                      lambda: status("rms_norm", **shapes((2, 0), (2,), (0,))), 561002, 0),
          Observation("phase 1 with x (0, 64) (newest document: supported)",
                      lambda: status("rms_norm", **shapes((0, 64), (0,), (64,))), 0, 561002),
@@ -124,15 +128,17 @@ ERRATA = (
         "Non-contiguous inputs are not supported.", DOCUMENT,
         "Inputs of generated operators are copied densely first; the newest document says so.",
         f"{GENERATED}; {NEWEST}",
-        (Observation("dgammaOut of x = [1, 2], dy = [3, 5] through strides of 2", through_strides, "unsupported",
-                     [3.0, 10.0]),)),
+        (Contradiction(("non-contiguous tensors are not supported", DOCUMENT), ("non-contiguous tensors: yes", NEWEST)),
+         Observation("dgammaOut of x = [1, 2], dy = [3, 5] through strides of 2", through_strides, "unsupported",
+                     [3.0, 10.0]))),
     Erratum(
         "rms-norm-host-side", "rms_norm", "contract", "Tensors are said to be on the host",
         "x, rstd, gamma and dxOut: aclTensor on the host side.", DOCUMENT,
         "All tensors must lie on the device; the newest document says so. A host address fails when the kernel runs.",
         NEWEST,
-        (Observation("statuses of phase 1, phase 2 and synchronise with x on the host", on_the_host, [0, 0, 0],
-                     [0, 0, 507015]),),
+        (Contradiction(("rstd: aclTensor on the host side", DOCUMENT), ("all tensors: on the device side", NEWEST)),
+         Observation("statuses of phase 1, phase 2 and synchronise with x on the host", on_the_host, [0, 0, 0],
+                     [0, 0, 507015])),
         inferred="the status 507015 of a kernel that reads a host address"),
     Erratum(
         "rms-norm-sample-format", "rms_norm", "contract", "The sample creates all tensors as NCDHW",
@@ -140,8 +146,29 @@ ERRATA = (
         f"{DOCUMENT}, parameters and sample program",
         "The generated layer takes NCDHW for ND; NDHWC (27) it refuses.",
         "src/nnopbase/individual_op/api/individual_op_api.cpp of nnopbase",
-        (Observation("phase 1 with x in NCDHW", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, ACL_FORMAT_NCDHW)),
+        (Contradiction(("data format: ND", f"{DOCUMENT}, parameters"),
+                       ("aclFormat::ACL_FORMAT_NCDHW", f"{DOCUMENT}, sample program; {NEWEST}, sample program")),
+         Observation("phase 1 with x in NCDHW", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, ACL_FORMAT_NCDHW)),
                      "ND only", 0),
          Observation("phase 1 with x in NDHWC", lambda: status("rms_norm", x=((2, 64), ACL_FLOAT, 27)), "ND only",
                      161002))),
+    Erratum(
+        "rms-norm-sample-shape", "rms_norm", "contract",
+        "The rstd of the sample has another shape than the printed rule",
+        "rstd_shape = x_shape[0:n], gamma_shape = x_shape[n:].", f"{DOCUMENT}; {NEWEST}",
+        "By that rule the sample's rstd for x (2, 1, 16) and gamma (16,) is (2, 1); it passes (2,), and the tiling "
+        "takes that: axes that rstd lacks must be 1, and the number of elements must be that of the rows.", TILING,
+        (Contradiction(("rstd_shape = x_shape[0:n]", f"{NEWEST}, parameters"),
+                       ("xInputShape = {2, 1, 16}; rstdInputShape = {2}", f"{NEWEST}, sample program")),
+         Observation("phase 1 with x (2, 1, 16), rstd (2,), gamma (16,)",
+                     lambda: status("rms_norm", **shapes((2, 1, 16), (2,), (16,))), 561002, 0))),
+    Erratum(
+        "rms-norm-sample-rstd", "rms_norm", "numerics", "The rstd of the sample does not belong to its x",
+        "rstd is what the forward operator saved; the sample passes {1, 2} for rows 1 to 16 and 17 to 32.",
+        f"{DOCUMENT}, sample program; {NEWEST}, sample program",
+        "With epsilon 0 these rows have the rstd 0.1034 and 0.0401, with any other less: what the sample prints is no "
+        "gradient of the forward operator.", "the definition of rstd, recomputed; the operator takes any rstd",
+        (Computation("rstd of the two rows with epsilon 0",
+                     lambda: 1 / np.sqrt(np.mean(np.arange(1.0, 33.0).reshape(2, 16) ** 2, axis=1)), [1.0, 2.0],
+                     [0.103418, 0.0401125]),)),
 )

@@ -1,0 +1,189 @@
+"""The cases of an operator that has no file of its own for them: drawn by its declaration.
+
+A size that the shape does not tell comes from an option named after a tensor: `grid_shape=` gives the sizes that only
+`grid` knows, or its whole shape; `gamma_ndim=` tells how many of the trailing axes are gamma's.
+"""
+
+from collections.abc import Iterator
+from itertools import cycle
+from operator import index
+
+import numpy as np
+
+from aclnn_viz.cases.draw import Draw
+from aclnn_viz.dtypes import FLOAT64
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.parameters import REQUIRED
+from aclnn_viz.operators.patterns import Pattern, Sizes, chosen
+from aclnn_viz.operators.shapes import formats_of
+
+LENGTHS = (3, 5, 2, 7)  # of axes that nothing tells
+
+
+def default_shape(op: Operator) -> tuple[int, ...]:
+    """The shape of the first tensor of the forward operator where none is asked for."""
+    if op.shapes:
+        return op.shapes[0]["shape"]
+    pattern, lengths = Pattern(op.tensors[first(op)].shape), cycle(LENGTHS)
+    return pattern.shape({name: (next(lengths),) if name in pattern.starred else next(lengths)
+                          for name in pattern.names})
+
+
+def options(op: Operator) -> tuple[str, ...]:
+    """What a case can be given beside shape and the parameters."""
+    return tuple(f"{name}_{what}" for name in op.tensors for what in ("shape", "ndim"))
+
+
+def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
+    """The inputs of backward: tensors from the forward pass where it saves them, all else at random."""
+    forward, sizes, attributes = draw_forward(op, source, shape)
+    saved, inputs = op.forward(**forward), {}
+    for parameter in op.parameters:
+        name = parameter.name
+        if name in forward:
+            inputs[name] = forward[name]
+        elif name in op.saved:
+            inputs[name] = source.saved(name, saved[op.saved[name]])
+        elif name in op.tensors:
+            inputs[name] = _tensor(op, source, name, sizes, forward | inputs)
+        else:
+            inputs[name] = attributes[name]
+    return inputs
+
+
+def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[dict, Sizes, dict]:
+    """The inputs of the forward operator, the length of every axis that a pattern names, and all attributes."""
+    attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
+    sizes = _sizes(op, source, shape, attributes)
+    taken = {name: attributes[name] for name in op.takes if name in attributes}
+    for name in op.takes:
+        if name in op.tensors:
+            taken[name] = _tensor(op, source, name, sizes, attributes | taken)
+    return taken, sizes, attributes
+
+
+def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict):
+    tensor = op.tensors[name]
+    shape = chosen(tensor.shape, known).shape(sizes)
+    if "int" in tensor.dtype:  # a place in the last axis: what else is there to count
+        count = chosen(op.tensors[first(op)].shape, known).shape(sizes)[-1]
+        drawn = np.asarray(source.attribute(name, source.rng.integers(0, max(count, 1), shape)))
+        return drawn if drawn.ndim or not shape else np.full(shape, drawn)
+    arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
+    fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
+    return source.normal(name, shape, fmt=fmt)
+
+
+def first(op: Operator) -> str:
+    """The tensor whose shape a case is given."""
+    return next(name for name in op.takes if name in op.tensors)
+
+
+# Sizes
+
+def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict) -> Sizes:
+    """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
+    name = first(op)
+    pattern = chosen(op.tensors[name].shape, attributes)
+    low, high = op.tensors[name].ranks or pattern.ranks
+    if not low <= len(shape) <= high:
+        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"))
+    for letter, attribute in op.sizes.items():
+        if attributes[attribute] is REQUIRED:
+            attributes[attribute] = shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
+    sizes: Sizes = {letter: attributes[attribute] for letter, attribute in op.sizes.items()}
+    unknown = [letter for letter in pattern.starred if letter not in sizes]
+    if len(unknown) > 1:
+        sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)):]
+    try:
+        sizes = pattern.bind(shape, sizes)
+    except ValueError:
+        given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values())
+        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape} and {given}",
+                                 "make them agree")) from None
+    return _remaining(op, source, sizes, attributes)
+
+
+def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
+    """The smallest divisor above 1 of the axis that the letter divides and is smaller, else 1."""
+    axis = next(at for at, text in enumerate(pattern.axes) if letter in text.split("*"))
+    return next((n for n in range(2, shape[axis]) if shape[axis] % n == 0), 1)
+
+
+def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
+    for name, tensor in op.tensors.items():
+        if tensor.shape == f"*{letter}" and f"{name}_ndim" in source.given:
+            count = source.given[f"{name}_ndim"]
+            if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= index(count) <= rank:
+                raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {first(op)}", repr(count),
+                                         f"{name} spans that many trailing axes"))
+            return index(count)
+    return 1
+
+
+def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Sizes:
+    """The sizes, with those that only another tensor knows."""
+    lengths = cycle(LENGTHS)
+    for name, tensor in op.tensors.items():
+        pattern = chosen(tensor.shape, attributes)
+        unknown = [letter for letter in pattern.names if letter not in sizes]
+        given = source.given.get(name)
+        asked = source.given.get(f"{name}_shape", given.shape if isinstance(given, np.ndarray) else None)
+        if not unknown:
+            continue
+        if asked is None:
+            sizes |= {letter: (next(lengths),) if letter in pattern.starred else next(lengths) for letter in unknown}
+            continue
+        try:
+            asked = tuple(map(index, asked))
+            if min(asked, default=0) < 0 or len(asked) not in (len(unknown), pattern.rank(
+                    dict.fromkeys(pattern.starred, ()) | sizes)):
+                raise TypeError
+        except TypeError:
+            raise ValueError(problem(f"{name}_shape must be ({', '.join(unknown)})", repr(asked),
+                                     f"give {len(unknown)} lengths of at least 0")) from None
+        sizes = sizes | dict(zip(unknown, asked)) if len(asked) == len(unknown) else pattern.bind(asked, sizes)
+    return sizes
+
+
+# The suite
+
+def suite(op: Operator) -> Iterator[dict]:
+    """Modes first, then formats, strides, what is not asked for, and shapes; what the operator refuses is left out."""
+    from aclnn_viz.cases.case import case
+
+    base, *others = op.shapes or ({},)
+    modes = op.modes or ({},)
+    yield from (base | mode for mode in modes)
+    yield base | {"strided": True}
+    for at, dtype in enumerate(("float16", "bfloat16", "float64", "float16", "bfloat16")):
+        yield base | modes[(at * 7) % len(modes)] | {"dtype": dtype}
+    yield base | {"dtype": "float16", "strided": True}
+    yield from (base | change for change in unasked(op))
+    for at, options in enumerate((*others, *({"shape": varied} for varied in varied_shapes(op)))):
+        options = options | modes[(at * 5) % len(modes)]
+        try:
+            case(op, **options)
+        except (TypeError, ValueError):
+            continue
+        yield options
+
+
+def unasked(op: Operator) -> Iterator[dict]:
+    """The attributes that leave out one output each."""
+    for tensor in op.tensors.values():
+        if tensor.asked:
+            name, _, entry = tensor.asked.partition("[")
+            everything = op.all_outputs[name]
+            at = int(entry[:-1]) if entry else None
+            yield {name: False if at is None else tuple(k != at for k in range(len(everything)))}
+
+
+def varied_shapes(op: Operator) -> list[tuple[int, ...]]:
+    """Ones, primes, odd and long lengths, another rank, and no element."""
+    usual = default_shape(op)
+    rank = len(usual)
+    primes, odd = (2, 3, 5, 7, 3, 2, 3, 2), (1, 17, 1, 31, 1, 3, 1, 5)
+    return [(1,) * rank, primes[:rank], odd[:rank], odd[1:rank + 1], usual[:-1] + (257,), (2,) + usual[:-1] + (3,),
+            usual[1:], (300,) + usual[1:], (0,) + usual[1:]]
