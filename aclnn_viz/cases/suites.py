@@ -53,9 +53,18 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
-    for options in rooms.own("cases", op.name, "suite", partial(default.suite, op))():
-        strided = options.pop("strided", False)
-        yield Recipe(op.name, options, strided)
+    own = rooms.own("cases", op.name, "suite")
+    for options in own() if own else filter(partial(_taken, op), default.suite(op)):
+        yield Recipe(op.name, {name: value for name, value in options.items() if name != "strided"},
+                     options.get("strided", False))
+
+
+def _taken(op, options: dict) -> bool:
+    try:
+        case(op, **{name: value for name, value in options.items() if name != "strided"})
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:

@@ -1,6 +1,7 @@
 """The errata register: complete, sourced, reproduced, and unable to reproduce what is not wrong."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 
 from aclnn_viz import operators
 from aclnn_viz.verification import errata
-from aclnn_viz.verification.errata import Counterexample, Evidence, Lemma, Observation
+from aclnn_viz.verification.errata import Computation, Contradiction, Counterexample, Evidence, Lemma, Observation
 from aclnn_viz.verification.errata.model import KINDS, distance, shown
 
 REGISTER = errata.errata()
+VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")
+PUBLISHED = re.compile(r"\w\.(cpp|h|py|cc|md|ini)\b|registry of CANN|, code$|op_kernel/arch35|<SoC>.ini")
 PARTS = [(e, part) for e in REGISTER for part in e.evidence]
 
 
@@ -52,6 +55,39 @@ def test_sources_are_public_and_inferences_are_marked(erratum):
     told = " ".join(shown(part.found) for part in erratum.evidence if isinstance(part, Observation))
     if any(code in told for code in ("361001", "507015", "507035", "561103")):
         assert erratum.inferred
+
+
+@pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
+def test_what_an_erratum_rests_on_is_there(erratum):
+    """A class is earned: by a computation, by two quotations with versions, by a source that can be opened, or marked."""
+    kinds = {type(part) for part in erratum.evidence}
+    if erratum.rests_on == "two texts":
+        (quoted,) = (part for part in erratum.evidence if isinstance(part, Contradiction))
+        for text, where in (quoted.one, quoted.other):
+            assert text and VERSIONED.search(where), where
+    elif erratum.rests_on == "recomputed":
+        assert kinds & {Lemma, Counterexample, Computation}
+    elif erratum.rests_on == "source":
+        assert kinds == {Observation} and PUBLISHED.search(erratum.truth_source), erratum.truth_source
+    else:
+        assert erratum.rests_on == "emulator" and erratum.inferred
+
+
+def test_every_class_is_in_use_and_told(findings):
+    assert {e.rests_on for e in REGISTER} == set(errata.CLASSES)
+    text = errata.text_table(findings)
+    assert all(meaning in text for meaning in errata.CLASSES.values())
+
+
+def test_formulas_are_cited_with_the_version_that_prints_them():
+    assert all(VERSIONED.search(e.document_source) or ".h" in e.document_source for e in REGISTER
+               if e.kind == "mathematics")
+
+
+@pytest.mark.parametrize("spoil", [{"other": ("a", "y, 1.0")}, {"other": ("b", "x, 1.0")}, {"one": ("", "x, 1.0")}])
+def test_texts_that_agree_or_are_one_do_not_contradict_each_other(spoil):
+    quoted = Contradiction(("a", "x, 1.0"), ("b", "y, 1.0"))
+    assert quoted.recompute().holds and not replace(quoted, **spoil).recompute().holds
 
 
 # Spoiled evidence: what is not wrong does not reproduce.

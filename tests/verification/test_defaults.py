@@ -1,0 +1,108 @@
+"""Without its own files an operator is verified by what follows from its declaration, and wrong kernels fail."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from machine import ROOT
+
+from aclnn_viz import operator, operators, rooms
+from aclnn_viz.verification import contract, formulas, numeric, taylor
+from aclnn_viz.verification.subjects import Subject
+
+EVERY = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+
+
+@pytest.fixture(autouse=True)
+def no_own_file(monkeypatch):
+    find = rooms.module
+    monkeypatch.setattr(rooms, "module", lambda kind, name: None if kind in ("cases", "verification") else
+                        find(kind, name))
+
+
+def checks_of(op):
+    modes = Subject(op).MODES
+    yield from (numeric.rounding_check(op, dtype) for dtype in ("float16", "float32", "float64"))
+    yield numeric.rate_check(op, modes=modes[:3])
+    yield from (numeric.device_check(op, product, "9.1") for product in (numeric.A2, numeric.INFERENCE))
+    yield contract.check(op)
+    yield formulas.formula_check(op, modes[:1])
+
+
+@EVERY
+def test_the_right_kernel_passes(op):
+    rows = [check() for check in checks_of(op)]
+    assert [row.failure for row in rows if not row.passed] == [] and all(row.cases for row in rows)
+
+
+@EVERY
+def test_lost_digits_are_found(op, monkeypatch):
+    right = type(op).backward
+    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
+        k: v * np.float32(1 + 2.0**-16) for k, v in right(self, **i).items()})
+    assert not numeric.rounding_check(op, "float32")().passed
+    assert not formulas.formula_check(op, Subject(op).MODES[:1])().passed
+
+
+@EVERY
+def test_a_wrong_gradient_is_found(op, monkeypatch):
+    right = type(op).backward
+    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
+        k: v * 1.001 + 1e-3 for k, v in right(self, **i).items()})
+    assert not numeric.rate_check(op, modes=Subject(op).MODES[:2])().passed
+
+
+def test_a_definition_that_the_gradient_does_not_belong_to_fails():
+    op = operator("rms_norm")
+    definition = Subject(op).symbolic_forward
+    assert numeric.rate_check(op, "", definition)().passed
+    assert not numeric.rate_check(op, "", lambda **i: {"y": 1.01 * definition(**i)["y"]})().passed
+
+
+@pytest.mark.parametrize(("loss", "smooth"), [
+    (lambda x: x, True), (lambda x: x**2, True), (np.sin, True), (lambda x: abs(x - 1e-3), False),
+    (lambda x: abs(x + 2.0**-9), False), (lambda x: float(x > 3e-3), False), (lambda x: x**2 + abs(x), False),
+])
+def test_kinks_within_the_step_are_seen(loss, smooth):
+    point, direction = {"x": np.zeros(1)}, {"x": np.ones(1)}
+    assert taylor.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, taylor.STEP) is smooth
+
+
+OPTIONAL = ("contract", "plans", "faults", "cases", "puzzles", "verification", "errata", "conventions")
+PROGRAM = """
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.cases.suites import suite
+from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.verification import contract, errata, formulas, kinks, numeric
+from aclnn_viz.verification.subjects import Subject
+
+names = {names}
+for op in map(av.operator, names):
+    made = av.case(op, dtype="bfloat16", seed=1)
+    assert op.aclnn_name in av.cpp_sample(op, made)
+    found = vacuity(one for _, one in suite(op))
+    assert found.blind == (), found
+    modes = Subject(op).MODES[:2]
+    for check in (numeric.rounding_check(op, "float32"), numeric.rate_check(op, modes=modes),
+                  numeric.device_check(op, numeric.A2, "9.1"), contract.check(op), formulas.formula_check(op, modes)):
+        row = check()
+        assert row.passed, row
+assert not [e for e in errata.errata() if e.operator in names] and not [r for r in kinks.rows() if r.operator in names]
+assert cli.main(["verify", names[0], "--numeric"]) == 0
+"""
+
+
+def test_a_kit_without_any_optional_file_works(tmp_path):
+    """In a copy of the tree, where nothing can be found that was deleted."""
+    for folder in ("aclnn_viz", "derivations"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    names = [op.name for op in operators()]
+    for kind in OPTIONAL:
+        for name in names:
+            tmp_path.joinpath(*rooms.PACKAGES[kind].split("."), f"{name}.py").unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM.format(names=names)], cwd=tmp_path, capture_output=True,
+                          text=True, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr[-3000:]
