@@ -5,12 +5,13 @@ from aclnn_viz.accuracy import compare
 from aclnn_viz.cases import Case, case
 from aclnn_viz.checking import check
 from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
+from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import explore
 from aclnn_viz.export import cpp_sample
 from aclnn_viz.operators import operator, operators
 
-__all__ = ["AclError", "Case", "DeviceUnavailable", "acl", "case", "check", "compare", "cpp_sample", "explore",
-           "open_device", "operator", "operators", "tiles"]
+__all__ = ["AclError", "Case", "DeviceUnavailable", "NotSupported", "acl", "case", "check", "compare", "cpp_sample",
+           "explore", "open_device", "operator", "operators", "tiles"]
 
 
 def __getattr__(name):

@@ -4,6 +4,7 @@ The exit status is 0 only if everything held, 1 if something did not, 2 if the c
 """
 
 import argparse
+import ast
 import json
 import sys
 import time
@@ -81,32 +82,57 @@ def errata(options) -> int:
 def check(options) -> int:
     """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
 
-    KERNEL is FILE.py:FUNCTION, or the name of a device. Without Python: --write the cases into a folder, run any
-    program on them, and --read its outputs back. The exit status is 0 only if the kernel passed every case.
+    KERNEL is FILE.py:FUNCTION, the name of a device or a capsule. Without Python: --write the cases into a folder, run
+    any program on them, and --read its outputs back. By default what the vendor's operator takes on Atlas A2 is judged.
+    The exit status is 0 only if every case that counts was run and is right; one that the kernel does not support
+    (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
     """
     from aclnn_viz import checking
 
+    asked = {"soc": options.soc, "cann": options.cann, "dtypes": options.dtypes and options.dtypes.split(","),
+             "where": _named(options.where), "limits": _named(options.limits), "beyond": options.beyond,
+             "shapes": [_value(shape) for shape in options.shape], "plan": options.plan}
     if options.self:
         result = checking.score(None if options.operator is None else [options.operator], options.seed,
                                 lambda items, *_: progress(items, "fault"))
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif options.write:
-        folder = checking.write_suite(options.operator, options.write, options.seed, options.force)
+        folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
         print(json.dumps({"folder": str(folder)}) if options.json else
               f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
               f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
         return 0
     elif options.read:
-        result = checking.read_and_check(options.operator, options.read)
+        result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
+                                         **asked)
     elif options.kernel is None:
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
-        kernel = checking.load_kernel(options.kernel) if ".py:" in options.kernel else options.kernel
-        result = checking.check(options.operator, kernel, options.seed,
+        result = checking.check(options.operator, options.kernel, options.seed, **asked,
+                                allow_unsupported=options.allow_unsupported,
                                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     return 0 if result.passed and (options.self or not result.stopped) else 1
+
+
+def _named(settings: list[str]) -> dict:
+    """The settings NAME=VALUE by their names."""
+    found = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ValueError(problem("a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"))
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str):
+    """A number, True, False, None, a list or a tuple as Python writes it; any other text is itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def run(options) -> int:
@@ -152,8 +178,19 @@ COMMANDS = {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
     "check": (check, {
         "operator": {"nargs": "?", "help": "short or vendor name"},
-        "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, or a device such as "host" or "atlas"'},
+        "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
         "--seed": {"type": int, "default": 0},
+        "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
+        "--cann": {"help": "and which version (default: 9.1)"},
+        "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
+        "--where": {"metavar": "NAME=VALUE", "action": "append", "default": [],
+                    "help": "only this value of an attribute; a list is one of several, None an optional tensor left out"},
+        "--limits": {"metavar": "NAME=LIMIT", "action": "append", "default": [],
+                     "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
+        "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
+        "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
+        "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
+        "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
         "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON"},
         "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
                                                "of a capsule"},

@@ -8,3 +8,7 @@ def problem(asked: str, got: str, fix: str) -> str:
     "dtype must be a floating format: got 'int8'; pass one of float16, bfloat16, float32, float64"
     """
     return f"{asked}: got {got}; {fix}"
+
+
+class NotSupported(NotImplementedError):
+    """What a kernel raises for a call that it does not support; `check` counts such calls apart from wrong ones."""

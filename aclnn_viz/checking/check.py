@@ -3,32 +3,48 @@
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+from aclnn_viz.cases import Case
+from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.examining import conclude, examine
 from aclnn_viz.checking.exchange import read_and_check, read_prepared
+from aclnn_viz.checking.judging import prepared
+from aclnn_viz.checking.loading import load_kernel
 from aclnn_viz.checking.result import CheckResult
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.shrinking import shrink
-from aclnn_viz.devices import AclError, ConstraintWarning, FunctionUnavailable, RefusedError, open_device
+from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator, operators
 
 SHRINKING = 1.5  # seconds
-REFUSALS = (AclError, FunctionUnavailable, RefusedError)
 
 
-def check(op, kernel=None, seed: int = 0, *, time_limit: float = 60.0, call_limit: float = 10.0,
-          progress: Callable | None = None) -> CheckResult:
+def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
+          shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
+          time_limit: float = 60.0, call_limit: float = 10.0, progress: Callable | None = None) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
-    tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. The name of a device, such as
-    "host" or "atlas:1", checks the operator of that device; what it refuses is not judged. In place of an operator, the
-    path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`) checks a kernel on its cases
-    alone; without a kernel, the outputs that lie there.
+    tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. For what it does not support
+    it raises NotImplementedError (or `av.NotSupported`): such cases are counted apart in `result.unsupported`, and the
+    kernel passes only with `allow_unsupported`. Kernels are also "FILE.py:FUNCTION", a device, the name of one, such as
+    "host" or "atlas:1", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
+    folder of cases stands for the outputs that lie there.
 
-    No new case starts after `time_limit` seconds, and a call that takes longer than `call_limit` is given up.
-    `progress(iterable, total)` may show a bar. Raises ValueError for an unknown operator or device and for a dump that
+    By default a kernel is judged on what the vendor's operator takes on Atlas A2; `soc` and `cann` name another product
+    and version, `beyond=True` judges everything that the formula means. `dtypes` are the formats that count, `where`
+    maps attributes and optional tensors to the value, or list of values, that they must have (None: not given), `limits`
+    maps a tensor to the greatest number of its elements or to a shape of greatest lengths (None: any), `shapes` are
+    those of `av.case` to use in place of the suite's. `plan` is the precision that the kernel is meant to have: a Plan,
+    or "device" for that of the product; by default that of any kernel that computes in float32.
+
+    In place of an operator, the path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`)
+    checks a kernel on its cases alone; without a kernel, the outputs that lie there. No new case starts after
+    `time_limit` seconds, and a call that takes longer than `call_limit` is given up. `progress(iterable, total)` may
+    show a bar. Raises ValueError for an unknown operator or device, for options that no case fits and for a dump that
     is not whole, TypeError for a kernel that cannot be called.
 
     >>> import aclnn_viz as av
@@ -36,21 +52,59 @@ def check(op, kernel=None, seed: int = 0, *, time_limit: float = 60.0, call_limi
     >>> result.passed
     True
     """
-    dumped = None
+    asked = {"soc": soc, "cann": cann, "dtypes": dtypes, "where": where, "shapes": shapes, "limits": limits,
+             "plan": plan, "beyond": beyond}
+    dump = None
     if _names_a_dump(op):
         if kernel is None:
-            return read_and_check(None, op)
-        op, dumped = read_prepared(op)
+            return read_and_check(None, op, allow_unsupported=allow_unsupported, **asked)
+        op, dump = read_prepared(op, asked["plan"])
     op = operator(op)
-    if isinstance(kernel, str):
-        with open_device(kernel) as device, warnings.catch_warnings():
+    if _names_a_dump(kernel) and Path(kernel).is_dir():
+        return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
+    with _opened(kernel, soc, cann) as device, warnings.catch_warnings():
+        if device is not None:
             warnings.simplefilter("ignore", ConstraintWarning)
-            return _check(op, lambda **inputs: device.run(op, **inputs), seed, time_limit, None, progress, REFUSALS,
-                          dumped)
-    if not callable(kernel):
-        raise TypeError(problem("a kernel is a function or the name of a device", type(kernel).__name__,
-                                "pass such as my_kernel, which takes the vendor's parameters as keywords"))
-    return _check(op, kernel, seed, time_limit, call_limit, progress, (), dumped)
+            kernel = _running(device, op)
+            asked |= {"soc": soc or device.soc, "cann": cann or device.cann}
+            allow_unsupported, call_limit = True, None
+        elif isinstance(kernel, str):
+            kernel = load_kernel(kernel)
+        if not callable(kernel):
+            raise TypeError(problem("a kernel is a function, a device or the name of one", type(kernel).__name__,
+                                    "pass such as my_kernel, which takes the vendor's parameters as keywords"))
+        start = time.monotonic()
+        scope = Scope.of(op, **asked)
+        if dump is None and isinstance(device, Capsule):
+            dump = _recorded(device, op, scope)
+        cases = dump if dump is not None else [one.prepare for one in scope.cases(seed)]
+        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, cases)
+        wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
+        small = shrink(wrong, kernel, call_limit, SHRINKING, scope) if wrong and dump is None else None
+        return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start, scope=scope,
+                        allowed=allow_unsupported, device=device is not None)
+
+
+def _opened(kernel, soc, cann):
+    """The device that a kernel is or names, opened; nothing for other kernels."""
+    if isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
+        return open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel)
+    return nullcontext(kernel if hasattr(kernel, "run") and hasattr(kernel, "soc") else None)
+
+
+def _running(device, op) -> Callable:
+    return lambda **inputs: device.run(op, **inputs)
+
+
+def _recorded(capsule: Capsule, op: Operator, scope: Scope) -> list:
+    """The cases of an operator that a capsule holds."""
+    found = [inputs for other, inputs in capsule.cases() if other.name == op.name]
+    made = [Case(op, inputs, op.arrange_backward(**op.bind(inputs)).results[op.outputs[0]].format.name, 0)
+            if op.outputs[0] in op.arrange_backward(**op.bind(inputs)).results else None for inputs in found]
+    if not made:
+        raise ValueError(problem(f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"))
+    return [lambda one=one, number=number: prepared(Recipe(op.name, {"capsule": number}), one, scope.judged_by)
+            for number, one in enumerate(made) if one]
 
 
 def _names_a_dump(op) -> bool:
@@ -59,11 +113,3 @@ def _names_a_dump(op) -> bool:
         return False
     known = {name for one in operators() for name in (one.name, one.aclnn_name)}
     return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())
-
-
-def _check(op, kernel, seed, time_limit, call_limit, progress, refusals, dumped) -> CheckResult:
-    start = time.monotonic()
-    evidence = examine(op, kernel, seed, time_limit, call_limit, progress, refusals, dumped)
-    wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
-    small = shrink(wrong, kernel, call_limit, SHRINKING) if wrong and dumped is None else None
-    return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start)

@@ -8,10 +8,12 @@ from math import comb
 
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.diagnosis import Seen, diagnose
+from aclnn_viz.checking.facts import choices
 from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
 from aclnn_viz.checking.regions import regions
-from aclnn_viz.checking.result import CheckResult, Counterexample
+from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
 from aclnn_viz.checking.running import repeats, run
+from aclnn_viz.checking.scope import Scope
 
 REPEATED = 3  # cases that are run twice
 CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
@@ -23,18 +25,18 @@ class Evidence:
 
     seen: list[Seen] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
-    refused: int = 0
+    traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
+    refused: list[Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
     first_failure: float | None = None  # seconds, with the preparation of the cases
 
 
 def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
-            progress: Callable | None = None, refusals: tuple[type, ...] = (),
-            chosen: Sequence[Prepared] | None = None) -> Evidence:
-    """Run a kernel on the cases of the suite, or on those chosen, one after another, and judge what it returns."""
+            progress: Callable | None = None, chosen: Sequence[Callable[[], Prepared]] | None = None) -> Evidence:
+    """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns."""
     evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
-    cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else chosen
+    cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else (make() for make in chosen)
     total = suite_size(op) if chosen is None else len(chosen)
     for number, prepared in enumerate(progress(cases, total) if progress else cases):
         if time.monotonic() - start > time_limit:
@@ -42,8 +44,8 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
             break
         prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
         names = list(prepared.expected)
-        outcome = run(kernel, prepared.case, names, call_limit, refusals)
-        evidence.refused += outcome.refused
+        outcome = run(kernel, prepared.case, names, call_limit)
+        evidence.refused += [prepared] * outcome.refused
         evidence.silent += outcome.outputs is None and not outcome.refused
         fault, misses = outcome.misbehaviour, []
         if outcome.outputs is not None:
@@ -53,6 +55,7 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
                 fault = repeats(kernel, prepared.case, names, outcome.outputs, call_limit)
         if fault:
             evidence.misbehaviour.setdefault(fault, str(prepared.recipe))
+            evidence.traces.setdefault(fault, outcome.trace)
         if evidence.first_failure is None and (fault or misses):
             evidence.first_failure = time.monotonic() - start + prepared_earlier
         if outcome.fatal:
@@ -61,14 +64,21 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
 
 
 def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
-             seconds: float = 0.0) -> CheckResult:
-    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called."""
+             seconds: float = 0.0, scope: Scope | None = None, allowed: bool = False,
+             device: bool = False) -> CheckResult:
+    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
+
+    With `allowed` cases that the kernel does not support may be among them; those of a `device` are told as such.
+    """
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
     return CheckResult(
-        operator=op.name, passed=bool(seen) and not wrong and not evidence.misbehaviour, seed=int(seed),
-        cases=len(seen), failed=len(wrong), refused=evidence.refused,
+        operator=op.name, seed=int(seed),
+        passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
+        cases=len(seen), failed=len(wrong), refused=len(evidence.refused) * device,
+        unsupported=Unsupported.of([] if device else evidence.refused, [one.prepared for one in seen]),
+        scope=scope.text if scope else "", left_out=dict(scope.left_out) if scope else {}, traces=evidence.traces,
         undecided=sum(one.prepared.undecided for one in seen),
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
@@ -82,12 +92,7 @@ def _conditions(seen: list[Seen]) -> list[str]:
     """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
     counts: dict[str, dict] = {}
     for one in seen:
-        facts = {"dtype": one.prepared.case.dtype, "strided tensors": one.prepared.recipe.strided}
-        facts |= {name: value for name, value in one.prepared.case.inputs.items()
-                  if isinstance(value, (bool, int, float, str, tuple))}
-        facts |= {name: "given" if value is not None else "none" for name, value in one.prepared.case.inputs.items()
-                  if name.endswith("Optional") and not isinstance(value, str)}
-        for name, value in facts.items():
+        for name, value in choices(one.prepared.case).items():
             tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
             tally[0] += bool(one.misses)
             tally[1] += 1

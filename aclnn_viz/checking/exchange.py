@@ -1,44 +1,58 @@
 """Checking without Python: cases written as files, outputs of any program read back and judged."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.diagnosis import Seen
 from aclnn_viz.checking.examining import Evidence, conclude
-from aclnn_viz.checking.judging import Prepared, judge, prepared, prepared_suite
+from aclnn_viz.checking.judging import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, dumped
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator
 
 
-def write_suite(op, folder, seed: int = 0, force: bool = False) -> Path:
-    """Write the inputs of the whole suite of an operator into a new or empty folder, and return it.
+def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
+    """Write the inputs of an operator's suite into a new or empty folder, and return it.
 
     Raises FileExistsError where something is; with `force` a folder of cases is replaced, the outputs in it, too.
+    `asked` are the options of `check` that say what counts.
 
     >>> import tempfile
     >>> sorted(path.name for path in (write_suite("hardswish", tempfile.mkdtemp()) / "000").iterdir())
     ['in', 'out']
     """
     op = operator(op)
-    return files.write_cases(folder, op, (dumped(one, {}) for one in prepared_suite(op, seed)), seed, force)
+    cases = Scope.of(op, **asked).cases(seed)
+    return files.write_cases(folder, op, (dumped(one.prepare(), {}) for one in cases), seed, force)
 
 
-def read_and_check(op, folder) -> CheckResult:
+def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:
     """Judge and diagnose the outputs that some program left in a folder of cases, or those that a capsule holds.
 
     `op` None: whichever operator these are of. A missing output is a fault of the kernel; cases without any output were
-    not run and are not judged. Raises ValueError for what holds no cases, or those of other operators, and where no
-    output is found.
+    not run and are not judged, or are those that it does not support, if that is allowed. Of what lies there, that
+    counts for which `asked`, the options of `check`, ask. Raises ValueError for what holds no cases, or those of other
+    operators, and where no output is found.
     """
     found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
+    scope = Scope.of(found, **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))})
     evidence, silent = Evidence(), 0
     for entry in cases:
+        if why := scope.reason(entry.case):
+            scope.left_out[why] += 1
+            continue
         for complaint in entry.unreadable.values():
             evidence.misbehaviour.setdefault(f"wrote {complaint}", entry.folder)
+        if allow_unsupported and not entry.outputs and not entry.unreadable:
+            evidence.refused.append(_prepared(found, entry, scope.judged_by))
+            continue
         if entry.outputs:
-            one = _prepared(found, entry)
+            one = _prepared(found, entry, scope.judged_by)
             evidence.seen.append(Seen(one, entry.outputs, judge(one, entry.outputs)))
         silent += not entry.outputs and not entry.unreadable
     if silent:
@@ -46,14 +60,14 @@ def read_and_check(op, folder) -> CheckResult:
     if not evidence.seen and not evidence.misbehaviour:
         raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
                                  f"write {', '.join(found.outputs)} of at least one case"))
-    return conclude(found, evidence, seed)
+    return conclude(found, evidence, seed, scope=scope, allowed=allow_unsupported)
 
 
-def read_prepared(folder) -> tuple[Operator, list[Prepared]]:
-    """Return the operator and the cases of a folder, ready to judge a kernel on them."""
+def read_prepared(folder, plan: Plan | None = None) -> tuple[Operator, list[Callable[[], Prepared]]]:
+    """Return the operator and the cases of a folder, ready to judge a kernel on them when they are asked for."""
     op, _, cases = files.read_cases(folder)
-    return op, [_prepared(op, entry) for entry in cases]
+    return op, [partial(_prepared, op, entry, plan) for entry in cases]
 
 
-def _prepared(op: Operator, entry: files.Entry) -> Prepared:
-    return prepared(Recipe(op.name, {"folder": entry.folder}), entry.case)
+def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:
+    return prepared(Recipe(op.name, {"folder": entry.folder}), entry.case, plan)

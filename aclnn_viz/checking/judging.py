@@ -74,17 +74,15 @@ class Miss:
     excess: float = np.inf
 
 
-def prepare(recipe: Recipe, seed: int) -> Prepared:
-    return prepared(recipe, recipe.case(seed))
-
-
-def prepared(recipe: Recipe, made: Case) -> Prepared:
+def prepared(recipe: Recipe, made: Case, plan: Plan | None = None) -> Prepared:
+    """Find out what is right on a case for a kernel of a precision; None: any that computes in float32."""
     start = time.monotonic()
     op, inputs = made.operator, made.inputs
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
     narrow = float_format(made.dtype).bits == 16
-    plans = [replace(_FLOAT32, storage="float32" if narrow else None, page=page) for page in _pages(op)]
+    plans = [plan] if plan else [replace(_FLOAT32, storage="float32" if narrow else None, page=page)
+                                 for page in _pages(op)]
     empty = any(array is not None and array.size == 0 for array in arranged.arrays.values())  # then sums are exactly 0
     envelopes = [] if empty else [envelope(op, plan, **inputs) for plan in plans]
     expected = {}
@@ -108,25 +106,31 @@ def _pages(op) -> set:
     return {None, preset(op, DEVICE).page}
 
 
-@lru_cache(maxsize=400)
-def _prepared_at(name: str, number: int, seed: int) -> Prepared:
-    return prepare(_recipes(name)[number], 1000 * seed + number)
-
-
 @lru_cache
-def _recipes(name: str) -> tuple[Recipe, ...]:
+def suite_recipes(name: str) -> tuple[Recipe, ...]:
     return tuple(recipes(name))
 
 
+@lru_cache(maxsize=400)
+def case_at(name: str, number: int, seed: int) -> Case:
+    """A case of the suite; each has a seed of its own, so that no two repeat the same numbers."""
+    return suite_recipes(name)[number].case(1000 * seed + number)
+
+
+@lru_cache(maxsize=400)
+def prepared_at(name: str, number: int, seed: int) -> Prepared:
+    """A case of the suite, judged; what was prepared before is kept, for the next kernel."""
+    return prepared(suite_recipes(name)[number], case_at(name, number, seed))
+
+
 def suite_size(op) -> int:
-    return len(_recipes(operator(op).name))
+    return len(suite_recipes(operator(op).name))
 
 
 def prepared_suite(op, seed: int):
-    """Yield the judged cases of the suite; what was prepared before is kept, for the next kernel."""
+    """Yield the judged cases of the whole suite."""
     name = operator(op).name
-    for number in range(suite_size(name)):
-        yield _prepared_at(name, number, seed)
+    return (prepared_at(name, number, seed) for number in range(suite_size(name)))
 
 
 def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:

@@ -11,6 +11,7 @@ import numpy as np
 from aclnn_viz.cases import files
 from aclnn_viz.cases.vacuity import Vacuity
 from aclnn_viz.checking.diagnosis import Diagnosis, Seen
+from aclnn_viz.checking.facts import common
 from aclnn_viz.checking.judging import Prepared
 
 PRINTED = 24  # elements of a tensor
@@ -65,13 +66,34 @@ class Counterexample:
                 "truth": {name: _plain(value) for name, value in self.truth.items()}}
 
 
+@dataclass(frozen=True)
+class Unsupported:
+    """The cases for which a kernel says that it does not support them, and what these have in common."""
+
+    cases: tuple[str, ...]
+    common: str
+
+    @classmethod
+    def of(cls, some: list[Prepared], others: list[Prepared]) -> "Unsupported":
+        told = common([one.case for one in some], [one.case for one in others]) if some else ""
+        return cls(tuple(str(one.recipe) for one in some), told)
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __str__(self) -> str:
+        return f"{len(self)} case{'s' * (len(self) != 1)} not supported" + f": {self.common}" * bool(self.common)
+
+
 @dataclass(frozen=True, eq=False)
 class CheckResult:
     """Whether a kernel is right; if not: where it is wrong, which mistake that looks like, and the smallest case found.
 
-    `cases` were judged, `failed` of them are wrong, `refused` a device does not compute; `unrun` says why others were
-    not run. `misbehaviour` maps what else the kernel does wrong to the case where it did. `vacuity` says what these
-    cases cannot show.
+    `passed`: cases were judged, all of them are right, the kernel did nothing else wrong, and there was none that it
+    does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
+    not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
+    `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
+    did, `traces` to where an error was raised. `vacuity` says what these cases cannot show.
     """
 
     operator: str
@@ -80,12 +102,16 @@ class CheckResult:
     cases: int
     failed: int
     refused: int
+    unsupported: Unsupported
+    scope: str
+    left_out: dict[str, int]
     undecided: int
     unrun: str
     seconds: float
     first_failure: float | None
     outputs: dict[str, int]
     misbehaviour: dict[str, str]
+    traces: dict[str, str]
     conditions: list[str]
     regions: dict[str, dict[str, tuple[int, int]]]
     diagnosis: Diagnosis | None
@@ -101,9 +127,15 @@ class CheckResult:
         verdict = "right on" if self.passed else f"WRONG in {self.failed} of" if self.failed else "NOT ACCEPTED after"
         lines = [f"{self.operator}: {verdict} {self.cases} cases (seed {self.seed}, {self.seconds:.1f} s)"]
         lines += [self.unrun] * self.stopped
+        lines += [f"judged on {self.scope}"] * bool(self.scope)
+        told = ", ".join(f"{count} with {why}" for why, count in self.left_out.items())
+        lines += [f"  left out: {told}"] * bool(told)
+        lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
         lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
         lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
-        lines += [f"the kernel {what} (first with {where})" for what, where in self.misbehaviour.items()]
+        for what, where in self.misbehaviour.items():
+            lines.append(f"the kernel {what} (first with {where})")
+            lines += [f"  {line}" for line in self.traces.get(what, "").splitlines()]
         lines += [f"{name} is wrong in {count} case{'s' * (count > 1)}" for name, count in self.outputs.items()]
         lines += [f"  {line}" for line in self.conditions]
         for output, named in self.regions.items():
@@ -125,7 +157,9 @@ class CheckResult:
         """Return everything as JSON text; nan and infinities become strings."""
         content = {name: getattr(self, name) for name in (
             "operator", "passed", "seed", "cases", "failed", "refused", "undecided", "stopped", "seconds",
-            "first_failure", "outputs", "misbehaviour", "conditions", "regions")}
+            "first_failure", "outputs", "misbehaviour", "traces", "conditions", "regions",
+            "scope", "left_out")}
+        content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
         content["diagnosis"] = vars(self.diagnosis) if self.diagnosis else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind

@@ -11,8 +11,11 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.files import is_number
+from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 
+REFUSALS = (NotImplementedError, AclError, FunctionUnavailable, RefusedError, CapsuleError)
+FRAMES = 5  # of a traceback
 NOTHING = "returns None where an array is expected"
 
 
@@ -20,29 +23,33 @@ NOTHING = "returns None where an array is expected"
 class Outcome:
     """What one call did: its outputs as NumPy arrays, or what it did wrong in place of returning them.
 
-    `fatal`: there is no use in calling the kernel again. `refused`: a device said that it does not compute this case.
+    `fatal`: there is no use in calling the kernel again. `refused`: a device, or the kernel itself, said that it does
+    not compute this case. `trace` tells where an error was raised.
     """
 
     outputs: dict[str, np.ndarray] | None
     misbehaviour: str = ""
     fatal: bool = False
     refused: bool = False
+    trace: str = ""
 
 
-def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | None,
-        refusals: tuple[type, ...] = ()) -> Outcome:
+def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | None) -> Outcome:
     """Call `kernel(**case.inputs)`; `names` are the expected outputs in the vendor's order.
 
-    Without a limit the call stays in this thread, as devices want it; `refusals` are the errors by which they refuse.
+    Without a limit the call stays in this thread, as devices want it; a kernel that turns out to call a device from
+    another one is called again in this.
     """
     copies = {name: _copied(value) for name, value in case.inputs.items()}
     returned, error, finished = _limited(lambda: kernel(**copies), seconds)
+    if isinstance(error, DeviceClosedError) and seconds is not None:
+        returned, error, finished = _limited(lambda: kernel(**copies), None)
     if not finished:
         return Outcome(None, f"does not return within {seconds:g} s", fatal=True)
-    if isinstance(error, refusals):
+    if isinstance(error, REFUSALS):
         return Outcome(None, refused=True)
     if error is not None:
-        return Outcome(None, f"raises {_told(error)}")
+        return Outcome(None, f"raises {_told(error)}", trace=_trace(error))
     try:
         outputs = named(returned, names)
     except (TypeError, ValueError) as problem:
@@ -110,6 +117,13 @@ def _converted(value) -> np.ndarray:
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     return np.asarray(value)
+
+
+def _trace(error: BaseException) -> str:
+    """The lines of the kernel's own files that led to an error, the last one first to blame."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    return "\n".join(f"{frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
+                     for frame in frames[-FRAMES:])
 
 
 def _told(error: BaseException) -> str:

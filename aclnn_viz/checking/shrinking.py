@@ -10,6 +10,7 @@ from aclnn_viz.cases.suites import Recipe, transposed
 from aclnn_viz.checking.diagnosis import Seen
 from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.running import run
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.usual import saved
 
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
@@ -17,8 +18,8 @@ SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), l
           lambda values: np.rint(10 * values) / 10)
 
 
-def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float) -> Seen:
-    """Return the smallest and simplest case on which the kernel is still wrong in one of the same outputs."""
+def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, scope: Scope) -> Seen:
+    """Return the smallest and simplest case of a scope on which the kernel is still wrong in one of the same outputs."""
     end = time.monotonic() + seconds
     wrong = {miss.output for miss in found.misses}
     plain = min(PLAIN, max(miss.excess for miss in found.misses))
@@ -32,7 +33,9 @@ def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float) -
             return None
         made = transposed(made) if recipe.strided else made
         try:
-            ready = prepared(Recipe(recipe.operator, options, recipe.strided), made)
+            if scope.reason(made):
+                return None
+            ready = prepared(Recipe(recipe.operator, options, recipe.strided), made, scope.judged_by)
         except (ValueError, IndexError):
             return None
         outcome = run(kernel, made, list(ready.expected), limit)

@@ -10,6 +10,7 @@ from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.workarounds import WORKAROUNDS
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
+from aclnn_viz.products import Product, Version
 
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
 
@@ -35,15 +36,40 @@ def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
     return finish(_run(session, op, given, predicted))
 
 
-def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
-    wanted = results = op.arrange_backward(**bound).results
+def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
+    """Return why a product with a CANN version does not compute these inputs as documented, or an empty text.
+
+    >>> import aclnn_viz as av
+    >>> from aclnn_viz.products import A2
+    >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
+    ''
+    """
+    bound, promise = op.bind(inputs), contract(op.name)
+    tensors, _ = _tensors(op, bound, promise)
+    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
+    call = Call(product, cann, {p.name: (bound | described).get(p.name) for p in promise.parameters})
+    outcome = promise.evaluate(call)
+    if outcome.status or outcome.launch_status:
+        return outcome.message or f"status {outcome.status or outcome.launch_status}"
+    silent = (one.text for one in promise.violations(call, bound | tensors) if one.enforced_by == "device.run")
+    return next(silent, "")
+
+
+def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """All tensors of a call by name, as the device reads them, and of these the outputs."""
+    results = op.arrange_backward(**bound).results
     if any(bound[name] != value for name, value in op.all_outputs.items()):  # the library wants every output tensor
         results = op.arrange_backward(**bound | op.all_outputs).results
     outputs = {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
-    promise = contract(op.name)
     takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
     tensors = {name: _viewable(value, takes_views)
-               for name, value in bound.items() if isinstance(value, np.ndarray)} | outputs
+               for name, value in bound.items() if isinstance(value, np.ndarray)}
+    return tensors | outputs, outputs
+
+
+def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
+    wanted, promise = op.arrange_backward(**bound).results, contract(op.name)
+    tensors, outputs = _tensors(op, bound, promise)
     described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
     _refuse(session, op, promise, bound | described, tensors, predicted)
 

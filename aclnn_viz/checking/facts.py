@@ -1,0 +1,125 @@
+"""What cases have in common that others have not: a value of an attribute, a format, a length, a remainder."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from aclnn_viz.cases import Case
+
+REMAINDERS = (64, 32, 16, 8, 4, 2)
+
+
+class Condition(NamedTuple):
+    """A condition on a case: its words, and whether it holds."""
+
+    text: str
+    holds: Callable[[Case], bool]
+
+
+def choices(made: Case) -> dict:
+    """What a case says by a word or a number: format, layout, attributes, and which optional tensors are given."""
+    found: dict = {"dtype": made.dtype}
+    optional = {p.name for p in made.operator.parameters if p.kind == "tensor" and p.optional}
+    for name, value in made.inputs.items():
+        if name in optional:
+            found[name] = "none" if value is None else "given"
+        elif not isinstance(value, np.ndarray):
+            found[name] = value
+    found["strided tensors"] = any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
+                                   for value in made.inputs.values())
+    return found
+
+
+def lengths(made: Case) -> dict[str, int]:
+    """The lengths of a case: of each axis, from the end, and of all together, of each tensor; and the ranks."""
+    found = {}
+    for name, value in made.inputs.items():
+        if isinstance(value, np.ndarray):
+            found |= {f"{name}.shape[{axis - value.ndim}]": n for axis, n in enumerate(value.shape)}
+            found[f"{name}.size"] = value.size
+            found[f"{name}.ndim"] = value.ndim
+    return found
+
+
+def separating(some: Sequence[Case], others: Sequence[Case]) -> Condition | None:
+    """Return the simplest condition that holds for all of some cases and for none of the others, if there is one.
+
+    >>> import aclnn_viz as av
+    >>> a, b = (av.case("rms_norm", shape=shape) for shape in ((4, 1), (4, 6)))
+    >>> separating([a], [b]).text
+    'x.shape[-1] = 1'
+    """
+    if not some or not others:
+        return None
+    return _by_choice(some, others) or _by_length(some, others)
+
+
+def _by_choice(some, others) -> Condition | None:
+    here, there = [choices(one) for one in some], [choices(one) for one in others]
+    best = None
+    for name in here[0]:
+        values = list(dict.fromkeys(found.get(name) for found in here))
+        rest = list(dict.fromkeys(found.get(name) for found in there))
+        if set(map(repr, values)) & set(map(repr, rest)):
+            continue
+        count = min(len(values), len(rest))
+        if best is None or count < best[0]:
+            best = count, name, values, rest
+    if best is None or best[0] > 3:
+        return None
+    _, name, values, rest = best
+    inside = len(values) <= len(rest)
+    kept = frozenset(map(repr, values if inside else rest))
+    told = f"{name}{'=' if inside else ' other than '}" + " or ".join(map(repr, values if inside else rest))
+    if set(kept) <= {"True", "False"} and " " in name:
+        told = name if (kept == {"True"}) == inside else f"no {name}"
+    return Condition(told, lambda made: (repr(choices(made).get(name)) in kept) == inside)
+
+
+def _by_length(some, others) -> Condition | None:
+    here, there = [lengths(one) for one in some], [lengths(one) for one in others]
+    names = [name for name in here[0] if all(name in found for found in [*here, *there])]
+
+    def found(name, text, test):
+        if all(test(one[name]) for one in here) and not any(test(one[name]) for one in there):
+            return Condition(text, lambda made: name in (known := lengths(made)) and test(known[name]))
+        return None
+
+    for name in names:
+        value = here[0][name]
+        if hit := found(name, f"{name} = {value}", lambda n, value=value: n == value):
+            return hit
+        value = there[0][name]
+        if hit := found(name, f"{name} other than {value}", lambda n, value=value: n != value):
+            return hit
+    for name in names:
+        for base in REMAINDERS:
+            rest = here[0][name] % base
+            if hit := found(name, f"{name} % {base} = {rest}", lambda n, base=base, rest=rest: n % base == rest):
+                return hit
+            if hit := found(name, f"{name} % {base} not 0", lambda n, base=base: n % base != 0):
+                return hit
+    for name in names:
+        most, least = max(one[name] for one in there), min(one[name] for one in there)
+        if hit := found(name, f"{name} > {most}", lambda n, most=most: n > most):
+            return hit
+        if hit := found(name, f"{name} < {least}", lambda n, least=least: n < least):
+            return hit
+    return None
+
+
+def common(some: Sequence[Case], others: Sequence[Case]) -> str:
+    """Tell what cases have in common: what sets them apart from the others, or else what they all share.
+
+    >>> import aclnn_viz as av
+    >>> half, single = (av.case("hardswish", dtype=dtype) for dtype in ("float16", "float32"))
+    >>> common([half], [single])
+    "all with dtype='float16', the others without"
+    """
+    if condition := separating(some, others):
+        return f"all with {condition.text}, the others without"
+    shared = set.intersection(*(set((name, repr(value)) for name, value in choices(one).items()) for one in some))
+    told = [f"{name}={value}" for name, value in sorted(shared)
+            if any(repr(choices(one).get(name)) != value for one in others)]
+    return f"all with {', '.join(told)}" if told else ""

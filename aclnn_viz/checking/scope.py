@@ -1,0 +1,206 @@
+"""What a kernel is judged on: formats, attributes and shapes; by default what the vendor's operator takes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.cases import Case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judging import Prepared, case_at, prepared, prepared_at, suite_recipes
+from aclnn_viz.devices.two_phase import refusal
+from aclnn_viz.dtypes import FLOAT32, float_format, round_to
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import Operator, operator, plans
+from aclnn_viz.products import A2, Version, product_of
+
+SOC, CANN = A2.example_soc, "9.1"
+ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Which cases of the suite count; `left_out` says of the others why, and how many there are.
+
+    `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
+    formats; `where` maps attributes, and optional tensors, to the value that they must have (None: not given), a list
+    to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
+    elements, or to a shape with the greatest lengths (None: any). `plan` is the precision that the kernel is meant to
+    have: a Plan, "device" for that of the product, None for that of any careful float32 kernel.
+    """
+
+    op: Operator
+    soc: str = SOC
+    cann: str = CANN
+    dtypes: tuple[str, ...] = ()
+    where: Mapping = field(default_factory=dict)
+    shapes: Sequence = ()
+    limits: Mapping = field(default_factory=dict)
+    plan: Plan | str | None = None
+    beyond: bool = False
+    left_out: Counter = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, op, soc=None, cann=None, dtypes=None, where=None, shapes=None, limits=None, plan=None,
+           beyond=False) -> "Scope":
+        """Check the options of `check`; ValueError for one that names nothing of the operator, TypeError for a kind."""
+        op = operator(op)
+        if isinstance(dtypes, str):
+            dtypes = (dtypes,)
+        names = {p.name: p for p in op.parameters}
+        for option, given in (("where", where), ("limits", limits)):
+            for name in given or {}:
+                wanted = (name in names) and ((names[name].kind == "tensor") == (option == "limits")
+                                              or names[name].kind == "tensor" and names[name].optional)
+                if not wanted:
+                    asked = "attributes or optional tensors" if option == "where" else "tensors"
+                    raise ValueError(problem(f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"))
+        if plan is not None and not isinstance(plan, Plan) and plan != "device":
+            raise TypeError(problem('plan is a Plan, "device" or None', repr(plan), "leave it out for any float32 kernel"))
+        scope = cls(op, soc or SOC, cann or CANN, tuple(float_format(name).name for name in dtypes or ()),
+                    dict(where or {}), tuple(shapes or ()), dict(limits or {}), plan, bool(beyond))
+        product_of(scope.soc), Version.parse(scope.cann)
+        return scope
+
+    @property
+    def chosen(self) -> bool:
+        """Whether anything was asked for beside a product."""
+        return bool(self.dtypes or self.where or self.shapes or self.limits)
+
+    @property
+    def judged_by(self) -> Plan | None:
+        return plans.preset(self.op, self.soc, self.cann) if self.plan == "device" else self.plan
+
+    @property
+    def text(self) -> str:
+        """What counts, in words."""
+        parts = ["everything that the formula means" if self.beyond else f"what {self.soc} with CANN {self.cann} takes"]
+        parts += [f"in {', '.join(self.dtypes)}"] * bool(self.dtypes)
+        parts += [f"{name}={value!r}" for name, value in self.where.items()]
+        parts += [f"{name} at most {limit}" for name, limit in self.limits.items()]
+        parts += [f"shapes {', '.join(map(str, self.shapes))}"] * bool(self.shapes)
+        named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
+        return ", ".join(parts + [f"in the precision of {named}"] * bool(named))
+
+    def reason(self, made: Case) -> str:
+        """Why a case does not count, an empty text if it does."""
+        if self.dtypes and made.dtype not in self.dtypes:
+            return f"dtype={made.dtype!r}"
+        bound = self.op.bind(made.inputs)
+        for name, value in self.where.items():
+            if not _matches(bound[name], value):
+                return f"{name}={bound[name]!r}" if not isinstance(bound[name], np.ndarray) else f"{name} given"
+        for name, limit in self.limits.items():
+            if bound[name] is not None and not _within(bound[name].shape, limit):
+                return f"{name} of shape {bound[name].shape}"
+        if self.beyond:
+            return ""
+        return _refused(self.op.name, made, self.soc, self.cann)
+
+    def cases(self, seed: int) -> list["Ready"]:
+        """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
+        suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
+        if self.shapes:
+            suite = [Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)
+                     for number, options in enumerate(self._of_shapes())]
+        kept = [one for one in suite if self._counts(one)]
+        if self.chosen and len(kept) < ENOUGH:
+            kept += [one for one in self._imposed(suite, kept) if self._counts(one, False)]
+        if not kept:
+            told = ", ".join(f"{count} with {why}" for why, count in self.left_out.most_common())
+            raise ValueError(problem("some case must remain to be judged", f"all left out: {told}",
+                                     "ask for less, or pass beyond=True for what the product does not take"))
+        return kept
+
+    def _counts(self, one: "Ready", counted: bool = True) -> bool:
+        try:
+            why = self.reason(one.case)
+        except (ValueError, TypeError, ZeroDivisionError) as error:  # a shape that these options do not have
+            why, counted = str(error), counted and one.number is not None
+        if why and counted:
+            self.left_out[why] += 1
+        return not why
+
+    def _of_shapes(self) -> Iterator[dict]:
+        """Every shape with every format and with the attributes that the suite has, each once."""
+        names = {p.name for p in self.op.parameters if p.kind != "tensor"}
+        modes = {repr(mode): mode for one in suite_recipes(self.op.name)
+                 if (mode := {name: value for name, value in one.options.items() if name in names}) or True}
+        for shape in self.shapes:
+            for mode in modes.values():
+                for dtype in self.dtypes or (FLOAT32.name, "float16", "bfloat16"):
+                    yield {"shape": tuple(shape), "dtype": dtype, **mode, **self._single()}
+
+    def _single(self) -> dict:
+        """What `where` leaves no choice in."""
+        return {name: value for name, value in self.where.items() if not isinstance(value, (list, set, frozenset))}
+
+    def _imposed(self, suite, kept) -> Iterator["Ready"]:
+        """The cases of the suite drawn anew with the attributes and formats that are asked for."""
+        seen = {str(one.recipe) for one in kept}
+        for number, one in enumerate(suite):
+            dtype = one.recipe.options.get("dtype", FLOAT32.name)
+            if self.dtypes and dtype not in self.dtypes:
+                dtype = self.dtypes[number % len(self.dtypes)]
+            options = {name: _cast(value, dtype) for name, value in one.recipe.options.items()}
+            recipe = Recipe(self.op.name, options | {"dtype": dtype} | self._single(), one.recipe.strided)
+            if str(recipe) not in seen:
+                seen.add(str(recipe))
+                yield Ready(self, recipe, None, 1000 * one.seed + number)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A recipe with its seed: the case, and the case with all that is needed to judge a kernel on it, when asked for.
+
+    `number` is its place in the suite, None for one that was drawn anew; `seed` that of the check, or of the case.
+    """
+
+    scope: Scope
+    recipe: Recipe
+    number: int | None
+    seed: int
+
+    @property
+    def case(self) -> Case:
+        return case_at(self.scope.op.name, self.number, self.seed) if self.number is not None else \
+            self.recipe.case(self.seed)
+
+    def prepare(self) -> Prepared:
+        plan = self.scope.judged_by
+        if self.number is not None and plan is None:
+            return prepared_at(self.scope.op.name, self.number, self.seed)
+        return prepared(self.recipe, self.case, plan)
+
+
+def _refused(name: str, made: Case, soc: str, cann: str) -> str:
+    """Why the product does not take a case: its format, where another format of it is taken, or the library's words."""
+    op, product, version = operator(name), product_of(soc), Version.parse(cann)
+    why = refusal(op, made.inputs, product, version)
+    if "data type" in why or why.startswith("status"):
+        return f"dtype={made.dtype!r}, which {soc} does not take so"
+    return why.partition(": ")[2].partition(";")[0] if why.startswith(op.aclnn_name) else why
+
+
+def _matches(value, wanted) -> bool:
+    if isinstance(wanted, (list, set, frozenset)):
+        return any(_matches(value, one) for one in wanted)
+    if wanted is None or isinstance(value, np.ndarray):
+        return (value is None) == (wanted is None)
+    return value == wanted
+
+
+def _within(shape: tuple[int, ...], limit) -> bool:
+    if isinstance(limit, (int, np.integer)):
+        return int(np.prod(shape, dtype=np.int64)) <= limit
+    return len(shape) == len(limit) and all(most is None or n <= most for n, most in zip(shape, limit))
+
+
+def _cast(value, dtype: str):
+    """A floating array of an option in another format."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fV":
+        with np.errstate(all="ignore"):
+            return np.asarray(round_to(value.astype(np.float64), float_format(dtype)))
+    return value

@@ -1,0 +1,230 @@
+"""What counts: formats, attributes, shapes, products; what a kernel does not support; every form that a kernel has."""
+
+import json
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.checking import read_and_check, write_suite
+from aclnn_viz.checking.scope import Scope
+from aclnn_viz.cli import main
+from aclnn_viz.devices import record
+from aclnn_viz.faults import faults
+from checking.test_exchange import run_outside
+from checking.wrong_kernels import RMS, fault
+
+GRID = av.operator("grid_sampler_2d")
+
+
+def narrow(kernel):
+    """A kernel as engineers write it: float32 inside, whatever comes in."""
+    def run(**inputs):
+        return kernel(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+                         for name, value in inputs.items()})
+    return run
+
+
+def test_what_the_product_does_not_take_is_left_out_and_told():
+    result = av.check("rms_norm", narrow(RMS.backward))
+    assert result.passed and "float64" in str(result.left_out) and "Ascend910B2" in result.scope
+    assert "left out: 1 with dtype='float64'" in str(result)
+
+
+def test_beyond_it_is_judged():
+    result = av.check("rms_norm", narrow(RMS.backward), beyond=True)
+    assert not result.passed and result.left_out == {}
+
+
+def test_a_product_has_formats_of_its_own():
+    refused = av.check("rms_norm", RMS.backward, soc="Ascend310P3").left_out
+    assert any("bfloat16" in why for why in refused)
+
+
+def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
+    result = av.check("rms_norm", RMS.backward, dtypes="float16")
+    assert result.passed and result.cases >= 15
+    seen = []
+    av.check("rms_norm", lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs), dtypes=["float16"])
+    assert set(seen) == {"float16"}
+
+
+@pytest.mark.parametrize("wanted", [{"interpolationMode": 0}, {"interpolationMode": [0, 1], "paddingMode": 2},
+                                    {"alignCorners": True}, {"outputMask": (True, False)}], ids=str)
+def test_attributes_are_chosen(wanted):
+    seen = []
+
+    def kernel(**inputs):
+        seen.append({name: inputs.get(name) for name in wanted})
+        return GRID.backward(**inputs)
+    assert av.check(GRID, kernel, where=wanted).passed and len(seen) >= 8
+    assert all(value in allowed if isinstance(allowed := wanted[name], list) else value == allowed
+               for one in seen for name, value in one.items())
+
+
+def test_a_tensor_that_is_not_given_is_chosen():
+    seen = []
+    op = av.operator("cross_entropy_loss")
+    result = av.check(op, lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
+                      where={"weightOptional": None})
+    assert result.passed and len(seen) >= 8 and set(seen) == {None}
+
+
+def test_shapes_and_limits_are_chosen():
+    seen = []
+
+    def kernel(**inputs):
+        seen.append(inputs["x"].shape)
+        return RMS.backward(**inputs)
+    assert av.check("rms_norm", kernel, shapes=[(3, 40), (2, 7)]).passed and set(seen) == {(3, 40), (2, 7)}
+    seen.clear()
+    av.check("rms_norm", kernel, limits={"x": (None, 64)})
+    assert seen and all(len(shape) == 2 and shape[1] <= 64 for shape in seen)
+    seen.clear()
+    av.check("rms_norm", kernel, limits={"x": 100})
+    assert seen and all(np.prod(shape) <= 100 for shape in seen)
+
+
+def test_a_shrunken_case_stays_in_scope():
+    found = av.check(GRID, lambda **inputs: {name: value * 2 for name, value in GRID.backward(**inputs).items()},
+                     where={"interpolationMode": 2, "paddingMode": 1}).counterexample
+    assert found.inputs["interpolationMode"] == 2 and found.inputs["paddingMode"] == 1
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"where": {"mode": 0}}, "where names"), ({"where": {"x": 0}}, "where names"), ({"limits": {"eps": 3}}, "limits names"),
+    ({"dtypes": "int8"}, "int8"), ({"soc": "TPU"}, "SoC"), ({"dtypes": ["float64"]}, "some case must remain"),
+    ({"limits": {"x": (1,), "dy": (2,)}}, "some case must remain")])
+def test_options_that_mean_nothing_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        av.check("rms_norm", RMS.backward, **options)
+    with pytest.raises(TypeError, match="plan is a Plan"):
+        av.check("rms_norm", RMS.backward, plan="fast")
+
+
+def test_a_precision_of_the_kernels_own_is_the_measure():
+    from aclnn_viz.operators import plans
+    half = Plan("half", compute="float16", accumulate="float16")
+
+    def kernel(**inputs):
+        return plans.run(RMS, half, **inputs)
+    assert not av.check("rms_norm", kernel, dtypes="float16").passed
+    assert av.check("rms_norm", kernel, dtypes="float16", plan=half).passed
+    assert not av.check("rms_norm", fault("rms_norm", "missing 1/n"), dtypes="float16", plan=half).passed
+    assert av.check("rms_norm", RMS.backward, plan="device", soc="Ascend950PR_9579").passed
+
+
+# What a kernel does not support.
+
+def bilinear(error=av.NotSupported):
+    def kernel(**inputs):
+        if inputs["interpolationMode"] != 0:
+            raise error("only bilinear")
+        return GRID.backward(**inputs)
+    return kernel
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, av.NotSupported])
+def test_what_is_not_supported_is_counted_apart_and_described(error):
+    result = av.check(GRID, bilinear(error))
+    assert not result.passed and result.failed == 0 and result.misbehaviour == {}
+    assert len(result.unsupported) > 20 and "interpolationMode other than 0" in str(result.unsupported)
+    assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
+
+
+def test_it_may_be_allowed():
+    assert av.check(GRID, bilinear(), allow_unsupported=True).passed
+    assert av.check(GRID, bilinear(), where={"interpolationMode": 0}).passed
+    assert not av.check("rms_norm", fault("rms_norm", "missing 1/n"), allow_unsupported=True).passed
+
+
+def test_a_kernel_that_supports_nothing_does_not_pass():
+    def nothing(**inputs):
+        raise NotImplementedError
+    assert not av.check("rms_norm", nothing, allow_unsupported=True).passed
+
+
+def test_an_error_keeps_its_lines():
+    def tile(n):
+        raise RuntimeError("boom")
+
+    def kernel(**inputs):
+        return tile(inputs["x"].shape)
+    result = av.check("rms_norm", kernel)
+    assert __file__ in str(result) and "in tile: raise RuntimeError(\"boom\")" in str(result)
+    assert "in kernel: return tile" in json.loads(result.to_json())["traces"]["raises RuntimeError: boom"]
+
+
+# Every form of a kernel.
+
+def test_a_device_its_name_and_what_calls_it_are_kernels():
+    with av.open_device("host", soc="Ascend310P3", cann="8.1") as device:
+        result = av.check("rms_norm", device)
+        assert result.passed and "Ascend310P3" in result.scope
+        assert av.check("rms_norm", lambda **inputs: device.run("rms_norm", **inputs), soc="Ascend310P3").passed
+    named = av.check("rms_norm", "host", soc="Ascend310P3", cann="8.1")
+    assert named.passed and named.cases == result.cases
+
+
+def test_a_capsule_is_a_kernel(tmp_path):
+    cases = [av.case("rms_norm", dtype=dtype, shape=(3, 8)) for dtype in ("float16", "float32")]
+    with av.open_device("host") as device:
+        path = record(device, [(RMS, one.inputs) for one in cases], tmp_path / "host.capsule")
+    result = av.check("rms_norm", path)
+    assert result.passed and result.cases == 2 and av.check("rms_norm", av.open_device(path)).cases == 2
+    with pytest.raises(ValueError, match="must hold cases of hardswish"):
+        av.check("hardswish", path)
+
+
+def test_a_function_in_a_file_is_a_kernel(tmp_path):
+    (tmp_path / "mine.py").write_text("import aclnn_viz as av\ndef run(**inputs):\n"
+                                      "    return av.operator('rms_norm').backward(**inputs)\n")
+    assert av.check("rms_norm", f"{tmp_path}/mine.py:run").passed
+
+
+def test_a_folder_of_outputs_is_a_kernel(tmp_path):
+    run_outside(write_suite("rms_norm", tmp_path / "cases", dtypes="float16"), RMS.backward)
+    assert av.check("rms_norm", tmp_path / "cases").passed
+
+
+# The same without Python.
+
+def test_only_what_counts_is_written_and_read(tmp_path):
+    folder = write_suite("rms_norm", tmp_path / "cases", dtypes=["float16", "float32"])
+    seen = []
+    run_outside(folder, lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs))
+    assert set(seen) == {"float16", "float32"}
+    half = read_and_check("rms_norm", folder, dtypes=["float16"])
+    assert half.passed and not half.stopped and half.cases == seen.count("float16")
+
+
+def test_16_bit_outputs_alone_pass_where_they_are_asked_for(tmp_path, capsys):
+    folder = write_suite("rms_norm", tmp_path / "cases")
+    listed = json.loads((folder / "cases.json").read_text())["cases"]
+    run_outside(folder, RMS.backward)
+    for entry in listed:
+        if entry["dtype"] == "float32":
+            for path in (folder / entry["folder"] / "out").iterdir():
+                path.unlink()
+    assert main(["check", "rms_norm", "--read", str(folder)]) == 1
+    assert main(["check", "rms_norm", "--read", str(folder), "--dtypes", "float16,bfloat16"]) == 0
+    assert main(["check", "rms_norm", "--read", str(folder), "--allow-unsupported"]) == 0
+    assert "not supported: all with dtype='float32', the others without" in capsys.readouterr().out
+
+
+def test_the_exit_status_of_what_is_not_supported(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "import aclnn_viz as av\ndef run(**inputs):\n    if inputs['interpolationMode']:\n"
+        "        raise av.NotSupported\n    return av.operator('grid_sampler_2d').backward(**inputs)\n")
+    kernel = f"{tmp_path}/mine.py:run"
+    assert main(["check", "grid_sampler_2d", kernel]) == 1
+    assert main(["check", "grid_sampler_2d", kernel, "--allow-unsupported"]) == 0
+    assert main(["check", "grid_sampler_2d", kernel, "--where", "interpolationMode=0"]) == 0
+    assert main(["check", "grid_sampler_2d", kernel, "--where", "interpolationMode"]) == 2
+    assert "a setting is NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+def test_every_operator_keeps_enough_cases_by_default(op):
+    assert len(Scope.of(op).cases(0)) >= 15 and len(faults(op.name)) >= 15
