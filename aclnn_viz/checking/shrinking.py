@@ -11,7 +11,6 @@ from aclnn_viz.checking.diagnosis import Seen
 from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Scope
-from aclnn_viz.checking.usual import saved
 
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
 SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
@@ -97,7 +96,7 @@ def _free(made) -> list[str]:
     """The floating tensors that the forward pass did not make."""
     return [name for name, value in made.inputs.items()
             if isinstance(value, np.ndarray) and value.dtype.kind in "fV" and value.size
-            and name not in saved(made.operator)]
+            and name not in made.operator.saved]
 
 
 def _fixed(made, options: dict, name: str) -> dict:

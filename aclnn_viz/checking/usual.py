@@ -63,14 +63,7 @@ def _given(op) -> list[str]:
     """The floating tensors of a case that the forward pass did not make."""
     made = case(op, **_shape(op)).inputs
     return [name for name, value in made.items()
-            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in saved(op)]
-
-
-def saved(op) -> frozenset[str]:
-    """The parameters that hold what the forward pass saved: neither its inputs nor upstream gradients."""
-    forward = {p.name for p in op.forward_parameters}
-    return frozenset(p.name for p in op.parameters if p.kind == "tensor" and p.name not in forward
-                     and not p.name.startswith(("grad", "dy")))
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in op.saved]
 
 
 USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}

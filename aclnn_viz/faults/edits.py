@@ -35,7 +35,11 @@ class Unit:
         page = ModuleType(self.module.__name__)
         for code in self.whole:
             exec(code, page.__dict__)
+        before = page.__dict__.get(self.name)
         exec(compile(ast.Module([self.tree], []), f"<an edit of {self.module.__name__}>", "exec"), page.__dict__)
+        for name, value in page.__dict__.items():
+            if before is not None and value is before:  # another name of the function
+                page.__dict__[name] = page.__dict__[self.name]
         return page
 
 

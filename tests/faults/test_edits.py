@@ -89,3 +89,9 @@ def _borrowing():
 
 def test_how_much_text_an_edit_changes():
     assert rewriting.distance("x < 3", "x <= 3") == 1 and rewriting.distance("a", "a") == 0
+
+
+def test_an_edited_function_is_edited_under_all_of_its_names():
+    from aclnn_viz.kernels import cross_entropy_loss as page
+    edit = next(one for one in edits(page) if one.unit.name == "divisors")
+    assert edit.page.PRELUDE is edit.page.divisors and page.PRELUDE is page.divisors
