@@ -1,15 +1,17 @@
 """The command line: `aclnn-viz verify | errata | check | run | device`; each command has `--help` and `--json`.
 
-The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out.
+The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out, 130 if
+it was interrupted.
 """
 
 import argparse
 import ast
 import json
+import os
 import sys
 import time
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
@@ -28,10 +30,50 @@ def main(arguments: list[str] | None = None) -> int:
         command.set_defaults(run=function)
     chosen = parser.parse_args(arguments)
     try:
-        return chosen.run(chosen)
-    except (OSError, TypeError, ValueError, RuntimeError) as error:
-        print(f"aclnn-viz: {error}", file=sys.stderr)
-        return 2
+        status = chosen.run(chosen)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        return _ended("whoever read the output is gone", 2)
+    except KeyboardInterrupt:
+        return _ended("interrupted", 130)
+    except ImportError as error:
+        return _ended(problem("this command needs what the extra `symbols` installs", str(error),
+                              "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it"))
+    except (OSError, TypeError, ValueError, RuntimeError, MemoryError) as error:
+        return _ended(str(error) or type(error).__name__)
+
+
+def _ended(why: str, status: int = 2) -> int:
+    """Tell in one line why a command ended early, and return its exit status."""
+    print("aclnn-viz:", " ".join(why.split()), file=sys.stderr)
+    return status
+
+
+def _seed(text: str) -> int:
+    try:
+        if int(text) >= 0:
+            return int(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(problem("a seed is a number from 0 on", text, "pass such as --seed 3"))
+
+
+@contextmanager
+def _staying():
+    """Let a kernel that would end the process be told, instead of being taken for a success."""
+    leave, process = os._exit, os.getpid()
+
+    def refused(status=0):
+        if os.getpid() != process:  # a child of the kernel may end
+            leave(status)
+        raise RuntimeError(f"os._exit({status}) would end the check")
+    os._exit = refused
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def verify(options) -> int:
@@ -42,6 +84,10 @@ def verify(options) -> int:
     from aclnn_viz.operators import operator
     from aclnn_viz.verification import numeric, symbolic
 
+    if options.report:
+        from aclnn_viz.verification import report
+
+        report.need_places(options.report, options.force)
     both = options.numeric == options.symbolic
     start = time.perf_counter()
     ops = [operator(options.operator)] if options.operator else None
@@ -56,9 +102,7 @@ def verify(options) -> int:
         print(table(rows))
         print(f"\n{len(rows)} checks, {sum(row.cases for row in rows)} cases, {failed} failed, {seconds:.1f} s")
     if options.report:
-        from aclnn_viz.verification import report
-
-        print(*(f"wrote {path}" for path in report.write(options.report)), sep="\n", file=sys.stderr)
+        print(*(f"wrote {path}" for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
     return 0 if passed else 1
 
 
@@ -109,9 +153,11 @@ def check(options) -> int:
     elif options.kernel is None:
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
-        result = checking.check(options.operator, options.kernel, options.seed, **asked,
-                                allow_unsupported=options.allow_unsupported,
-                                progress=lambda items, *_: progress(items, "case"))
+        with _staying():
+            kernel = options.kernel
+            result = checking.check(
+                options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
+                **asked, allow_unsupported=options.allow_unsupported, progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
@@ -173,13 +219,14 @@ COMMANDS = {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"},
         "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
-        "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"}}),
+        "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"},
+        "--force": _FORCE}),
     "errata": (errata, {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
     "check": (check, {
         "operator": {"nargs": "?", "help": "short or vendor name"},
         "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
-        "--seed": {"type": int, "default": 0},
+        "--seed": {"type": _seed, "default": 0, "metavar": "N"},
         "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
         "--cann": {"help": "and which version (default: 9.1)"},
         "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},

@@ -1,6 +1,7 @@
 """A kernel named on the command line."""
 
 import importlib.util
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ from aclnn_viz.errors import problem
 def load_kernel(name: str) -> Callable:
     """Return the function that "path/to/file.py:function" or "package.module:function" names.
 
-    Raises ValueError when there is no such file, module or function.
+    Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
 
     >>> load_kernel("math:sqrt")(4.0)
     2.0
@@ -20,11 +21,21 @@ def load_kernel(name: str) -> Callable:
     asked = "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION"
     if not place:
         raise ValueError(problem(asked, repr(name), "name the function as well"))
+    if place.endswith(".py") and not Path(place).is_file():
+        raise ValueError(problem(asked, f"{name!r}: no file {place}", "mend the name"))
     try:
         module = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
-        kernel = getattr(module, function)
-    except (ImportError, OSError, AttributeError) as error:
-        raise ValueError(problem(asked, f"{name!r}: {error}", "mend the name")) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the code of somebody else may raise anything, SystemExit included
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
+            raise ValueError(problem(asked, f"{name!r}: {error}", "mend the name")) from error
+        told = " ".join("".join(traceback.format_exception_only(error)).split())
+        raise ValueError(problem(f"{place} must load before its kernel runs", told, "mend that file")) from error
+    kernel = getattr(module, function, None)
+    if kernel is None:
+        there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"
+        raise ValueError(problem(asked, f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"))
     if not callable(kernel):
         raise ValueError(problem(asked, f"{name!r}, a {type(kernel).__name__}", "name a function"))
     return kernel

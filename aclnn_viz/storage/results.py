@@ -46,7 +46,7 @@ def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda pa
         raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
-    with _unfinished(path, lambda own: os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)) as (own, handle):
+    with _named(path), _unfinished(path, _open_new_file) as (own, handle):
         with os.fdopen(os.dup(handle), "w+b") as file:
             yield file
             file.flush()
@@ -56,6 +56,21 @@ def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda pa
         else:
             _take(own, path)
     _settle(path.parent)
+
+
+def _open_new_file(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error that comes from writing tell which file it was: a full disk and a size limit do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -92,11 +107,12 @@ def add(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(path.name + UNFINISHED)
     own.unlink(missing_ok=True)  # of a killed process: nobody else writes in this folder
-    with open(own, "xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(own, path)
+    with _named(path):
+        with open(own, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(own, path)
 
 
 def remove(folder: Path, names) -> None:

@@ -12,12 +12,17 @@ from aclnn_viz import rooms
 from aclnn_viz.accuracy import measure
 from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
+from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.results import need_place, new_file
 from aclnn_viz.verification import symbolic
 from aclnn_viz.verification.definitions import derivation
 from aclnn_viz.verification.subjects import Subject
 
 ELEMENTS = 200_000
+#: The files of a report, and how each begins.
+BEGINNINGS = {"accuracy.md": b"# Accuracy report\n", "accuracy.json": b'{\n "report": "accuracy of aclnn-viz"'}
 HEAD = ("operator", "output", "format", "elements", *ULP_CLASSES, "max ulp", "MERE", "max abs")
 
 
@@ -60,10 +65,25 @@ def proof_times() -> dict[str, float]:
     return {"derivations": derived - start, "theorems": proved - derived, "mutants": time.perf_counter() - proved}
 
 
-def write(folder: str | Path) -> list[Path]:
-    """Write accuracy.md and accuracy.json into the folder and return their paths."""
+def need_places(folder: str | Path, force: bool = False) -> None:
+    """Raise FileExistsError unless the report may be written into a folder; with `force` an earlier one is replaced."""
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise FileExistsError(problem("a report needs a folder", f"{folder}, which is none", "name another place"))
+    for name in BEGINNINGS:
+        need_place(Path(folder) / name, force, _ours)
+
+
+def _ours(path: Path) -> bool:
+    return path.is_file() and read_file(path, 1 << 30).startswith(BEGINNINGS[path.name])
+
+
+def write(folder: str | Path, force: bool = False) -> list[Path]:
+    """Write accuracy.md and accuracy.json into the folder and return their paths.
+
+    Raises FileExistsError where they are; with `force` those of an earlier report are replaced.
+    """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    need_places(folder, force)
     rows, sweeps, seconds = measured_rows(), swept(), proof_times()
     text = ["# Accuracy report", "",
             "Every kernel in NumPy against its own page in a wider type: what is counted is rounding. ulp is the",
@@ -78,8 +98,10 @@ def write(folder: str | Path) -> list[Path]:
     for name, found in sweeps.items():
         text += [f"### {name}", "", "```", str(found), "```", ""]
     text += ["## Proofs", "", *(f"- {name}: {value:.1f} s" for name, value in seconds.items()), ""]
-    markdown, data = folder / "accuracy.md", folder / "accuracy.json"
-    markdown.write_text("\n".join(text), encoding="utf-8")
-    content = {"rows": rows, "sweeps": {name: vars(found) for name, found in sweeps.items()}, "seconds": seconds}
-    data.write_text(json.dumps(content, indent=1, default=list), encoding="utf-8")
-    return [markdown, data]
+    content = {"report": "accuracy of aclnn-viz", "rows": rows,
+               "sweeps": {name: vars(found) for name, found in sweeps.items()}, "seconds": seconds}
+    contents = "\n".join(text), json.dumps(content, indent=1, default=list)
+    for name, written in zip(BEGINNINGS, contents):
+        with new_file(folder / name, force, _ours) as file:
+            file.write(written.encode())
+    return [folder / name for name in BEGINNINGS]

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -45,10 +47,16 @@ def run_check(number: int, names: tuple[str, ...] | None = None) -> Row:
     return checks(names)[number]()
 
 
-def open_folders(folders: tuple) -> None:
-    """Make the operators of folders known, in a process that starts anew."""
+def begin(folders: tuple) -> None:
+    """Begin a process that starts anew: the operators of folders are known, and it ends when its parent has ended."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     for folder in folders:
         rooms.open_folder(folder)
+
+
+def _end_with_parent() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 @contextmanager
@@ -57,11 +65,19 @@ def rows(names: tuple[str, ...] | None = None) -> Iterator[list]:
 
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
     """
-    anew = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), anew, open_folders, (rooms.folders(),)) as pool:
-        # The slowest come last in the list, and are started first.
-        started = [pool.submit(run_check, number, names) for number in reversed(range(len(checks(names))))]
+    anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
+    with ProcessPoolExecutor(os.cpu_count(), anew, begin, (rooms.folders(),)) as pool:
+        # The slowest come last in the list, and are started first. Ctrl-C is for this process: those that start now
+        # inherit that it waits.
+        numbers = range(len(checks(names)))
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        started = [pool.submit(run_check, number, names) for number in reversed(numbers)]
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             yield [future.result for future in reversed(started)]
+        except BaseException:  # what runs is not waited for
+            for child in set(multiprocessing.active_children()) - set(others):
+                child.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)

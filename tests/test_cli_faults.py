@@ -1,0 +1,191 @@
+"""Whatever ends a command early is told in one line, with the exit status that belongs to it."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from machine import ROOT
+
+from aclnn_viz import cli
+from aclnn_viz.verification import report
+
+BARE = """
+import sys
+class Bare:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"sympy", "mpmath", "tqdm"}:
+            raise ImportError(f"{name} is not on this machine")
+sys.meta_path.insert(0, Bare())
+"""
+
+
+def command(*arguments, before="", **options):
+    """A command in a process of its own, not waited for."""
+    program = before + "import sys; from aclnn_viz import cli; sys.exit(cli.main(sys.argv[1:]))"
+    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], cwd=ROOT, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def ended(*arguments, **options):
+    """The exit status of a command, what it printed, and what it complained."""
+    with command(*arguments, **options) as child:
+        out, err = child.communicate(timeout=240)
+    return child.returncode, out, err
+
+
+def told(err, text):
+    """Whether a complaint is one line of the kit with this text."""
+    return re.fullmatch(rf"aclnn-viz: .*{text}.*\n", err) is not None
+
+
+KERNELS = {
+    "syntax": ("def f(:", "k.py must load .* got .*SyntaxError.*; mend that file", 2),
+    "exit": ("raise SystemExit(7)", "k.py must load .* got SystemExit: 7; mend", 2),
+    "error": ("1 / 0", "k.py must load .* got ZeroDivisionError", 2),
+    "import": ("import no_such_package", "k.py must load .* got ModuleNotFoundError: No module named 'no_such_package'; "
+               "mend that file", 2),
+    "end": ("import os; os._exit(0)", "k.py must load .* got RuntimeError: os._exit.0. would end the check", 2),
+    "missing": ("def g(**inputs): pass", "has no 'f'; name one of its functions: g", 2),
+    "number": ("f = 3", "an? int; name a function", 2),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
+    text, complaint, status = KERNELS[kernel]
+    (tmp_path / "k.py").write_text(text)
+    assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:f"]) == status
+    assert told(capsys.readouterr().err, complaint)
+
+
+@pytest.mark.parametrize("arguments,complaint", [
+    (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION .* got 'k.py'; name the function as well"),
+    (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
+    (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
+    (["run", "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit did not"),
+    (["run", "--device", "host", "--out", "/"], "a place of its own: got /, which this kit did not make"),
+    (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
+    (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
+])
+def test_what_cannot_be_done_is_told_at_once(capsys, arguments, complaint):
+    start = time.perf_counter()
+    assert cli.main(arguments) == 2 and told(capsys.readouterr().err, complaint)
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("seed", ["-3", "x", "1.5"])
+def test_a_seed_is_shown_as_it_was_given(capsys, seed):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["check", "hardswish", "host", "--seed", seed])
+    assert end.value.code == 2 and f"a seed is a number from 0 on: got {seed}; pass" in capsys.readouterr().err
+
+
+ENDING = """
+import os, sys
+def exit_(**inputs): sys.exit(0)
+def leave(**inputs): os._exit(0)
+def fork(gradOutput, self):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+    import aclnn_viz
+    return aclnn_viz.operator("hardswish").backward(gradOutput=gradOutput, self=self)
+"""
+
+
+def test_a_kernel_that_ends_the_process_is_no_success(tmp_path, capsys):
+    (tmp_path / "k.py").write_text(ENDING)
+    for name, text in (("exit_", "raises SystemExit: 0"), ("leave", "os._exit.0. would end the check")):
+        assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:{name}"]) == 1
+        assert re.search(text, capsys.readouterr().out)
+    assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:fork"]) == 0
+    assert os._exit.__module__ == "posix"
+
+
+def test_a_reader_that_is_gone():
+    with command("errata", "--kinks") as child:
+        child.stdout.close()
+        child.wait(60)
+        assert child.returncode == 2 and told(child.stderr.read(), "whoever read the output is gone")
+
+
+@pytest.mark.parametrize("arguments", [("verify",), ("errata",), ("verify", "--symbolic")])
+def test_without_sympy_one_line_is_told(arguments):
+    status, out, err = ended(*arguments, before=BARE)
+    assert (status, out) == (2, "") and told(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
+
+
+def test_numeric_verification_needs_no_sympy():
+    status, _, err = ended("verify", "--numeric", "--json", before=BARE)
+    assert (status, err) == (0, "")
+
+
+def test_a_size_limit_names_the_file(tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    status, _, err = ended("check", "hardswish", "--write", tmp_path / "x", preexec_fn=limit)
+    assert status == 2 and told(err, "File too large: '.*/.x[.].*'") and list(tmp_path.iterdir()) == []
+    status, _, err = ended("run", "--device", "host", "--out", tmp_path / "y", preexec_fn=limit)
+    assert status == 2 and told(err, "File too large: '.*/y[.].*'")
+
+
+@pytest.mark.parametrize("arguments", [("verify", "--numeric"), ("verify", "--symbolic"), ("check", "--self"),
+                                       ("errata",)])
+def test_an_interrupt_is_one_line(arguments):
+    with command(*arguments, start_new_session=True) as child:
+        time.sleep(4)
+        os.killpg(child.pid, signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == (130, "aclnn-viz: interrupted\n") and gone(child.pid)
+
+
+def others(session):
+    """The processes of a session that still live."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                state, _, _, its = (place / "stat").read_text().rpartition(")")[2].split()[:4]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            found += [int(place.name)] * (int(its) == session and state != "Z")
+    return found
+
+
+def gone(session):
+    """Whether all processes of a session end within 20 seconds."""
+    until = time.monotonic() + 20
+    while others(session) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not others(session)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_proof_that_is_killed_leaves_no_process(how):
+    with command("verify", "--symbolic", start_new_session=True) as child:
+        while len(others(child.pid)) < 3:
+            time.sleep(0.1)
+        child.send_signal(how)
+        child.communicate(timeout=60)
+        assert gone(child.pid)
+
+
+def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "measured_rows", list)
+    monkeypatch.setattr(report, "swept", dict)
+    monkeypatch.setattr(report, "proof_times", dict)
+    for _ in range(2):
+        assert [path.name for path in report.write(tmp_path, force=True)] == ["accuracy.md", "accuracy.json"]
+    with pytest.raises(FileExistsError, match="accuracy.md, which exists"):
+        report.need_places(tmp_path)
+    (tmp_path / "accuracy.json").write_text('{"mine": 1}')
+    with pytest.raises(FileExistsError, match="accuracy.json, which this kit did not make"):
+        report.write(tmp_path, force=True)
