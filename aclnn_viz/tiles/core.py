@@ -81,7 +81,9 @@ class Core:
 
     def skipped(self) -> bool:
         """Whether the wait in this line of the program is taken out, to see what it is good for."""
-        return bool(self.machine.without) and self.where()[1] in self.machine.without
+        line = self.where()[1]
+        self.machine.waits.add(line)
+        return line in self.machine.without
 
     def snapshot(self, pipe: int) -> list[int]:
         """What is finished when everything issued so far on a pipe is: the clock that a flag carries."""

@@ -86,6 +86,7 @@ class Program:
 class Run:
     """What a launch leaves: outputs by name, hazards in the order in which they showed, and every instruction.
 
+    `waits` are the lines of the program that make something wait, of which `without` may name some to leave out.
     `ub_bytes` is what InitBuffer took on the fullest core, `gm_bytes` what moved between global memory and the cores.
     """
 
@@ -96,6 +97,7 @@ class Run:
     gm_bytes: int
     tiling: Tiling
     platform: Platform
+    waits: tuple[int, ...]
 
     @property
     def cores(self) -> int:
@@ -109,6 +111,7 @@ class Machine:
                  without=frozenset()):
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
+        self.waits: set[int] = set()  # the lines of the program that make something wait
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
 
@@ -241,8 +244,7 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     sync = program.sync if sync is None else sync
     if sync not in SYNCS:
         raise ValueError(problem("sync must be 'auto' or 'strict'", repr(sync), "choose one"))
-    if schedule not in ("eager", "late") and (not isinstance(schedule, int) or isinstance(schedule, bool)):
-        raise ValueError(problem("schedule must be 'eager', 'late' or a seed", repr(schedule), "choose one"))
+    timing = schedule_of(schedule)
     bound = op.bind(inputs)
     results = op.arrange_backward(**bound).results
     wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
@@ -259,13 +261,13 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     outputs = {name: GlobalMemory(name, _poisoned(result.documented_shape, result.format.numpy), False)
                for name, result in results.items()}
     workspace = GlobalMemory("workspace", _poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
-    machine = Machine(platform, tiling.blockDim, schedule_of(schedule), sync, traced, without)
+    machine = Machine(platform, tiling.blockDim, timing, sync, traced, without)
     if tiling.blockDim:
         machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
     _look_back(machine, program, outputs)
     return Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
-               sum(core.moved for core in machine.cores), tiling, platform)
+               sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)))
 
 
 def _poisoned(shape, dtype) -> np.ndarray:

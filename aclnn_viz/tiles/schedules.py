@@ -6,6 +6,7 @@ All three are legal. A program whose waits are right gives the same bits under e
 import heapq
 import random
 
+from aclnn_viz.errors import problem
 from aclnn_viz.tiles.core import Instruction
 from aclnn_viz.tiles.memory import PIPES
 
@@ -113,7 +114,9 @@ class Seeded(Late):
 
 
 def schedule_of(name):
-    """The schedule of "eager", "late" or a seed."""
-    if name == "eager":
-        return Eager()
-    return Late() if name == "late" else Seeded(name)
+    """The schedule of "eager", "late" or a seed; ValueError for anything else."""
+    if isinstance(name, (Eager, Late)):
+        return name
+    if name not in ("eager", "late") and (not isinstance(name, int) or isinstance(name, bool)):
+        raise ValueError(problem("schedule must be 'eager', 'late' or a seed", repr(name), "choose one"))
+    return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)

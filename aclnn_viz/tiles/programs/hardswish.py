@@ -89,8 +89,8 @@ class HardswishGrad:
         Select(slope, above, slope, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         PipeBarrier(PIPE_V)
         Select(slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)  # a nan, too, has slope 1
-        PipeBarrier(PIPE_V)
         if self.T == float32:
+            PipeBarrier(PIPE_V)
             Mul(out, grad, slope, count)
         else:
             wide = self.wideBuf.Get(float32)
@@ -99,7 +99,6 @@ class HardswishGrad:
             Mul(wide, wide, slope, count)
             PipeBarrier(PIPE_V)
             Cast(out, wide, RoundMode.CAST_RINT, count)
-        PipeBarrier(PIPE_V)
         self.gradQue.FreeTensor(grad)
         self.xQue.FreeTensor(given)
         self.outQue.EnQue(out)

@@ -101,21 +101,18 @@ class RmsNormGrad:
                 self.CopyIn(row * columns + start, count)
                 self.RowSum(rstd, count)
                 Duplicate(self.dgamma, 0.0, count)
-                PipeBarrier(PIPE_V)
                 self.AddToDgamma(count)
                 self.Dx(row * columns + start, mean, rstd, count)
-                self.StoreDgamma(start, count)
-                PipeBarrier(PIPE_MTE3)  # the next row adds to the same columns
+                self.StoreDgamma(start, count)  # finished before the next row adds to the same columns
 
     def LoadGamma(self, start, count):
         given = self.gammaInBuf.Get(self.G)
-        SetFlag(HardEvent.V_MTE2, 0)  # the last gamma has been read
+        SetFlag(HardEvent.V_MTE2, 0)  # the last gamma has been read; the sum of a row has waited for that, too
         WaitFlag(HardEvent.V_MTE2, 0)
         DataCopyPad(given, self.gammaGm[start], DataCopyExtParams(1, count * self.G.itemsize, 0, 0, 0), NO_PAD)
         SetFlag(HardEvent.MTE2_V, 0)
         WaitFlag(HardEvent.MTE2_V, 0)
         self.Widen(self.gamma, given, count)
-        PipeBarrier(PIPE_V)
 
     def CopyIn(self, start, count):
         dy, x = self.dyQue.AllocTensor(self.T), self.xQue.AllocTensor(self.T)
@@ -152,7 +149,6 @@ class RmsNormGrad:
         PipeBarrier(PIPE_V)
         Add(self.dgamma, self.dgamma, self.work, count)
         Mul(self.dy, self.dy, self.gamma, count)
-        PipeBarrier(PIPE_V)
 
     def Dx(self, start, mean, rstd, count):
         dx = self.dxQue.AllocTensor(self.T)
@@ -203,7 +199,6 @@ class RmsNormGrad:
 
     def ClearSlot(self):
         self.Clear(self.partGm[GetBlockIdx() * self.t.slot], 0, self.t.columns)
-        PipeBarrier(PIPE_MTE3)  # before the first sum onto it
 
     def AddSlots(self):
         """Add the slots of all cores, in their order, for every strip of columns that is this core's."""
@@ -213,15 +208,13 @@ class RmsNormGrad:
             SetFlag(HardEvent.MTE3_V, 0)  # the last strip has been stored
             WaitFlag(HardEvent.MTE3_V, 0)
             Duplicate(self.dgamma, 0.0, count)
-            PipeBarrier(PIPE_V)
             for core in range(GetBlockNum()):
-                SetFlag(HardEvent.V_MTE2, 0)
+                SetFlag(HardEvent.V_MTE2, 0)  # and so the vector unit's last sum is finished, too
                 WaitFlag(HardEvent.V_MTE2, 0)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
                 SetFlag(HardEvent.MTE2_V, 0)
                 WaitFlag(HardEvent.MTE2_V, 0)
                 Add(self.dgamma, self.dgamma, self.work, count)
-                PipeBarrier(PIPE_V)
             SetFlag(HardEvent.V_MTE3, 0)
             WaitFlag(HardEvent.V_MTE3, 0)
             DataCopyPad(self.dgammaGm[start], self.dgamma, row)
