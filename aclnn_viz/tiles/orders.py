@@ -1,7 +1,8 @@
 """All orders that matter of a small run: what may land in either order, and does not commute, is tried both ways.
 
-Two instructions commute when neither writes a byte that the other reads or writes; two atomic sums onto the same element
-do not, for floating sums depend on their order. Orders that differ only by exchanging neighbours that commute are one.
+Two instructions commute when neither writes a byte that the other reads or writes; two atomic sums onto the same
+element do not, for floating sums depend on their order. Orders that differ only by exchanging neighbours that commute
+are one.
 The search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla,
 Aronsson, Jonsson, Sagonas, POPL 2014): after each run, every pair that met in an order that no wait demands is tried
 the other way round.
@@ -110,7 +111,7 @@ class Chosen(Late):
 
 
 class Step:
-    """One instruction in the search: a key that holds in every run, its place in the order, and the bytes it touches."""
+    """One instruction in the search: a key that holds in every run, its place in the order, the bytes it touches."""
 
     def __init__(self, one: Instruction, number: int, read: int = 0):
         self.number, self.read, self.core = number, read, one.core.index

@@ -93,7 +93,8 @@ class LocalTensor:
             core.stop("beyond unified buffer", f"{name} reaches byte {span.end} of {core.ub.size}", writing)
         if span.end > self.end:
             core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} up to byte "
-                        f"{span.end - self.start} of a tensor of {self.end - self.start} bytes in {self.block.name}", writing)
+                        f"{span.end - self.start} of a tensor of {self.end - self.start} bytes in {self.block.name}",
+                        writing)
         return span
 
     def GetValue(self, index: int):

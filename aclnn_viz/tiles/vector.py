@@ -1,7 +1,7 @@
 """Vector arithmetic: each call takes a count, or mask, repeatTime and repeat parameters.
 
-Results are those of IEEE arithmetic in the operands' format, rounded after each operation. Exp and Ln are NumPy's: no
-bound is documented for them on Atlas A2.
+Results are those of IEEE arithmetic in the operands' format, rounded after each operation. Exp and Ln are rounded once
+from float64: no bound is documented for them on Atlas A2.
 """
 
 import numpy as np
@@ -74,7 +74,8 @@ def _named(call, name, text):
 Add, Sub, Mul = (_binary(*one) for one in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply)))
 Div, Max, Min = (_binary(*one) for one in (("Div", np.divide), ("Max", np.maximum), ("Min", np.minimum)))
 And, Or = _binary("And", np.bitwise_and), _binary("Or", np.bitwise_or)
-Abs, Exp, Ln, Sqrt = (_unary(*one) for one in (("Abs", np.abs), ("Exp", np.exp), ("Ln", np.log), ("Sqrt", np.sqrt)))
+Abs, Exp, Ln, Sqrt = (_unary(*one) for one in (("Abs", np.abs), ("Exp", lambda x: np.exp(x.astype(np.float64))),
+                                                 ("Ln", lambda x: np.log(x.astype(np.float64))), ("Sqrt", np.sqrt)))
 Rsqrt = _unary("Rsqrt", lambda x: np.reciprocal(np.sqrt(x)))
 Reciprocal, Not = _unary("Reciprocal", np.reciprocal), _unary("Not", np.invert)
 Relu = _unary("Relu", lambda x: np.maximum(x, x.dtype.type(0)))

@@ -45,4 +45,11 @@ def _rms_norm(rng):
     return {"shape": (_size(rng, 100), _size(rng, 200) if rng.random() < 0.9 else _size(rng, 9000))}
 
 
-SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm}
+def _cross_entropy_loss(rng):
+    given = {} if rng.random() < 0.5 else {"weightOptional": None}
+    return {"shape": (_size(rng, 100), _size(rng, 300)), "reduction": ("mean", "sum", "none")[rng.integers(3)],
+            "labelSmoothing": float(rng.choice([0.0, 0.3])), "lseSquareScaleForZloss": float(rng.choice([0.0, 0.2])),
+            **given}
+
+
+SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss}

@@ -6,7 +6,7 @@ Each element is alone, so cores need nothing of each other, and any cut is right
 """
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.operators import device_pages
+from aclnn_viz.operators.plans import hardswish as device
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 BUFFERS = 2  # of each queue: while one is computed, the next is filled
@@ -115,5 +115,5 @@ def kernel(gradOutput, x, out, workspace, tiling):
     op.Process()
 
 
-PROGRAMS = (Program("hardswish", "hardswish", tiling, kernel, Plan("hardswish in tiles", page=device_pages.hardswish),
+PROGRAMS = (Program("hardswish", "hardswish", tiling, kernel, Plan("hardswish in tiles", page=device.page),
                     sync="strict", text="one queue each for gradient, x and result, two buffers, no sum"),)
