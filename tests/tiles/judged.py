@@ -52,4 +52,11 @@ def _cross_entropy_loss(rng):
             **given}
 
 
-SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss}
+def _group_norm_swish(rng):
+    groups, per = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    return {"shape": (int(rng.integers(1, 5)), groups * per, _size(rng, 200)), "numGroups": groups,
+            "swishScale": float(rng.uniform(-2, 2))}
+
+
+SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
+          "group_norm_swish": _group_norm_swish}
