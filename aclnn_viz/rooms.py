@@ -32,6 +32,7 @@ PACKAGES = {
     "sample": "samples",
 }
 REQUIRED = ("page", "declaration", "derivation", "reference")
+GAP = "GAP"  # marks what a skeleton leaves to fill
 HOUSE = Path(__file__).parents[1]
 
 _outside: dict[str, Path] = {}
@@ -69,6 +70,10 @@ def open_folder(folder: str | Path) -> str:
         there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
         raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
                                  f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
+    unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_text().count(GAP))}
+    if unfilled:
+        raise ValueError(problem(f"the files in {folder} must be filled in", ", ".join(
+            f"{count} gaps in {name}" for name, count in unfilled.items()), "run pytest there: it lists them"))
     if folder.name in names() and _outside.get(folder.name) != folder:
         raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
                                  "rename the folder"))
