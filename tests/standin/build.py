@@ -7,6 +7,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from standin import generic
+
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
 OBJECTS = HERE.parents[1] / "build" / "standin"  # compiled once per state of the sources, whatever the root
@@ -26,16 +28,16 @@ def _run(*command: object) -> str:
     return done.stdout
 
 
-def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include") -> Path:
+def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None) -> Path:
     OBJECTS.mkdir(parents=True, exist_ok=True)
-    source = HERE / "src" / f"{name}.cpp"
+    source = source or HERE / "src" / f"{name}.cpp"
     key = hashlib.sha256(repr((name, flags)).encode())
     for path in (source, *sorted((HERE / "src").glob("*.h")), *sorted(include.rglob("*.h"))):
         key.update(path.read_bytes())
     path = OBJECTS / f"{key.hexdigest()[:24]}.o"
     if not path.exists():
         mine = path.with_suffix(f".{os.getpid()}")
-        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", *flags,
+        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", f"-I{HERE / 'src'}", *flags,
              "-c", source, "-o", mine)
         os.replace(mine, path)  # another process may be building the same
     return path
@@ -57,6 +59,10 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     include, lib64 = root / "include", root / "lib64"
     shutil.copytree(HERE / "include", include)
     lib64.mkdir()
+    others = generic.without_their_own()
+    for op in others:
+        (include / "aclnnop" / op.header).write_text(generic.header(op))
+        (root / f"{op.name}.cpp").write_text(generic.source(op))
     if layout == "8.x":  # 8.1 has no aclFinalizeReference
         _edit(include / "acl/acl_rt.h", "aclError aclFinalizeReference(uint64_t *refCount);\n", "")
     if float_cross_entropy:
@@ -67,6 +73,11 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     names = ["state", "runtime", "memory", "nnopbase", "tensors", *OPERATORS["nn"], *OPERATORS["cv"]]
     with ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
+    made = {}
+    for op in others:
+        made.setdefault(op.library.removeprefix("ops-"), []).append(
+            _object(op.name, (), include, root / f"{op.name}.cpp"))
+        (root / f"{op.name}.cpp").unlink()
     if float_cross_entropy:
         objects["cross_entropy"] = _object("cross_entropy", ("-DSTANDIN_CE_REAL=float",), include)
 
@@ -87,7 +98,8 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     link(lib64 / "libnnopbase.so", [objects["nnopbase"], objects["tensors"]], plan["runtime"])
     operators = plan["operators"] | (LAYOUTS["8.x"]["operators"] if all_in_one else {})
     for name, parts in operators.items():
-        link(lib64 / f"lib{name}.so", [objects[part] for part in parts], "nnopbase", plan["runtime"])
+        more = [part for kind, found in made.items() if name in ("opapi", f"opapi_{kind}") for part in found]
+        link(lib64 / f"lib{name}.so", [objects[part] for part in parts] + more, "nnopbase", plan["runtime"])
     if custom:
         vendors = root / "opp" / "vendors"
         (vendors / "customize/op_api/lib").mkdir(parents=True)

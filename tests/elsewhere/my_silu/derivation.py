@@ -13,7 +13,7 @@ from derivations.tape import Step
 from derivations.theorem import Book, Equation
 
 n = size_symbols("n")
-(i,) = index_symbols("i")
+i = index_symbols("i")
 x = Symbol("x", real=True)
 gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", real=True)
 book = Book("my_silu")

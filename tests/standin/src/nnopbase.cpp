@@ -79,6 +79,12 @@ std::optional<Tensor> Phase1::optional(const char *parameter, const aclTensor *t
     return std::nullopt;
 }
 
+std::optional<Tensor> Phase1::optional_output(const char *parameter, const aclTensor *tensor) {
+    if (tensor) return resolve(parameter, tensor, true);
+    slots.push_back({true, nullptr, nullptr});
+    return std::nullopt;
+}
+
 std::vector<bool> Phase1::bools(const aclBoolArray *array) {
     auto found = std::static_pointer_cast<Bools>(find_handle(array, BOOLS, name.c_str()));
     require(bool(found), ACLNN_ERR_INNER_NULLPTR, "this is no bool array");

@@ -105,6 +105,7 @@ public:
     Tensor input(const char *parameter, const aclTensor *tensor);  // 161001 if null
     std::optional<Tensor> optional(const char *parameter, const aclTensor *tensor);
     Tensor output(const char *parameter, const aclTensor *tensor);
+    std::optional<Tensor> optional_output(const char *parameter, const aclTensor *tensor);
     std::vector<bool> bools(const aclBoolArray *array);
     void require(bool condition, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
     void require_formats(const std::vector<Tensor> &tensors);    // generated operators want plain ones
