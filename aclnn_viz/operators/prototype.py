@@ -30,7 +30,8 @@ def parse(text: str) -> tuple[Prototype, ...]:
     [('address', 'out'), ('size', 'in')]
     """
     found = re.findall(r"([\w ]+?[\s*]+)(\w+)\(([^)]*)\);", text)
-    return tuple(Prototype(name, result.strip(), tuple(map(_parameter, filter(None, parameters.split(",")))))
+    return tuple(Prototype(name, result.strip(), tuple(_parameter(one) for one in parameters.split(",")
+                                                       if one.strip() not in ("", "void")))
                  for result, name, parameters in found)
 
 

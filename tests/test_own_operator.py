@@ -1,0 +1,133 @@
+"""An operator in a folder outside of the house: made as a skeleton, filled in, and then as good as any other."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from in_child import in_child
+from machine import ROOT
+from standin.build import build, compile_program
+
+import aclnn_viz as av
+from aclnn_viz import cli, rooms
+from aclnn_viz.export.skeleton import gaps, new_operator
+
+FILLED = Path(__file__).parent / "elsewhere" / "my_silu"
+PROTOTYPE = """
+/** phase 1; the vendor's headers look like this */
+ACLNN_API aclnnStatus aclnnSiluBackwardGetWorkspaceSize(
+    const aclTensor* gradOutput, const aclTensor* self, aclTensor* gradInput,
+    uint64_t* workspaceSize, aclOpExecutor** executor);
+ACLNN_API aclnnStatus aclnnSiluBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                        aclrtStream stream);
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The skeleton in a folder, and what its own tests say of it before it is filled in."""
+    place = tmp_path_factory.mktemp("made")
+    (place / "silu.h").write_text(PROTOTYPE)
+    assert cli.main(["new", "my_silu", "--prototype", str(place / "silu.h"), "--to", str(place)]) == 0
+    return place / "my_silu", gaps(place / "my_silu"), own_tests(place / "my_silu")
+
+
+@pytest.fixture(scope="module")
+def folder(made):
+    for path in FILLED.glob("*.py"):
+        shutil.copy(path, made[0])
+    return made[0]
+
+
+def own_tests(folder):
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=folder, text=True,
+                          capture_output=True)
+
+
+def test_a_skeleton_fails_in_one_list_that_names_every_gap(made):
+    _, left, run = made
+    assert run.returncode == 1 and "1 failed" in run.stdout and " error" not in run.stdout
+    assert len(left) > 20 and all(one in run.stdout for one in left)
+
+
+def test_a_skeleton_is_no_operator_yet(tmp_path):
+    path = new_operator("half_done", PROTOTYPE.replace("Silu", "Half"), tmp_path)
+    with pytest.raises(ValueError, match=r"must be filled in: got \d+ gaps in page.py.*; run pytest there"):
+        av.operator(path)
+
+
+@pytest.mark.parametrize("name,text,message", [
+    ("rms_norm", PROTOTYPE, "an operator needs a name that Python takes and no operator has: got 'rms_norm'; choose"),
+    ("my-op", PROTOTYPE, "got 'my-op'"),
+    ("my_op", "int f(void);", "declares one function aclnn...GetWorkspaceSize: got none; pass"),
+    ("my_op", PROTOTYPE + PROTOTYPE, "got aclnnSiluBackwardGetWorkspaceSize, aclnnSilu")])
+def test_what_makes_no_skeleton_is_refused(tmp_path, name, text, message):
+    with pytest.raises(ValueError, match=message.replace("...", r"\.\.\.")):
+        new_operator(name, text, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_skeleton_never_replaces_a_folder(tmp_path):
+    (tmp_path / "my_op").mkdir()
+    with pytest.raises(ValueError, match="must not exist"):
+        new_operator("my_op", PROTOTYPE, tmp_path)
+
+
+def test_filled_in_it_passes_its_own_tests(folder):
+    run = own_tests(folder)
+    assert run.returncode == 0, run.stdout
+
+
+def test_check_explore_verify_and_device_take_the_folder(folder):
+    def all_of_it():
+        op = av.operator(folder)
+        assert av.operator("my_silu") is op and op in av.operators()
+        case = av.case(op, dtype="bfloat16", shape=(3, 5))
+        with av.open_device("host") as device:
+            assert np.array_equal(device.run(op, **case.inputs)["gradInput"], op.backward(**case.inputs)["gradInput"])
+        assert av.check(op, op.backward).passed
+        wrong = av.check(op, lambda gradOutput, self: gradOutput / (1 + np.exp(-self)))
+        assert not wrong.passed and wrong.counterexample is not None
+        explorer = av.explore(op)
+        assert explorer is not None
+        return cli.main(["check", str(folder), f"{folder / 'page.py'}:forward"])
+    assert in_child(all_of_it) == 1  # forward is no kernel of the operator, and is told so
+
+
+@pytest.mark.needs("g++")
+def test_its_cpp_program_compiles_and_runs_against_the_stand_in(folder, tmp_path):
+    def compiled():
+        op = av.operator(folder)
+        root = build(_made(tmp_path / "root"), "9.x")  # its header and layer are made from the declaration
+        source = tmp_path / "sample.cpp"
+        source.write_text(av.cpp_sample(op, av.case(op, shape=(3,))))
+        done = subprocess.run([compile_program(source, root, tmp_path / "sample")], capture_output=True, text=True)
+        return done.returncode, done.stdout.count("gradInput[")
+    assert in_child(compiled) == (0, 3)
+
+
+def _made(path):
+    path.mkdir()
+    return path
+
+
+def test_a_folder_that_lacks_a_file_is_refused(tmp_path):
+    (tmp_path / "page.py").write_text("")
+    with pytest.raises(ValueError, match=r"holds page.py, declaration.py, derivation.py, reference.py: got .* with page"):
+        rooms.open_folder(tmp_path)
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path):
+    shutil.copytree(FILLED, tmp_path / "rms_norm")
+    with pytest.raises(ValueError, match="needs a name of its own: got 'rms_norm', which is taken; rename"):
+        rooms.open_folder(tmp_path / "rms_norm")
+
+
+def test_operators_and_their_rooms_are_listed(capsys):
+    assert cli.main(["operators"]) == 0
+    text = capsys.readouterr().out
+    assert all(op.name in text for op in av.operators()) and "default" in text
+    assert (ROOT / "tests" / "reference").is_dir() and rooms.missing() == []
