@@ -81,6 +81,11 @@ def open_folder(folder: str | Path) -> str:
     return folder.name
 
 
+def holds_operator(folder: str | Path) -> bool:
+    """Tell whether a path is the folder of an operator, filled in or not."""
+    return (Path(folder) / "declaration.py").is_file()
+
+
 def folders() -> tuple[Path, ...]:
     """Return the folders that were opened, for a process that is to know the same operators."""
     return tuple(_outside.values())

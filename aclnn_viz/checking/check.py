@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+from aclnn_viz import rooms
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.examining import conclude, examine
@@ -112,4 +113,6 @@ def _names_a_dump(op) -> bool:
     if isinstance(op, Operator) or not isinstance(op, (str, Path)):
         return False
     known = {name for one in operators() for name in (one.name, one.aclnn_name)}
+    if isinstance(op, (str, Path)) and rooms.holds_operator(op):
+        return False
     return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())
