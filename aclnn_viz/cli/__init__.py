@@ -13,6 +13,7 @@ import time
 import warnings
 from contextlib import contextmanager, nullcontext
 
+from aclnn_viz.cli import authoring
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
 
@@ -212,46 +213,6 @@ def device(options) -> int:
     return 0 if found["devices"] else 1
 
 
-def operators(options) -> int:
-    """List the operators and where each of their files comes from: its own, the default, or missing.
-
-    The exit status is 1 when a required file is missing.
-    """
-    from aclnn_viz import rooms
-    from aclnn_viz.operators import operators as all_operators
-
-    rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
-        kind: "own" if rooms.file(kind, op.name) else "missing" if kind in rooms.REQUIRED else "default"
-        for kind in rooms.PACKAGES}} for op in all_operators()}
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        for name, row in rows.items():
-            files = row["files"]
-            print(f"{name} ({row['aclnn_name']})", *(
-                f"  {how}: {', '.join(found)}" for how in ("own", "default", "missing")
-                if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
-    for line in rooms.missing():
-        print(line, file=sys.stderr)
-    return 1 if rooms.missing() else 0
-
-
-def new(options) -> int:
-    """Write the skeleton of a new operator: page, declaration, derivation and reference, with gaps to fill in.
-
-    Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
-    """
-    from pathlib import Path
-
-    from aclnn_viz.export.skeleton import gaps, new_operator
-
-    folder = new_operator(options.name, Path(options.prototype).read_text(), options.to)
-    left = gaps(folder)
-    print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else
-          f"{folder}: {len(left)} gaps to fill in; run pytest there, it lists them")
-    return 0
-
-
 _FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
 
 COMMANDS = {
@@ -289,8 +250,8 @@ COMMANDS = {
         "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
         "--force": _FORCE}),
     "device": (device, {}),
-    "operators": (operators, {}),
-    "new": (new, {
+    "operators": (authoring.operators, {}),
+    "new": (authoring.new, {
         "name": {"help": "the short name of the operator"},
         "--prototype": {"required": True, "metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
         "--to": {"default": ".", "metavar": "FOLDER", "help": "where the operator's folder is made"}}),
