@@ -1,1 +1,55 @@
-"""What an operator does where its document is silent or at odds with others, one file an operator."""
+"""What an operator does where its document is silent or at odds with others: kinks, ties, empty and special inputs.
+
+Every row is executed when it is shown; one file an operator, and measured default rows where it has none.
+"""
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
+
+from aclnn_viz import rooms
+from aclnn_viz.operators import Operator, operators
+from aclnn_viz.verification.conventions import default
+from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
+
+__all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
+
+
+def conventions(op: Operator) -> tuple[Convention, ...]:
+    """The rows of an operator, in the order of the topics.
+
+    >>> import aclnn_viz as av
+    >>> conventions(av.operator("hardswish"))[0].topic
+    'kink'
+    """
+    rows = rooms.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
+    return tuple(sorted(rows() if callable(rows) else rows, key=lambda row: TOPICS.index(row.topic)))
+
+
+def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
+    """Recompute the table of all operators, or of some."""
+    return [recomputed(op.name, row) for op in (operators() if ops is None else ops) for row in conventions(op)]
+
+
+def text_table(rows: list[Row]) -> str:
+    """The rows for a terminal, operator by operator and topic by topic."""
+    text, head = [], None
+    for row in rows:
+        if (row.operator, row.topic) != head:
+            head = (row.operator, row.topic)
+            text += [f"{row.operator}: {row.topic}", ""]
+        text += [f"  {row.where}",
+                 _line("kit", row.kit if row.holds else f"{row.kit}, BUT {row.recorded} IS WRITTEN DOWN"),
+                 _line("document", row.document), _line("published", row.published), _line("PyTorch", row.pytorch),
+                 _line("why", row.why), ""]
+    changed = sum(not row.holds for row in rows)
+    return "\n".join([*text, f"{len(rows)} conventions, {changed} changed"])
+
+
+def _line(label: str, text: str) -> str:
+    return textwrap.fill(text, 110, initial_indent=f"    {label:10}", subsequent_indent=" " * 14)
+
+
+def to_json(rows: list[Row]) -> dict:
+    return {"passed": bool(rows) and all(row.holds for row in rows), "conventions": [asdict(row) for row in rows]}

@@ -6,6 +6,7 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.verification import kinks as table
+from aclnn_viz.verification.conventions.model import SILENT, Convention, gradient
 
 SIZES = {True: 5, False: 4}  # pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
 MULTIPLIER = 2.0  # of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
@@ -94,3 +95,105 @@ def _sampled(u: float, interpolationMode: int, paddingMode: int, alignCorners: b
             ("zeros", "border", "reflection")[paddingMode], alignCorners).sum()
 
     return table.peer(loss, _grid(u, alignCorners).tolist(), MULTIPLIER)
+
+
+# The table of conventions
+
+A2 = "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h"
+ROUND = "round(), without a word on ties"
+CRASHES = "a segmentation fault (2.13.0 on a CPU)"  # which is why PyTorch is not asked again for these rows
+NOTHING = "nothing about coordinates that are no numbers, or too large"
+
+
+def both_gradients(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None):
+    """inputGrad of the row, then gridGrad by x, for gradOutput 1 at (x, 0)."""
+    image = PIXELS[None, None, None, :size or SIZES[alignCorners]]
+
+    def run():
+        found = operator("grid_sampler_2d").backward(
+            gradOutput=np.ones((1, 1, 1, 1)), input=image, grid=np.array([[[[x, 0.0]]]]),
+            interpolationMode=interpolationMode, paddingMode=paddingMode, alignCorners=alignCorners)
+        return [*found["inputGrad"].ravel(), found["gridGrad"].ravel()[0]]
+    return run
+
+
+def both_in_torch(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None):
+    row = PIXELS[None, None, None, :size or SIZES[alignCorners]]
+
+    def run(torch):
+        def sampled(image, grid):
+            return torch.nn.functional.grid_sample(
+                image, grid, ("bilinear", "nearest", "bicubic")[interpolationMode],
+                ("zeros", "border", "reflection")[paddingMode], alignCorners)
+
+        grid = torch.tensor([[[[x, 0.0]]]], dtype=torch.float64)
+        by_image = gradient(torch, lambda t: sampled(t, grid), row)
+        by_grid = gradient(torch, lambda t: sampled(torch.tensor(row), t), [[[[x, 0.0]]]])
+        return [*by_image.ravel(), by_grid.ravel()[0]]
+    return run
+
+
+def row(topic, where, x, mode, returns, document, published, pytorch, why, size=None) -> Convention:
+    return Convention(topic, f"{where}: inputGrad, gridGrad by x", both_gradients(x, *mode, size), returns, document,
+                      published, pytorch, why, None if pytorch is CRASHES else both_in_torch(x, *mode, size))
+
+
+def without_points():
+    none = np.zeros((1, 0, 1, 2))
+    return operator("grid_sampler_2d").backward(gradOutput=np.zeros((1, 1, 0, 1)), input=np.ones((1, 1, 1, 2)),
+                                                grid=none)["inputGrad"].ravel()
+
+
+def in_torch_without_points(torch):
+    grid = torch.zeros((1, 0, 1, 2), dtype=torch.float64)
+    return gradient(torch, lambda t: torch.nn.functional.grid_sample(t, grid, align_corners=False),
+                    np.ones((1, 1, 1, 2))).ravel()
+
+
+CONVENTIONS = (
+    row("kink", "bilinear on the pixel centre 1 of 5, zeros, aligned", -0.5, (0, 0, True), [0, 1, 0, 0, 0, 8],
+        "floor picks the pixels 1 and 2", "the derivative from the right, on every product", [0, 1, 0, 0, 0, 8],
+        "floor, as printed; `aclnn-viz errata --kinks` shows every kink of every mode"),
+    row("kink", "bilinear on the last pixel, border, aligned", 1.0, (0, 1, True), [0, 0, 0, 0, 1, 0],
+        "grad_clip is 0 outside of the border, else 1", f"0 on the border, too ({A2})", [0, 0, 0, 0, 1, 0],
+        "the kernels and PyTorch agree: the derivative from outside"),
+    row("kink", "bilinear on the last pixel, reflection, aligned", 1.0, (0, 2, True), [0, 0, 0, 0, 1, 0],
+        "grad_refl is 1 or -1, times grad_clip", f"grad_clip makes it 0 ({A2})", [0, 0, 0, 0, 1, 0],
+        "the kernels and PyTorch agree: the mean of both sides"),
+    row("tie", "nearest, halfway between the pixels 0 and 1, aligned", -0.75, (1, 0, True), [1, 0, 0, 0, 0, 0], ROUND,
+        f"to even, pixel 0 ({A2}, CAST_RINT)", [1, 0, 0, 0, 0, 0], "the kernels and PyTorch agree"),
+    row("tie", "nearest, halfway between the pixels 1 and 2, aligned", -0.25, (1, 0, True), [0, 0, 1, 0, 0, 0], ROUND,
+        f"to even, pixel 2 ({A2}, CAST_RINT)", [0, 0, 1, 0, 0, 0], "the kernels and PyTorch agree"),
+    row("not finite", "x = nan, bilinear, zeros", np.nan, (0, 0, False), [0] * 5, NOTHING,
+        f"becomes -100, outside of the image ({A2})", [0] * 5, "as on Atlas A2"),
+    row("not finite", "x = nan, bilinear, border", np.nan, (0, 1, False), [0] * 5, NOTHING,
+        f"becomes -100 after padding: nothing is read ({A2})", CRASHES, "as on Atlas A2"),
+    row("not finite", "x = inf, bilinear, border", np.inf, (0, 1, False), [0, 0, 0, 1, 0], NOTHING,
+        f"clipped to the last pixel, multiplier 0 ({A2})", [0, 0, 0, 1, 0], "as on Atlas A2"),
+    row("not finite", "x = inf, bilinear, reflection", np.inf, (0, 2, False), [0] * 5, NOTHING,
+        f"becomes -100: nothing is read ({A2})", CRASHES, "as on Atlas A2"),
+    row("parameter", "x = 1e10, bilinear, zeros", 1e10, (0, 0, False), [0] * 5, NOTHING,
+        f"becomes -100, outside of the image ({A2})", [0] * 5, "it is outside in any case"),
+    row("parameter", "x = 1e10, bicubic, border", 1e10, (2, 1, False), [1, 0, 0, 0, 0], NOTHING,
+        "becomes -100, and the taps around it are clipped to the first pixel "
+        "(ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad_bicubic.h)", [0, 0, 0, 1, 0],
+        "as on Atlas A2, where the left edge is read for a coordinate far to the right"),
+    row("zero divisor", "one pixel, aligned, reflection: the mirrors coincide", 0.5, (0, 2, True), [1, 0], SILENT,
+        f"coordinate 0, multiplier 0 ({A2})", [1, 0], "as on Atlas A2", 1),
+    row("zero divisor", "one pixel, aligned, zeros: W - 1 = 0", 0.5, (0, 0, True), [1, 0],
+        "the factor (W - 1) / 2 is 0", "coordinate 0, multiplier 0", [1, 0], "the formula", 1),
+    Convention("empty", "no grid points: inputGrad", without_points, [0, 0], "empty tensors are supported",
+               "success at once, and inputGrad is left as it was (ops-cv image/grid_sampler2_d_grad/op_host/op_api/"
+               "aclnn_grid_sampler2d_backward.cpp)", [0, 0], "an empty sum is 0", in_torch_without_points),
+    Convention("empty", "an image of height 0", lambda: _refused((1, 1, 0, 2)), "refused", "161002", "161002",
+               "refuses it", "there is no pixel to read"),
+)
+
+
+def _refused(shape) -> str:
+    try:
+        operator("grid_sampler_2d").backward(gradOutput=np.ones((1, 1, 1, 1)), input=np.ones(shape),
+                                             grid=np.zeros((1, 1, 1, 2)))
+    except ValueError:
+        return "refused"
+    return "taken"
