@@ -13,7 +13,7 @@ import time
 import warnings
 from contextlib import contextmanager, nullcontext
 
-from aclnn_viz.cli import authoring
+from aclnn_viz.cli import authoring, published
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
 
@@ -124,20 +124,6 @@ def errata(options) -> int:
     return 0 if content["passed"] else 1
 
 
-def conventions(options) -> int:
-    """Show what each operator does at kinks, ties, for empty and special inputs, and what others say and do there.
-
-    Every row is executed; the exit status is 0 only if the kernels do what is written down.
-    """
-    from aclnn_viz.operators import operator
-    from aclnn_viz.verification import conventions
-
-    rows = conventions.recompute([operator(options.operator)] if options.operator else None)
-    content = conventions.to_json(rows)
-    print(json.dumps(content, indent=1) if options.json else conventions.text_table(rows))
-    return 0 if content["passed"] else 1
-
-
 def check(options) -> int:
     """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
 
@@ -238,7 +224,7 @@ COMMANDS = {
         "--force": _FORCE}),
     "errata": (errata, {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
-    "conventions": (conventions, {
+    "conventions": (published.conventions, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
     "check": (check, {
         "operator": {"nargs": "?", "help": "short or vendor name"},

@@ -1,0 +1,17 @@
+"""The command for whoever compares the kit with what others publish."""
+
+import json
+
+
+def conventions(options) -> int:
+    """Show what each operator does at kinks, ties, for empty and special inputs, and what others say and do there.
+
+    Every row is executed; the exit status is 0 only if the kernels do what is written down.
+    """
+    from aclnn_viz.operators import operator
+    from aclnn_viz.verification import conventions
+
+    rows = conventions.recompute([operator(options.operator)] if options.operator else None)
+    content = conventions.to_json(rows)
+    print(json.dumps(content, indent=1) if options.json else conventions.text_table(rows))
+    return 0 if content["passed"] else 1
