@@ -5,6 +5,7 @@ import io
 import re
 
 import aclnn_viz as av
+from aclnn_viz import rooms
 from machine import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,7 +51,9 @@ def test_the_score_of_the_checker_is_the_one_quoted():
     """Times are left out: they are the machine's."""
     from aclnn_viz.checking import score
     measured = str(score())
-    rows = [re.search(rf"^\| {op.name} \|.*$", measured, re.MULTILINE)[0] for op in av.operators()]
+    rows = [re.search(rf"^\| {op.name} \|.*$", measured, re.MULTILINE)[0] for op in av.operators()
+            if rooms.file("faults", op.name)]
+    assert len(rows) >= 5
     for row in rows:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in README

@@ -25,8 +25,7 @@ class Draw:
             return value
         if np.ndim(value) == 0 and not isinstance(value, str | bytes):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
-        got = f"shape {value.shape}" if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r:.60}"
-        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", got,
+        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", f"shape {np.shape(value)}",
                                  "give an array of that shape, or one value for all elements"))
 
     def saved(self, name: str, tensor):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from machine import ROOT
+from standin.generic import without_their_own
 
 from aclnn_viz.acl.headers import PrototypeDiffers, declarations, plain, reconciled
 from aclnn_viz.acl.protocol import FUNCTIONS, phases
@@ -26,16 +27,22 @@ def declared():
     return found
 
 
+OF_THEIR_OWN = [op for op in operators() if op not in without_their_own()]
+
+
 def test_every_prototype_is_that_of_the_headers():
     """The stand-in compiles against these headers, and they against the vendor's samples."""
     headers = declared()
+    others = {function.name for op in without_their_own() for function in phases(contract(op))}
     for name, function in functions().items():
+        if name in others:  # their headers are made of the declaration
+            continue
         expected = (plain(function.return_type + " f"), *(plain(f"{p.c_type} {p.name}") for p in function.parameters))
         assert headers[name] == expected, name
 
 
 def test_a_header_for_every_operator():
-    assert all((INCLUDE / "aclnnop" / header).exists() for header in HEADERS.values())
+    assert len(OF_THEIR_OWN) == 5 and all((INCLUDE / "aclnnop" / op.header).exists() for op in OF_THEIR_OWN)
 
 
 @pytest.mark.parametrize("text", [

@@ -10,9 +10,10 @@ import pytest
 from in_child import stand_in
 
 from aclnn_viz.devices.listing import device_text, list_devices
+from aclnn_viz.operators import operators
 
 needs_compiler = pytest.mark.needs("g++")
-OPERATORS = ["hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
+OPERATORS = [op.name for op in operators()]
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,14 @@
 """Every page against scalar loops at 50 digits, in every mode, with kinks, specials and off-manifold saved tensors."""
 
+from importlib import import_module
 from itertools import product
 
 import numpy as np
 import pytest
 
-from aclnn_viz import case, operator
-from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
+from aclnn_viz import case, operator, operators
 
-REFERENCES = {"hardswish": hardswish, "rms_norm": rms_norm, "grid_sampler_2d": grid_sampler_2d,
-              "cross_entropy_loss": cross_entropy_loss, "group_norm_swish": group_norm_swish}
+REFERENCES = {op.name: import_module(f"reference.{op.name}") for op in operators()}
 U = 2.0**-24
 TINY = 2.0**-126  # below it a float32 rounding is absolute, not relative
 
@@ -39,6 +38,14 @@ def forward_judged(name, inputs):
         reference = expected[output].astype(np.float64).reshape(value.shape)
         scale = np.nanmax(np.abs(reference), initial=1.0)
         np.testing.assert_allclose(value, reference, rtol=0, atol=1e-12 * scale, err_msg=f"{name} {output}")
+
+
+@pytest.mark.parametrize("op,options,mode", [
+    (op, options, mode) for op in operators() for options in op.shapes for mode in op.modes],
+    ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
+def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, options, mode):
+    inputs = case(op, seed=4, **options | mode).inputs
+    judged(op.name, inputs)
 
 
 GRID_MODES = list(product(range(3), range(3), (False, True)))
