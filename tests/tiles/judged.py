@@ -58,5 +58,11 @@ def _group_norm_swish(rng):
             "swishScale": float(rng.uniform(-2, 2))}
 
 
+def _grid_sampler_2d(rng):
+    n, c, h, w, hg, wg = (int(k) for k in rng.integers(1, [4, 5, 7, 7, 5, 5]))
+    return {"shape": (n, c, h, w), "grid_shape": (hg, wg), "interpolationMode": int(rng.integers(3)),
+            "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
+
+
 SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
-          "group_norm_swish": _group_norm_swish}
+          "group_norm_swish": _group_norm_swish, "grid_sampler_2d": _grid_sampler_2d}

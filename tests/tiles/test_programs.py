@@ -15,10 +15,23 @@ ids = [program.name for program in PROGRAMS]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
-def test_the_suite_lies_within_the_envelope(program):
-    for number, (_, case) in enumerate(suite(program.operator)):
-        if case.dtype != "float64":
-            judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3])
+def test_a_sample_of_the_suite_lies_within_the_envelope(program):
+    _suite(program, 16)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+def test_the_whole_suite_lies_within_the_envelope(program):
+    for turn in range(12):
+        _suite(program, None, turn)
+
+
+def _suite(program, most, turn=0):
+    """Every case of the suite, or so many spread over it, each under one schedule and on one number of cores."""
+    recipes = [recipe for recipe in suite(program.operator) if recipe[1].dtype != "float64"]
+    step = max(len(recipes) // most, 1) if most else 1
+    for number, (_, case) in enumerate(recipes[::step], turn):
+        judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
