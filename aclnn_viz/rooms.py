@@ -23,6 +23,7 @@ PACKAGES = {
     "plans": "aclnn_viz.operators.plans",
     "faults": "aclnn_viz.faults",
     "tiles": "aclnn_viz.tiles.programs",
+    "tile_faults": "aclnn_viz.tiles.faults",
     "cases": "aclnn_viz.cases",
     "puzzles": "aclnn_viz.checking.puzzles",
     "verification": "aclnn_viz.verification",

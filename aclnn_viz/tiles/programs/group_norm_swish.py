@@ -26,7 +26,7 @@ def tiling(platform, dy, mean, rstd, x, gamma, beta, numGroups, swishScale, tile
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1)
     room = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024  # Select works in the upper 8 KiB
-    most = int(room / (3 * BUFFERS * size + 7 * 4 + 1 / 8)) // 256 * 256
+    most = int(room / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(positions, 1) // 64) * 64)
     strip = min(max(-(-channels // (64 * cores)) * 64, 64), tile)
     return Tiling(cores, workspace=8 * samples * channels, T=x.dtype, G=gamma.dtype, M=mean.dtype, samples=samples,
