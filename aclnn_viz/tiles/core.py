@@ -6,6 +6,7 @@ lands, is the schedule's affair; here it is only said what must have landed befo
 
 import sys
 import threading
+from math import prod
 from pathlib import Path
 
 from aclnn_viz.tiles.hazards import Stop
@@ -133,7 +134,7 @@ class Core:
     def scalar_read(self, name: str, memory, span: Span):
         """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
         if self.auto:
-            self.wait(S, self.count)
+            self._wait_for_users(memory, span, False)
         one = Instruction(self, S, self.count[S], name, self.where(), self.seen[S], None, [(memory, span)], [], False)
         one.horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
         self._check(one, memory, span, False)
@@ -141,20 +142,23 @@ class Core:
 
     def scalar_write(self, name: str, memory, span: Span, run):
         if self.auto:
-            self.wait(S, self.count)
+            self._wait_for_users(memory, span, True)
         self.seen[S][S] = self.count[S]
         self.issue(S, name, run, [], [(memory, span)])
         if self.auto:
             for pipe in PIPES:
                 self.seen[pipe][S] = self.count[S]
 
+    def _wait_for_users(self, memory, span: Span, writing: bool):
+        """What the compiler inserts before the scalar unit's access: a flag from each pipe that used the bytes."""
+        for pipe, position in memory.unordered(span, self.seen[S], writing, self):
+            clock = list(self.issued[pipe][position - 1].horizon)
+            clock[pipe] = position
+            self.wait(S, clock)
+
     def _check(self, one: Instruction, memory, span: Span, writing: bool):
-        mine = one.pipe, one.position
-        if memory is self.ub:
-            other = memory.unordered(span, one.horizon, writing)
-        else:
-            stamp = self.epoch * 1024 + self.index + 1
-            other = memory.unordered(span, one.horizon, writing, stamp, one.atomic)
+        other = next(iter(memory.unordered(span, one.horizon, writing, self, one.atomic)), None)
+        if memory is not self.ub:
             if writing and memory.read_only:
                 self.hazard("input overwritten", f"{one.name} writes to {memory.name}", True)
             if clash := memory.clash(span, self, writing, one.atomic):
@@ -163,7 +167,7 @@ class Core:
                 who = "other cores" if core is None else f"core {core}"
                 self.hazard("race between cores", f"{one.name} {does} {count} elements of {memory.name} that {who} "
                             f"{verb.removesuffix('s') if core is None else verb} in the same phase", writing)
-        if other and other != mine:
+        if other:
             self._unordered(one, other, writing, memory)
         elif not writing or one.atomic:
             state = span.view(memory.state, getattr(memory, "unit", 1))
@@ -188,12 +192,6 @@ class Core:
                     f"{place}, and nothing says in which order", writing)
 
     def _note(self, one: Instruction, memory, span: Span, writing: bool):
-        if memory is self.ub:
-            memory.note(span, one.pipe, one.position, writing)
-        else:
-            memory.note(span, one.pipe, one.position, writing, self, one.atomic)
-            if one.pipe in (MTE2, MTE3):
-                size = span.length
-                for n in span.shape:
-                    size *= n
-                self.moved += size
+        memory.note(span, one.pipe, one.position, writing, self, one.atomic)
+        if memory is not self.ub and one.pipe in (MTE2, MTE3):
+            self.moved += span.length * prod(span.shape)

@@ -57,17 +57,18 @@ class UnifiedBuffer:
         self.reads = [np.zeros(size, np.int32) for _ in PIPES]
         self.last_write, self.last_read = [0] * 4, [0] * 4
 
-    def unordered(self, span: Span, horizon, writing: bool) -> tuple[int, int] | None:
-        """The pipe and position of an earlier access in conflict that the horizon does not cover, or None."""
+    def unordered(self, span: Span, horizon, writing: bool, core=None, atomic: bool = False) -> list[tuple[int, int]]:
+        """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
+        found = []
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[:1 + writing]:
             for pipe in PIPES:
                 if last[pipe] > horizon[pipe]:
                     position = int(span.view(held[pipe]).max())
                     if position > horizon[pipe]:
-                        return pipe, position
-        return None
+                        found.append((pipe, position))
+        return found
 
-    def note(self, span: Span, pipe: int, position: int, writing: bool):
+    def note(self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False):
         held, last = (self.writes, self.last_write) if writing else (self.reads, self.last_read)
         span.view(held[pipe])[...] = position
         last[pipe] = position
@@ -93,11 +94,12 @@ class GlobalMemory:
         self.write_at, self.add_at, self.read_at = (np.zeros(count, np.int64) for _ in range(3))
         self.ever_written, self.read_only = False, written
 
-    def unordered(self, span: Span, horizon, writing: bool, stamp: int, atomic: bool) -> tuple[int, int] | None:
+    def unordered(self, span: Span, horizon, writing: bool, core, atomic: bool = False) -> list[tuple[int, int]]:
         """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered.
 
         Atomic sums need no order among each other.
         """
+        stamp, found = core.epoch * _CORES + core.index + 1, []
         held = [(self.written, self.write_at)] if self.ever_written else []
         held += [(self.added, self.add_at)] if self.ever_written and not atomic else []
         held += [(self.read, self.read_at)] if writing else []
@@ -105,11 +107,11 @@ class GlobalMemory:
             mine = span.view(stamps, self.unit) == stamp
             if mine.any():
                 where = span.view(at, self.unit)[mine]
-                late = (where >> 2) > np.asarray(horizon)[where & 3]
-                if late.any():
-                    worst = int(where[late].max())
-                    return worst & 3, worst >> 2
-        return None
+                for pipe in PIPES:
+                    position = int((where >> 2).max(initial=0, where=where & 3 == pipe))
+                    if position > horizon[pipe]:
+                        found.append((pipe, position))
+        return found
 
     def clash(self, span: Span, core, writing: bool, atomic: bool) -> tuple[int | None, str, int] | None:
         """Another core that reaches them in this epoch: its index (None: several), what it does, how many elements."""

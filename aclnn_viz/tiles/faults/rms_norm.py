@@ -5,8 +5,8 @@ from aclnn_viz.tiles.fault import WRONG, TileFault
 ATOMIC = "rms_norm_atomic"
 FEW = {"shape": (8, 20)}
 WAIT_LOAD = "                SetFlag(HardEvent.MTE2_V, 0)\n                WaitFlag(HardEvent.MTE2_V, 0)\n"
-WAIT_SUM = "            SetFlag(HardEvent.V_MTE3, 0)\n            WaitFlag(HardEvent.V_MTE3, 0)\n            DataCopyPad(" \
-    "self.dgammaGm"
+WAIT_SUM = ("            SetFlag(HardEvent.V_MTE3, 0)\n            WaitFlag(HardEvent.V_MTE3, 0)\n"
+            "            DataCopyPad(self.dgammaGm")
 
 FAULTS = (
     TileFault("no SyncAll before the slots", "a core adds up slots that others have not written", "race between cores",
