@@ -12,7 +12,6 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16
 from aclnn_viz.errors import problem
 from aclnn_viz.export.template import FROM_AND_TO_BFLOAT16, FROM_AND_TO_FLOAT16, PROGRAM
 from aclnn_viz.operators import operator
-from aclnn_viz.operators.contract import contract
 
 LIMIT = 1 << 18  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
@@ -108,7 +107,7 @@ def _create(name, element, data, shape, code, layout) -> str:
 def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]:
     """The arguments of phase 1 in C order, the lines that declare those which are no tensors, and the arrays' kinds."""
     arguments, lines, arrays = [], [], {}
-    for parameter in contract(op.name).parameters:
+    for parameter in op.c_parameters:
         name = parameter.name
         value = bound.get(name)
         if name in shapes:

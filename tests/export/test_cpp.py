@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import warnings
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
@@ -13,14 +14,17 @@ from in_child import in_child, stand_in
 import aclnn_viz as av
 from aclnn_viz.devices import open_device
 from aclnn_viz.export import cpp_sample
+from aclnn_viz.operators.operator import Attribute
 
 compiled = pytest.mark.needs("g++")
-SMALL = {"grid_sampler_2d": (1, 2, 3, 4), "group_norm_swish": (2, 4, 3)}
+SMALL = {"hardswish": (3, 4), "rms_norm": (3, 4), "grid_sampler_2d": (1, 2, 3, 4), "cross_entropy_loss": (3, 4),
+         "group_norm_swish": (2, 4, 3)}
 GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
 def case_of(name, **given):
-    return av.case(name, **{"shape": SMALL.get(name, (3, 4))} | GIVEN.get(name, {}) | given)
+    small = {"shape": SMALL[name]} if name in SMALL else {}
+    return av.case(name, **small | GIVEN.get(name, {}) | given)
 
 
 def printed(text, folder, layout="9.x", environment=None):
@@ -118,12 +122,33 @@ def test_a_failure_is_printed_with_its_call_code_and_text(tmp_path):
 
 
 def test_the_first_lines_tell_the_case():
-    text = cpp_sample("cross_entropy_loss", case_of("cross_entropy_loss", reduction="sum"))
+    text = cpp_sample("cross_entropy_loss", case_of("cross_entropy_loss", reduction="sum", ignoreIndex=-100))
     assert text.partition("\n//\n")[0].replace("\n//", "") == (
         "// aclnnCrossEntropyLossGrad in both phases: gradLoss float32 [], logProb float32 [3, 4], target int64 [3]; "
         'weightOptional null, gradZlossOptional null, lseForZlossOptional null, reduction "sum", ignoreIndex -100, '
         "labelSmoothing 0.0, lseSquareScaleForZloss 0.0.")
     assert 'char reduction[] = "sum";' in text
+
+
+def test_arrays_of_every_kind_are_made_and_given_back():
+    """An invented operator; the arrays stand in the C order of its prototype."""
+    one = av.operator("hardswish")
+    invented = replace(
+        one, name="invented", prototype=one.prototype.replace(
+            "aclTensor *out", "const aclIntArray *dims, const aclFloatArray *scales, const aclBoolArray *mask, "
+            "aclTensor *out"), attributes={
+            "dims": Attribute("const aclIntArray *"), "scales": Attribute("const aclFloatArray *"),
+            "mask": Attribute("const aclBoolArray *", (True, False))})
+    made = case_of("hardswish").inputs | {"dims": (2, -1), "scales": (0.5, 3.0)}
+    text = cpp_sample(invented, made)
+    for line in ("const int64_t dimsValues[] = {2, -1};", "aclIntArray *dims = aclCreateIntArray(dimsValues, 2);",
+                 "const float scalesValues[] = {0.5, 3.0};",
+                 "aclFloatArray *scales = aclCreateFloatArray(scalesValues, 2);",
+                 "const bool maskValues[] = {true, false};", "aclBoolArray *mask = aclCreateBoolArray(maskValues, 2);",
+                 "CHECK(aclDestroyIntArray(dims));", "CHECK(aclDestroyFloatArray(scales));",
+                 "CHECK(aclDestroyBoolArray(mask));"):
+        assert text.count(line) == 1, line
+    assert re.search(r"self\.handle,\s+dims,\s+scales,\s+mask,\s+out\.handle", text)
 
 
 def test_strings_are_written_so_that_c_reads_them():

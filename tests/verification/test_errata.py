@@ -33,9 +33,11 @@ def test_every_erratum_reproduces(findings):
     assert [f.erratum.id for f in findings if not f.evidence.holds] == []
 
 
-def test_every_operator_has_errata_of_mathematics_and_of_contract():
+def test_the_five_have_errata_of_mathematics_and_of_contract():
+    """What a vendor documents correctly needs none, but each of these documents has some."""
     kinds = {(e.operator, e.kind) for e in REGISTER}
-    assert kinds >= {(op.name, kind) for op in operators() for kind in ("mathematics", "contract")}
+    assert kinds >= {(name, kind) for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss",
+                                               "group_norm_swish") for kind in ("mathematics", "contract")}
     assert {e.kind for e in REGISTER} == set(KINDS) and len({e.id for e in REGISTER}) == len(REGISTER)
 
 

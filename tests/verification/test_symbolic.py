@@ -55,7 +55,7 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     assert not row.passed and " instead of " in row.failure
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in operators() if Subject(op).symbolic_forward], ids=lambda op: op.name)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
     definition = Subject(op).symbolic_forward
 
