@@ -26,6 +26,11 @@ _ADVICE = {
 }
 
 
+#: What a null pointer is called, and what to do, where it is no handle.
+_NULLS = {"aclrtGetSocName": ("no name of a product", "the driver does not tell the product: `npu-smi info` must list the "
+                              "device, and CANN must be newer than it")}
+
+
 class AclError(RuntimeError):
     """A C call answered with an error: `call`, its `code` with its `name`, and the `message` of the library.
 
@@ -34,8 +39,11 @@ class AclError(RuntimeError):
 
     def __init__(self, call: str, code: int | None, message: str | None = None):
         self.call, self.code, self.message = call, code, message
-        self.name = "null handle" if code is None else status_name(code)
-        self.advice = _ADVICE.get(code, "look the code up in the CANN documentation and read the device log")
+        if code is None:
+            self.name, self.advice = _NULLS.get(call, ("null handle", "the library made none: read the device log"))
+        else:
+            self.name = status_name(code)
+            self.advice = _ADVICE.get(code, "look the code up in the CANN documentation and read the device log")
         got = self.name if code is None else f"{code} ({self.name})"
         super().__init__(problem(f"{call} must succeed", f"{got}{': ' + message if message else ''}", self.advice))
 

@@ -25,7 +25,8 @@ class Draw:
             return value
         if np.ndim(value) == 0 and not isinstance(value, str | bytes):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
-        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", f"shape {np.shape(value)}",
+        got = f"shape {value.shape}" if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r:.60}"
+        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", got,
                                  "give an array of that shape, or one value for all elements"))
 
     def saved(self, name: str, tensor):

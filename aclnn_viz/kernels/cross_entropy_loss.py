@@ -27,6 +27,8 @@ def target_weight(xp, target, weight, ignoreIndex, like):
     counted = mask(xp, target, ignoreIndex, like)
     if weight is None:
         return counted
+    if weight.shape[0] == 0:  # there is nothing to look up, for without classes every row is ignored
+        return counted
     ignored = target == ignoreIndex
     return xp.where(ignored, counted, xp.take(weight, xp.where(ignored, xp.zeros_like(target), target)))
 

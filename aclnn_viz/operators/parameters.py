@@ -101,6 +101,7 @@ class Parameter:
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
+        value = value.item() if isinstance(value, np.generic) else value  # which compares without its own rounding
         too_large = kind == "int" and not -2**63 <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:

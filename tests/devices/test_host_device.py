@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.acl import HostAcl
 from aclnn_viz.devices import AclError, ConstraintWarning, DeviceClosedError, RefusedError
+from aclnn_viz.devices.device import Device
 
 ALL = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 
@@ -196,11 +198,19 @@ class Failing:
         return call
 
 
+def test_a_product_without_a_name_is_told_as_such():
+    acl = HostAcl()
+    acl.aclrtGetSocName = lambda: None
+    with pytest.raises(AclError, match="aclrtGetSocName must succeed: got no name of a product; the driver does not tell "
+                                       "the product: `npu-smi info` must list the device") as caught:
+        Device("nameless", acl)
+    assert caught.value.code is None and acl.misuse == []
+
+
 def attempt(op, k):
     """Open, run and close with the k-th C call failing: the ACL, and the error that came out."""
     acl = Failing(av.acl.HostAcl(), k)
     case = av.case(op, shape={"grid_sampler_2d": (1, 1, 2, 2)}.get(op.name))
-    from aclnn_viz.devices.device import Device
     try:
         with Device("host", acl) as device:
             device.run(op, **case.inputs)
@@ -220,7 +230,6 @@ def test_every_failing_call_is_told_and_leaves_nothing(op):
 
 
 def test_after_a_failed_synchronise_the_device_is_dead():
-    from aclnn_viz.devices.device import Device
     acl = Failing(av.acl.HostAcl(), 10**9)
     device = Device("host", acl)
     inputs = av.case("hardswish").inputs
@@ -242,7 +251,6 @@ def test_the_first_error_is_raised_and_later_ones_are_notes():
                 return lambda address: (self._acl.aclrtFree(address), 500000)[1]
             return super().__getattr__(name)
 
-    from aclnn_viz.devices.device import Device
     acl = Ending(av.acl.HostAcl(), 10**9)
     device = Device("host", acl)
     double = av.case("hardswish", dtype="float64")

@@ -93,7 +93,7 @@ REFUSED = [
     ("grid_sampler_2d", GRID | {"gradOutput": GRID["gradOutput"][:, :1]}, ValueError, r"N and C of input and the points"),
     ("cross_entropy_loss", CE | {"reduction": "average"}, ValueError,
      r"reduction must be one of 'none', 'mean', 'sum': got 'average'; choose one"),
-    ("cross_entropy_loss", CE | {"target": np.array([0, 1, 3, 2])}, ValueError,
+    ("cross_entropy_loss", CE | {"target": np.array([0, 1, 3, 2]), "ignoreIndex": -100}, ValueError,
      r"every target must lie in \[0, 3\) or equal ignoreIndex -100: got target\[2\] = 3 \(1 such\); mend the targets"),
     ("cross_entropy_loss", CE | {"target": np.array([0, -1, 2, 2])}, ValueError, r"got target\[1\] = -1"),
     ("cross_entropy_loss", CE | {"target": np.zeros(4, F32)}, TypeError, r"target must be int64 or int32: got float32"),

@@ -106,3 +106,13 @@ def test_a_kit_without_any_optional_file_works(tmp_path):
     done = subprocess.run([sys.executable, "-c", PROGRAM.format(names=names)], cwd=tmp_path, capture_output=True,
                           text=True, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"})
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_the_folder_of_an_operator_is_verified_like_any_other():
+    """Four required files, numbers and theorems, the latter in processes that start anew."""
+    program = ("import sys; from aclnn_viz.cli import main\n"
+               f"sys.exit(main(['verify', {str(ROOT / 'tests' / 'elsewhere' / 'my_silu')!r}]))")
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "derivative_is_documented" in done.stdout and "kernel against symbols" in done.stdout
+    assert all(line.startswith("my_silu") for line in done.stdout.splitlines()[2:-2])

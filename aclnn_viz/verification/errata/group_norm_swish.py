@@ -202,7 +202,7 @@ ERRATA = (
         "group-norm-sample-statistics", "group_norm_swish", "numerics",
         "mean and rstd of the sample do not belong to its x",
         "mean and rstd are what the forward operator saved; the sample passes {2, 2} for both, with x from 1 to 24.",
-        f"{DOCUMENT}, sample program; {EARLIER}, sample program",
+        f"{EARLIER}, sample program",
         "The two groups have the means 6.5 and 18.5 and, with eps 0, the rstd 0.2897: what the sample prints is no "
         "gradient of the forward operator.", "the definition of mean and rstd, recomputed; the operator takes any",
         (Computation("means of the groups", lambda: SAMPLE.mean(axis=1), [2.0, 2.0], [6.5, 18.5]),
