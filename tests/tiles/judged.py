@@ -58,6 +58,11 @@ def _group_norm_swish(rng):
             "swishScale": float(rng.uniform(-2, 2))}
 
 
+def _layer_norm(rng):
+    columns = _size(rng, 200)
+    return {"shape": (_size(rng, 60), columns), "normalizedShape": (columns,)}
+
+
 def _grid_sampler_2d(rng):
     n, c, h, w, hg, wg = (int(k) for k in rng.integers(1, [4, 5, 7, 7, 5, 5]))
     return {"shape": (n, c, h, w), "grid_shape": (hg, wg), "interpolationMode": int(rng.integers(3)),
@@ -65,4 +70,5 @@ def _grid_sampler_2d(rng):
 
 
 SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
-          "group_norm_swish": _group_norm_swish, "grid_sampler_2d": _grid_sampler_2d}
+          "group_norm_swish": _group_norm_swish, "layer_norm": _layer_norm,
+          "grid_sampler_2d": _grid_sampler_2d}

@@ -1,5 +1,7 @@
 """The kit's own tile programs: right on the suite and on random shapes, under every schedule, without a hazard."""
 
+import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from judged import SCHEDULES, SHAPES, judged, random_case, same_bits
 
 import aclnn_viz as av
+from aclnn_viz import rooms
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.tiles.programs import rms_norm
 
@@ -86,6 +89,35 @@ def test_rows_that_are_cut_give_what_whole_rows_give():
         for schedule in SCHEDULES:
             run = judged(cut, case, schedule=schedule, cores=4)
         assert run.gm_bytes > 1.5 * av.tiles.launch(whole, cores=4, **case.inputs).gm_bytes
+
+
+CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
+       ("group_norm_swish", {"shape": (3, 4, 200), "numGroups": 2}),
+       ("layer_norm", {"shape": (140, 70), "normalizedShape": (70,)}),  # more rows a core than a group has
+       ("layer_norm", {"shape": (5, 130), "normalizedShape": (130,), "dtype": "bfloat16"})]
+
+
+@pytest.mark.parametrize(("op", "options"), CUT)
+def test_short_tiles_give_what_long_ones_give(op, options):
+    (program, *_), module = av.tiles.programs(op), rooms.module("tiles", op)
+    cut = replace(program, tiling=partial(module.tiling, tileLength=64))
+    for schedule in SCHEDULES:
+        judged(cut, av.case(op, **options), schedule=schedule, cores=2)
+
+
+@pytest.mark.parametrize("op", ["hardswish", "group_norm_swish", "grid_sampler_2d"])
+def test_these_give_the_same_bits_on_any_number_of_cores(op):
+    (program, *_), case = av.tiles.programs(op), av.case(op)
+    one, *more = (av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 2, 3, 7, 48))
+    assert all(same_bits(one, other) for other in more)
+
+
+def test_rms_norm_on_40_cores_is_quick():
+    """Under 2 s on one idle core; here, on a machine that others use, it is only kept from growing tenfold."""
+    case = av.case("rms_norm", shape=(64, 4096))
+    start = time.process_time()
+    run = av.tiles.launch(av.tiles.programs("rms_norm")[0], soc="Ascend910B3", **case.inputs)
+    assert run.platform.cores == 40 and time.process_time() - start < 4
 
 
 def test_the_number_of_cores_is_checked():
