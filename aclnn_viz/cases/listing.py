@@ -33,7 +33,7 @@ def load(source: str) -> list[Case]:
     except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(problem(f'cases come from "{STANDARD}" or a JSON file with a list of objects',
                                  f"{source}: {type(error).__name__} {error}",
-                                 'write such as [{"operator": "rms_norm", "shape": [4, 16]}]')) from error
+                                 'write such as [{"operator": NAME, "shape": [4, 16]}]')) from error
 
 
 def _plain(value):
