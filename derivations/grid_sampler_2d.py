@@ -15,6 +15,7 @@ from derivations import coordinates, interpolation
 from derivations.coordinates import padded, unnormalise
 from derivations.formulas import Derivation, Formula
 from derivations.functions import round_half_even
+from derivations.grid_sampler_2d_kinks import kinks  # what the chapter offers
 from derivations.interpolation import DOCUMENTED_A, cubic_weights, linear_weights, printed_coefficients, slopes, t
 from derivations.notation import index_symbols, size_symbols
 from derivations.tape import Tape

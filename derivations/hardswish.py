@@ -12,6 +12,7 @@ from sympy import Eq, IndexedBase, Max, Min, Piecewise, Rational, S, Sum, Symbol
 from derivations.cells import cells, left_derivative, limit_at, right_derivative, slope
 from derivations.formulas import Derivation, Formula
 from derivations.gradient import gradient
+from derivations.kinks import Kink
 from derivations.notation import index_symbols, latex, size_symbols
 from derivations.tape import Step
 from derivations.theorem import Book, Equation
@@ -23,6 +24,8 @@ gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", rea
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
+PYTORCH = ("PyTorch up to 2.6 closes the middle interval (pytorch issue #147801: -0.5 and 1.5 on 2.6.0); pull "
+           "requests #143899 and #148049 change the corners, torch_npu takes the open interval from 2.8 on")
 CHAPTER = 1
 book = Book("hardswish")
 
@@ -159,3 +162,12 @@ def gradient_of_a_tensor(entry=i, given=True):
         right = right if entry == i else Sum(right.subs(i, j), (j, 0, n - 1))
         equations.append(Equation(gradient(loss, this[i]), right, {i: (0, n - 1)}))
     return equations
+
+
+def kinks():
+    """The two kinks of hardswish, with the closed interval of the first version and of PyTorch 2.6."""
+    limits = {-3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
+              3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3))}
+    closed = {at: documented_slope(S(at)) for at in limits}
+    return [Kink("hardswish", "", S(at), left, right, closed[at], closed[at], PYTORCH)
+            for at, (left, right) in limits.items()]

@@ -1,29 +1,12 @@
 """
 The kinks of the operators: where a derivative jumps, and which value is returned there, as exact data.
 
-For the grid sampler the derivative is that of one row of pixels I[0], ..., I[W-1] by the pixel coordinate u, without
-the factor of the unnormalisation; left and right derivatives come from exact differences of the forward interpolation,
-which is linear between kinks.
+A chapter that has any offers `kinks()`; left and right derivatives come from exact differences of its definition.
 """
 
 from dataclasses import dataclass
-from itertools import product
 
-from sympy import Expr, Indexed, IndexedBase, Integer, Rational, S, expand, floor
-
-from derivations.cells import left_derivative, right_derivative
-from derivations.coordinates import padded
-from derivations.functions import round_half_even
-from derivations.hardswish import documented_slope, hardswish
-
-INTERPOLATIONS = {0: "bilinear", 1: "nearest", 2: "bicubic"}
-PADDINGS = {0: "zeros", 1: "border", 2: "reflection"}
-HARDSWISH_SOURCE = ("PyTorch up to 2.6 closes the middle interval (pytorch issue #147801: -0.5 and 1.5 on 2.6.0); pull "
-                    "requests #143899 and #148049 change the corners, torch_npu takes the open interval from 2.8 on")
-GRID_SOURCE = ("ATen GridSampler.h, read and not run: floor picks the right neighbour, clip_coordinates_set_grad is 0 "
-               "at the border itself, reflect_coordinates_set_grad takes its sign from in - low < 0 and from flips")
-NEAREST_SOURCE = "ATen GridSampler.h, read and not run: nearbyint picks the pixel, the gradient by the grid is 0"
-SMALL = Rational(1, 1024)
+from sympy import Expr, S, expand
 
 
 @dataclass(frozen=True)
@@ -63,66 +46,8 @@ def convention(value, left, right):
     return "other"
 
 
-def hardswish_kinks():
-    """The two kinks of hardswish, with the closed interval of the first version and of PyTorch 2.6."""
-    limits = {-3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
-              3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3))}
-    closed = {at: documented_slope(S(at)) for at in limits}
-    return [Kink("hardswish", "", S(at), left, right, closed[at], closed[at], HARDSWISH_SOURCE)
-            for at, (left, right) in limits.items()]
-
-
-def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
-    """
-    The kinks of one mode for a row of `size` pixels, for coordinates from -size to 2 size.
-
-    Bicubic has none: its taps are padded one by one, and the interpolant of the padded image has a continuous slope.
-
-    >>> [(kink.at, convention(kink.pytorch, kink.left, kink.right)) for kink in grid_sampler_kinks(0, 1, True, size=3)]
-    [(0, 'left'), (1, 'right'), (2, 'right')]
-    """
-    mode = f"{INTERPOLATIONS[interpolationMode]}, {PADDINGS[paddingMode]}, alignCorners={alignCorners}"
-    if interpolationMode == 2:
-        return []
-    kinks = []
-    for double in range(-2 * size, 4 * size + 1):
-        u = Rational(double, 2)
-        value, before, after = (_row(interpolationMode, paddingMode, alignCorners, size, v)
-                                for v in (u, u - SMALL, u + SMALL))
-        far_before, far_after = (_row(interpolationMode, paddingMode, alignCorners, size, u + side * 2 * SMALL)
-                                 for side in (-1, 1))
-        left, right = (before - far_before) / SMALL, (far_after - after) / SMALL
-        jump = (after + after - far_after) - (before + before - far_before)
-        if expand(left - right) == 0 and expand(jump) == 0:
-            continue
-        documented, pytorch = (S.Zero, S.Zero) if interpolationMode == 1 else (
-            _slope(paddingMode, alignCorners, size, u, printed) for printed in (True, False))
-        kinks.append(Kink("grid_sampler_2d", mode, u, expand(left), expand(right), expand(documented), expand(pytorch),
-                          NEAREST_SOURCE if interpolationMode == 1 else GRID_SOURCE, expand(jump)))
-    return kinks
-
-
 def kinks():
-    """All kinks: hardswish, then the grid sampler in every mode, for rows of 5 pixels."""
-    modes = product(INTERPOLATIONS, PADDINGS, (True, False))
-    return hardswish_kinks() + [kink for mode in modes for kink in grid_sampler_kinks(*mode)]
+    """All kinks, in the order of the lessons."""
+    from derivations import chapters
 
-
-def _pixel(index, size):
-    return Indexed(IndexedBase("I"), index) if 0 <= index < size else S.Zero
-
-
-def _row(interpolationMode, paddingMode, alignCorners, size, u):
-    """The forward interpolation of the row at coordinate u."""
-    v = padded(u, Integer(size), paddingMode, alignCorners)[0]
-    if interpolationMode == 1:
-        return _pixel(round_half_even(v), size)
-    first = floor(v)
-    return (first + 1 - v) * _pixel(first, size) + (v - first) * _pixel(first + 1, size)
-
-
-def _slope(paddingMode, alignCorners, size, u, printed):
-    """The documented derivative at u; print counts the border as inside, kernels and PyTorch do not."""
-    v, factor = padded(u, Integer(size), paddingMode, alignCorners, closed=printed)
-    first = floor(v)
-    return factor * (_pixel(first + 1, size) - _pixel(first, size))
+    return [kink for chapter in chapters() for kink in getattr(chapter, "kinks", list)()]

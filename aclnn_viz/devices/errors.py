@@ -10,7 +10,7 @@ class RefusedError(ValueError):
     """A call that the library would take in silence and answer wrongly; `constraint` names the rule."""
 
     def __init__(self, aclnn_name: str, constraint, fix: str):
-        self.constraint = constraint.name
+        self.constraint, self.workaround = constraint.name, constraint.workaround
         super().__init__(problem(f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix))
 
 

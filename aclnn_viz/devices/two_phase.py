@@ -7,7 +7,6 @@ import numpy as np
 from aclnn_viz.acl.program import Program, descriptor, span
 from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
 from aclnn_viz.devices.session import Session
-from aclnn_viz.devices.workarounds import WORKAROUNDS
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
 from aclnn_viz.products import Product, Version
@@ -29,7 +28,7 @@ def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
     try:
         return _run(session, op, bound, predicted)
     except RefusedError as refused:
-        workaround = WORKAROUNDS.get((op.name, refused.constraint))
+        workaround = refused.workaround
         if not (workarounds and workaround and workaround.holds(bound)):
             raise
     given, finish = workaround.apply(bound)
@@ -88,16 +87,15 @@ def _refuse(session, op, promise, values, arrays, predicted) -> None:
     call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
     for constraint in promise.violations(call, arrays):
         if constraint.enforced_by == "device.run" and constraint.name not in predicted:
-            raise RefusedError(promise.aclnn_name, constraint, _fix(op, constraint, values))
+            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, values))
         if constraint.enforced_by != "library":
             warnings.warn(f"{promise.aclnn_name}: {constraint.text}", ConstraintWarning, stacklevel=5)
 
 
-def _fix(op, constraint, values) -> str:
+def _fix(constraint, values) -> str:
     fix = "change the inputs, or run on the host to see the formula"
-    workaround = WORKAROUNDS.get((op.name, constraint.name))
-    if workaround and workaround.holds(values):
-        fix += f", or open the device with workarounds=True: {workaround.text}"
+    if constraint.workaround and constraint.workaround.holds(values):
+        fix += f", or open the device with workarounds=True: {constraint.workaround.text}"
     return fix
 
 

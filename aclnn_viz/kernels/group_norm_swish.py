@@ -30,11 +30,14 @@ def sigmoids(xp, t):
     return xp.where(t < 0.0, small, large), xp.where(t < 0.0, large, small)
 
 
-def swish_slope(xp, z, s):
+def swish_slope(xp, z, s=1.0):
     """d/dz of z * sigmoid(s * z)."""
     t = xp.clip(s * z, -2e4, 2e4)  # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
     sigmoid, complement = sigmoids(xp, t)
     return sigmoid * (1.0 + t * complement)
+
+
+FACTORS = {"swish": swish_slope}  # elementwise: it can be tried on every number of a 16-bit format
 
 
 def backward(xp, dy, mean, rstd, x, gamma, beta, swishScale):

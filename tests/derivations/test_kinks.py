@@ -3,7 +3,9 @@
 import pytest
 from sympy import IndexedBase, Rational
 
-from derivations.kinks import convention, grid_sampler_kinks, hardswish_kinks, kinks
+from derivations.grid_sampler_2d_kinks import grid_sampler_kinks
+from derivations.hardswish import kinks as hardswish_kinks
+from derivations.kinks import convention, kinks
 
 I = IndexedBase("I")
 

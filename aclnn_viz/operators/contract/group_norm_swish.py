@@ -11,7 +11,7 @@ import numpy as np
 
 from aclnn_viz.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Workaround
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
     tensor_names, unchecked_shape, undocumented_dtypes,
@@ -84,6 +84,35 @@ def of_discarded(check: Check) -> Constraint:
                       "device.run", lambda call, arrays: check.fails(call), check.source)
 
 
+def _scaled(array: np.ndarray, scale: float) -> np.ndarray:
+    """The array times a number, rounded once to its own format."""
+    return (array.astype(np.float64) * scale).astype(array.dtype)
+
+
+def _swish_scale(inputs: dict) -> float:
+    return float(np.float32(inputs["swishScale"]))  # as the library narrows it
+
+
+def _scales(inputs: dict) -> bool:
+    scale = _swish_scale(inputs)
+    return bool(np.isfinite(scale)) and scale != 0
+
+
+def _rescaled_swish(inputs: dict):
+    """z sigmoid(s z) = z' sigmoid(z') / s with z' = s z = x_hat (s gamma) + s beta, so that swishScale may be 1."""
+    scale = _swish_scale(inputs)
+    given = inputs | {"dy": _scaled(inputs["dy"], 1 / scale), "gamma": _scaled(inputs["gamma"], scale),
+                      "beta": _scaled(inputs["beta"], scale), "swishScale": 1.0}
+
+    def finish(outputs: dict) -> dict:
+        return {name: value if name == "dxOut" else _scaled(value, scale) for name, value in outputs.items()}
+
+    return given, finish
+
+
+RESCALED = Workaround(
+    "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and dbetaOut by s",
+    _scales, _rescaled_swish)
 CONSTRAINTS = (
     undocumented_dtypes(DTYPE_ROWS),
     strided_outputs(PARAMETERS),
@@ -95,7 +124,7 @@ CONSTRAINTS = (
     unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
     Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
                "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
-               until=Version.parse("9.1.0.pre")),
+               RESCALED, until=Version.parse("9.1.0.pre")),
     Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
                lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from aclnn_viz.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
 from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor
@@ -69,6 +70,17 @@ class EarlySuccess(Scope):
     inferred: bool = False
 
 
+class Workaround(NamedTuple):
+    """What can be computed by other means where an operator of an older CANN goes wrong in silence.
+
+    `text` says what is done; `apply(inputs)` gives the inputs to run with and what makes the outputs of theirs.
+    """
+
+    text: str
+    holds: Callable[[dict], bool]
+    apply: Callable[[dict], tuple[dict, Callable[[dict], dict]]]
+
+
 @dataclass(frozen=True)
 class Constraint(Scope):
     """A rule that no status code guards: its text, who enforces it, and when a call violates it.
@@ -83,6 +95,7 @@ class Constraint(Scope):
     enforced_by: str
     violated: Callable[[Call, Mapping], bool]
     source: str
+    workaround: Workaround | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def kinks() -> list[table.Row]:
 
     Bicubic has no kinks: its rows show both one-sided derivatives at each pixel, which are equal.
     """
-    from derivations.kinks import grid_sampler_kinks
+    from derivations.grid_sampler_2d_kinks import grid_sampler_kinks
 
     rows = []
     for mode in product((0, 1, 2), (0, 1, 2), (True, False)):
@@ -49,7 +49,7 @@ def _bicubic(paddingMode: int, alignCorners: bool) -> list[table.Row]:
     """One row a pixel, and one beyond each end: no kinks. The document multiplies by the factor of padding."""
     from derivations.coordinates import padded
     from derivations.interpolation import DOCUMENTED_A, cubic_weights, printed_coefficients, slopes, t
-    from derivations.kinks import INTERPOLATIONS, PADDINGS
+    from derivations.grid_sampler_2d_kinks import INTERPOLATIONS, PADDINGS
     from sympy import Integer, S
 
     size = SIZES[alignCorners]

@@ -13,7 +13,7 @@ CLOSED = "closed interval: self/3 + 0.5 for -3 <= self <= 3; its second version,
 
 def kinks() -> list[table.Row]:
     """The two corners."""
-    from derivations.kinks import hardswish_kinks
+    from derivations.hardswish import kinks as hardswish_kinks
 
     return [_kink(found) for found in hardswish_kinks()]
 
