@@ -150,7 +150,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
 # The suite
 
 def suite(op: Operator) -> Iterator[dict]:
-    """Modes first, then formats, strides, what is not asked for, and shapes, of which the operator may refuse some."""
+    """Modes first, then formats, strides, tensors left out, and shapes, of which the operator may refuse some."""
     base, *others = op.shapes or ({},)
     modes = op.modes or ({},)
     yield from (base | mode for mode in modes)
@@ -158,9 +158,14 @@ def suite(op: Operator) -> Iterator[dict]:
     for at, dtype in enumerate(("float16", "bfloat16", "float64", "float16", "bfloat16")):
         yield base | modes[(at * 7) % len(modes)] | {"dtype": dtype}
     yield base | {"dtype": "float16", "strided": True}
-    yield from (base | change for change in unasked(op))
+    yield from (base | change for change in (*left_out(op), *unasked(op)))
     for at, options in enumerate((*others, *({"shape": varied} for varied in varied_shapes(op)))):
         yield options | modes[(at * 5) % len(modes)]
+
+
+def left_out(op: Operator) -> Iterator[dict]:
+    """The parameters that leave out one optional tensor each."""
+    return ({p.name: None} for p in op.parameters if p.kind == "tensor" and p.optional)
 
 
 def unasked(op: Operator) -> Iterator[dict]:

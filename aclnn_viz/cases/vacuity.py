@@ -12,6 +12,7 @@ import numpy as np
 
 from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case
+from aclnn_viz.cases.default import left_out
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.arranging import asked
 
@@ -66,6 +67,7 @@ def meter(op: Operator, **inputs) -> dict[str, float]:
                       for value in (*attribute.values, *attribute.tries)}
     found |= {f"{name} not asked for": float(not asked(tensor.asked, inputs))
               for name, tensor in op.tensors.items() if tensor.asked}
+    found |= {f"{name} left out": float(inputs[name] is None) for change in left_out(op) for name in change}
     shape = inputs[op.like].shape
     return found | {f"axis {at - len(shape)}": 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
 

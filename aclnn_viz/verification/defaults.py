@@ -3,6 +3,7 @@
 Each function gives the value of the attribute of its name, as the operator's own file would define it.
 """
 
+import re
 from math import prod
 
 import numpy as np
@@ -16,7 +17,7 @@ from aclnn_viz.codes import ACL_INT8
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.contract import Call, contract
+from aclnn_viz.operators.contract import Call, Check, contract
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.products import Version
 from aclnn_viz.verification import taylor
@@ -25,6 +26,7 @@ from aclnn_viz.verification.rounding import STEPS
 from aclnn_viz.verification.taylor import STEP
 
 NULL, INVALID = 161001, 161002
+REFUSED = "refused"  # by whatever status
 LARGE = 200_000
 TRIES = 1000
 TRUTH = 2.0**-53  # truth and formulas are compared as float64
@@ -33,7 +35,8 @@ TRUTH = 2.0**-53  # truth and formulas are compared as float64
 # Cases
 
 def MODES(op: Operator) -> tuple[dict, ...]:  # noqa: N802 - named like the attribute
-    return op.modes or ({},)
+    """The attributes worth trying, then each optional tensor left out."""
+    return (*(op.modes or ({},)), *default.left_out(op))
 
 
 def SHAPES(op: Operator) -> tuple[tuple[int, ...], ...]:  # noqa: N802
@@ -212,8 +215,20 @@ def GOOD(op: Operator) -> dict:  # noqa: N802
 
 
 def CLAUSES(op: Operator) -> list:  # noqa: N802
-    """(what is spoiled, the status): required pointers null, a wrong data type, outputs of a wrong shape."""
+    """(what is spoiled, the status): required pointers null, a wrong data type, and the shapes that a check looks at."""
     good = GOOD(op)
     required = [p.name for p in op.c_parameters if p.required and p.kind == "tensor"]
+    longer = {name: (*shape[:-1], shape[-1] + 1) for name in _shape_checked(op) if (shape := good[name][0])}
     return [({}, 0), *(({name: None}, NULL) for name in required),
-            ({op.like: (good[op.like][0], ACL_INT8)}, INVALID)]
+            ({op.like: (good[op.like][0], ACL_INT8)}, INVALID),
+            *(({name: (shape, good[name][1])}, REFUSED) for name, shape in longer.items())]
+
+
+def _shape_checked(op: Operator) -> list[str]:
+    """The tensors of which a check says that their shape matters, on every product: all outputs by the declaration."""
+    steps = [step for step in contract(op.name).steps
+             if isinstance(step, Check) and step.status and (step.since, step.until, step.products) == (None,) * 3]
+    if any(step.name == "declaration" for step in steps):
+        return list(op.outputs)
+    return [p.name for p in op.c_parameters if p.kind == "tensor"
+            and any(re.match(rf"{p.name} (must have the )?shape", step.name) for step in steps)]
