@@ -17,7 +17,7 @@ from aclnn_viz.devices.errors import DeviceClosedError
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import StoredCases, index_files
-from aclnn_viz.storage.damage import ForeignError, StoredError
+from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.storage.reading import Archive
 from aclnn_viz.storage.results import new_file
 
@@ -99,14 +99,19 @@ class Capsule:
         if self.closed:
             raise DeviceClosedError(problem("the device must be open", "a closed capsule", "open it again"))
         op = operator(op)
-        entry = self._cases.get(digest(op, op.bind(inputs)))
+        bound = op.bind(inputs)
+        entry = self._cases.get(digest(op, bound))
         if entry is None:
             held = sum(entry["operator"] == op.name for entry in self._cases.values())
             raise UnrecordedError(problem(
                 "a capsule answers only the cases that were recorded",
                 f"other inputs of {op.name} ({held} of its cases are in {self.path.name})",
                 "take the inputs from its `cases()`, or record this case on the device"))
-        return self._stored.values(entry, "outputs")
+        outputs, wanted = self._stored.values(entry, "outputs"), op.arrange_backward(**bound).results
+        if outputs.keys() != wanted.keys():
+            raise self._stored.source.broken(AlteredError, f"{entry['folder']} holds {', '.join(outputs) or 'no outputs'} "
+                                             f"instead of {', '.join(wanted)}")
+        return outputs
 
     def close(self) -> None:
         self.closed = True

@@ -93,7 +93,8 @@ class CaseFiles:
                 size = prod(shape) * dtype.itemsize
                 sizes |= {f"{part}/{name}.npy": range(size + 1, size + HEADER_ROOM), f"{part}/{name}.bin": (size,)}
         for name, file in entry["files"].items():
-            if type(file["bytes"]) is not int or file["bytes"] not in sizes.get(name, ()):
+            if type(file["bytes"]) is not int or file["bytes"] not in sizes.get(name, ()) or not isinstance(
+                    file["sha256"], str):
                 raise ValueError(f"{entry['folder']}/{name} has a size that does not belong to its shape")
         missing = [name for name in entry["inputs"] if f"in/{name}.npy" not in entry["files"]]
         if missing:
