@@ -1,6 +1,7 @@
 """Whatever ends a command early is told in one line, with the exit status that belongs to it."""
 
 import os
+import random
 import re
 import resource
 import signal
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from machine import ROOT
+from machine import ROOT, SOAK
 
 from aclnn_viz import cli
 from aclnn_viz.verification import report
@@ -68,6 +69,8 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION .* got 'k.py'; name the function as well"),
     (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
     (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
+    (["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"], "cases come from .* zero, which is no regular file"),
+    (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
     (["run", "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit did not"),
     (["run", "--device", "host", "--out", "/"], "a place of its own: got /, which this kit did not make"),
     (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
@@ -189,3 +192,47 @@ def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
     (tmp_path / "accuracy.json").write_text('{"mine": 1}')
     with pytest.raises(FileExistsError, match="accuracy.json, which this kit did not make"):
         report.write(tmp_path, force=True)
+
+
+STRANGE = ["", "-", ".", "/", "/dev/null", "/dev/zero", "nowhere", "no/such/file.py:f", "k.py", ":", "k.py:", "\0", "é",
+           "rms_norm", "aclnnRmsNormGrad", "softmax", "host", "atlas:99", "torch", "-3", "1e400", "[", "{", "999999999999999999999",
+           "interpolationMode=", "=1", "x=[", "float7", "Ascend960", "1.2.3.4.5", "a" * 5000]
+FLAGS = {
+    "check": ["--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--write", "--read"],
+    "run": ["--cases", "--device", "--out"],
+    "conventions": [], "device": [], "operators": [], "new": ["--prototype", "--to"],
+    "verify": ["--report"], "errata": ["--kinks"], "": [],
+}
+
+
+def command_line(draw, place):
+    """A command with strange arguments; those that would begin long work are left out."""
+    name = draw.choice(list(FLAGS))
+    arguments = [name] + [draw.choice(STRANGE) for _ in range(draw.choice((0, 1, 2, 2, 3)))]
+    for flag in draw.sample(FLAGS[name], draw.randrange(len(FLAGS[name]) + 1)):
+        arguments += [flag] + [draw.choice([*STRANGE, str(place / "x"), str(place / "y")])] * (flag != "--kinks")
+    arguments += ["--json"] * draw.choice((0, 1)) + ["--force"] * (draw.random() < 0.2)
+    if name == "verify" and not draw.random() < 0.01:
+        arguments += ["--report", "/dev/null"]  # told before anything is verified
+    if name == "errata" and "--kinks" not in arguments:
+        arguments += ["--kinks"]
+    if name == "run" and "--device" not in arguments:
+        arguments += ["--device", "nowhere"]
+    return arguments
+
+
+@pytest.mark.parametrize("seed", range(300 if SOAK else 30))
+def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_text("thesis")
+    draw = random.Random(seed)
+    for _ in range(4):
+        arguments = command_line(draw, tmp_path)
+        try:
+            status = cli.main(arguments)
+        except SystemExit as end:  # of argparse
+            status = end.code
+        printed = capsys.readouterr()
+        assert status in (0, 1, 2), arguments
+        assert "Traceback" not in printed.err and (status != 2 or re.search(r"aclnn-viz[ \w]*: .", printed.err)), arguments
+        assert (tmp_path / "x").read_text() == "thesis", arguments

@@ -15,7 +15,10 @@ from aclnn_viz.codes import (
     ACL_OPT_ENABLE_KERNEL_EARLY_START, ACL_SUCCESS, DATA_TYPE_SIZES,
 )
 from aclnn_viz.products import DAV_2201, DAV_3510
+from aclnn_viz.storage.damage import StoredError
+from aclnn_viz.storage.reading import read_file
 
+_LONGEST_CONFIG = 1 << 20
 _API_VERSION = (1, 15, 0)  # of the ACL interface, which CANN counts apart from its own version
 
 
@@ -24,9 +27,9 @@ class ProcessCalls(State):
         config = ""
         if config_path is not None:
             try:
-                config = Path(config_path).read_text(encoding="utf-8")
+                config = read_file(Path(config_path), _LONGEST_CONFIG).decode()
                 json.loads(config or "{}")
-            except (OSError, UnicodeDecodeError):
+            except (OSError, UnicodeDecodeError, StoredError):
                 return self.failed(ACL_ERROR_INVALID_FILE, f"aclInit: cannot read {config_path}")
             except (ValueError, RecursionError):
                 return self.failed(ACL_ERROR_PARSE_FILE, f"aclInit: {config_path} is not valid JSON")

@@ -7,6 +7,9 @@ from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
+from aclnn_viz.storage.cases import LONGEST_INDEX
+from aclnn_viz.storage.damage import StoredError
+from aclnn_viz.storage.reading import read_file
 
 STANDARD = "standard"
 
@@ -25,12 +28,13 @@ def load(source: str) -> list[Case]:
                 for seed, given in enumerate(rooms.own("cases", op.name, "STANDARD", op.modes))
                 for dtype in ("float32", "float16", "bfloat16")]
     try:
-        listed = json.loads(Path(source).read_text(encoding="utf-8"))
+        listed = json.loads(read_file(Path(source), LONGEST_INDEX))
         if not isinstance(listed, list):
             raise TypeError(f"a {type(listed).__name__}")
         return [case(entry["operator"], **{key: _plain(value) for key, value in entry.items() if key != "operator"})
                 for entry in listed]
-    except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, StoredError, json.JSONDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError,
+            AttributeError) as error:
         raise ValueError(problem(f'cases come from "{STANDARD}" or a JSON file with a list of objects',
                                  f"{source}: {type(error).__name__} {error}",
                                  'write such as [{"operator": NAME, "shape": [4, 16]}]')) from error

@@ -36,8 +36,9 @@ def new(options) -> int:
     Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.export.skeleton import gaps, new_operator
+    from aclnn_viz.storage.reading import read_file
 
-    folder = new_operator(options.name, Path(options.prototype).read_text(), options.to)
+    folder = new_operator(options.name, read_file(Path(options.prototype), 1 << 20).decode(), options.to)
     left = gaps(folder)
     print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else
           f"{folder}: {len(left)} gaps to fill in; run pytest there, it lists them")

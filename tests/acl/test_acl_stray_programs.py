@@ -170,3 +170,8 @@ def test_nothing_is_kept_of_a_process_that_has_finalised():
     finally:
         tracemalloc.stop()
     assert min(after - before for before, after in pairwise(seen)) < 10_000 and acl.misuse == []
+
+
+def test_a_configuration_that_is_no_file_or_endless_is_not_read():
+    acl = HostAcl()
+    assert [acl.aclInit("/dev/zero"), acl.aclInit("/"), acl.aclInit("nowhere"), acl.aclInit(None)] == [100003] * 3 + [0]
