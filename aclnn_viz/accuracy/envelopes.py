@@ -18,6 +18,8 @@ from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.anchors import ExactArrays, FromAnchors
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.bounded_array import plus, rounding
+from aclnn_viz.arrays.certified import Certified, certificate
+from aclnn_viz.arrays.certified import undecided as _undecided
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.worlds import either
@@ -114,9 +116,10 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     """Return the verdict on each element of an output, as a position in VERDICTS.
 
     `actual` has the format of the envelope, `truth` is float64, all three have one shape. A correctly rounded element
-    is explained whatever its bound, for `truth` itself is rounded. Where nothing is known (undecided, or a bound that
-    is not finite and another value than the truth's) the verdict is undecided. Raises TypeError for a format that does
-    not fit, ValueError for a shape that does not; both say which argument it is.
+    is explained whatever its bound. Where nothing is known (undecided, or a bound that is not finite and another value
+    than the truth's), and where the certificate of the truth does not tell on which side of the bound an element lies,
+    the verdict is undecided. Raises TypeError for a format that does not fit, ValueError for a shape that does not;
+    both say which argument it is.
 
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
@@ -124,15 +127,25 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     >>> [VERDICTS[verdict] for verdict in found]
     ['explained', 'not explained']
     """
-    actual, truth = np.asarray(actual), np.asarray(truth)
-    _check_roles(actual, truth, envelope)
+    if isinstance(actual, Certified) and not isinstance(truth, Certified):
+        raise TypeError(problem("actual must be an output", "a truth, with its certificate",
+                                "exchange the first two arguments: actual comes before truth"))
+    actual, (low, error) = np.asarray(actual), certificate(truth)
     with np.errstate(all="ignore"):
-        wide, rounded = (x.astype(np.float64) for x in (actual, rounded_truth(truth, float_format(actual))))
+        rounded = rounded_truth(truth, float_format(actual)).astype(np.float64)
+        truth = np.asarray(truth)
+        _check_roles(actual, truth, envelope)
+        wide = actual.astype(np.float64)
         right = same(wide, rounded)
+        apart = np.abs(wide - truth if low is None else (wide - truth) - low)
+        # A truth without a certificate may have been rounded to float64, which shows beside float64 outputs.
+        unknown = np.abs(truth) * 2.0**-53 if error is None else error * SLACK
+        covered = right | (apart <= envelope.bound + unknown)
         undecided = envelope.undecided | (np.isinf(envelope.bound) & ~right)
-        # The truth may have been rounded to float64, which shows beside float64 outputs.
-        covered = np.abs(wide - truth) <= envelope.bound + np.abs(truth) * 2.0**-53
-    return np.where(undecided, UNDECIDED, np.where(right | covered, EXPLAINED, NOT_EXPLAINED))
+        if error is not None:
+            fits = right & ~_undecided(truth, low, error, float_format(actual))
+            undecided |= covered & ~fits & ~(apart + unknown <= envelope.bound * SLACK)
+    return np.where(undecided, UNDECIDED, np.where(covered, EXPLAINED, NOT_EXPLAINED))
 
 
 def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:
@@ -166,7 +179,7 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
     if not missed.any():
         return Explanation(*counts)
     with np.errstate(all="ignore"):
-        error = np.abs(np.asarray(actual).astype(np.float64) - truth)
+        error = np.abs(np.asarray(actual).astype(np.float64) - np.asarray(truth))
         excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
     worst = np.unravel_index(int(excess.argmax()), found.shape)
     region = tuple((int(at.min()), int(at.max())) for at in np.nonzero(missed))

@@ -2,6 +2,8 @@
 
 Means, RMSE, cosine and error balance run over the finite pairs (`finite_size`); maxima also see the others: an output
 that is nan or infinite where the truth is not, or the other way round, has an infinite absolute and relative error.
+Elements for which the certificate of the truth does not tell the correctly rounded number are `undecided`: they count in
+no measure and in no standard.
 ulp distances are steps on the ordinals of the output's format from the correctly rounded truth: the two zeros are one
 place, subnormals have places of their own, an infinity is one step beyond the largest number, nan is 0 steps from
 nan and infinitely many from anything else.
@@ -81,7 +83,7 @@ class Extreme:
 class Measures:
     """The error measures of one output; `extremes` says where each maximum is, `notes` what is undefined and why.
 
-    `finite_size` counts the finite pairs, `differing` the other pairs that do not agree, `signed_zeros` the zeros
+    `finite_size` counts the finite pairs, `undecided` those that the truth cannot judge, `differing` the other pairs that do not agree, `signed_zeros` the zeros
     whose sign differs from that of the rounded truth. `above` and `below` count the finite outputs above and below
     the truth; `error_balance` is |above - below| / finite_size.
     """
@@ -90,6 +92,7 @@ class Measures:
     shape: tuple[int, ...]
     size: int
     finite_size: int
+    undecided: int
     differing: int
     signed_zeros: int
     above: int
@@ -118,15 +121,19 @@ class Tally:
 
     def __init__(self):
         self.counts = np.zeros(len(ULP_CLASSES), dtype=np.int64)
-        self.finite = self.differing = self.signed_zeros = self.above = self.below = 0
+        self.undecided = self.finite = self.differing = self.signed_zeros = self.above = self.below = 0
         self.relative = self.absolute = 0.0
         self.squares = self.dot = self.actual = self.truth = ScaledSum()
         self.maxima: dict[str, tuple[float, int]] = {}
 
     def add(self, stretch: Stretch, start: int) -> None:
+        if not stretch.raw_actual.size:
+            self.undecided += stretch.undecided
+            return
         distance = stretch.distance
         far = np.minimum(distance, len(ULP_CLASSES) - 1).astype(np.intp)
         self.counts += np.bincount(far, minlength=len(ULP_CLASSES))
+        self.undecided += stretch.undecided
         self.finite += stretch.count
         self.differing += stretch.differing
         self.above += int(np.count_nonzero(stretch.error > 0))
@@ -143,18 +150,18 @@ class Tally:
         # 0/0 is no error; x/0 is an infinite one.
         plain = np.divide(stretch.absolute, stretch.magnitude)
         plain[stretch.absolute == 0] = 0
-        self._maximum("max_ulp", distance, start)
+        self._maximum("max_ulp", distance, stretch, start)
         for name, values in (("max_abs", stretch.absolute), ("max_relative", plain), ("mare", stretch.relative)):
-            self._maximum(name, _with_specials(values, stretch), start)
+            self._maximum(name, _with_specials(values, stretch), stretch, start)
 
-    def _maximum(self, name: str, values: np.ndarray, start: int) -> None:
+    def _maximum(self, name: str, values: np.ndarray, stretch: Stretch, start: int) -> None:
         at = int(values.argmax())  # argmax stops at the first nan, if there is one
         if math.isnan(values[at]):
             if np.isnan(values).all():
                 return
             at = int(np.nanargmax(values))
         if name not in self.maxima or values[at] > self.maxima[name][0]:
-            self.maxima[name] = float(values[at]), start + at
+            self.maxima[name] = float(values[at]), start + stretch.position(at)
 
 
 def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
@@ -180,8 +187,11 @@ def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
         notes.append("no elements: every statistic is nan")
     elif finite == 0:
         notes.append("no pair of finite numbers: means, RMSE and cosine are nan")
-    if finite < pairing.size:
-        notes.append(f"{pairing.size - finite} pairs are not finite, {tally.differing} of them differ from the truth")
+    if tally.undecided:
+        notes.append(f"{tally.undecided} elements are undecided: the truth is not known well enough to judge them")
+    special = pairing.size - finite - tally.undecided
+    if special:
+        notes.append(f"{special} pairs are not finite, {tally.differing} of them differ from the truth")
     if tally.signed_zeros:
         notes.append(f"{tally.signed_zeros} zeros have the other sign than the rounded truth (0 ulp apart)")
     similarity = cosine(tally.dot, tally.actual, tally.truth) if finite else math.nan
@@ -193,6 +203,7 @@ def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
     extremes = {name: _extreme(pairing, tally.maxima.get(name), inputs or {}) for name in MAXIMA}
     return Measures(
         dtype=pairing.fmt.name, shape=pairing.shape, size=pairing.size, finite_size=finite,
+        undecided=tally.undecided,
         differing=tally.differing, signed_zeros=tally.signed_zeros, above=tally.above, below=tally.below,
         **{name: extreme.value for name, extreme in extremes.items()},
         mere=mean(tally.relative), mean_abs=mean(tally.absolute),
@@ -221,7 +232,8 @@ def check_inputs(inputs) -> None:
 def measure(actual, truth, *, inputs=None) -> Measures:
     """Measure the error of an output (any of the four formats) against a truth of the same shape.
 
-    `truth` is float64 or longdouble, or any array whose format holds every number of the output's. Of `inputs`, a dict
+    `truth` is that of an operator, with its certificate, or any array whose format holds every number of the output's.
+    Of `inputs`, a dict
     of arrays by name, those of the output's shape are looked up where a maximum is. Raises TypeError for a dtype that
     does not fit, ValueError for a shape that does not. MERE and MARE: CANN opbase `docs/zh/ops_precision_standard`.
 

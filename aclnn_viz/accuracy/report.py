@@ -87,10 +87,11 @@ class Reports(dict):
 def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Reports:
     """Compare an output (any of the four formats) with a truth of the same shape by every measure and standard.
 
-    `truth` is float64 or longdouble, or any array whose format holds every number of the output's. `baseline`, with the
-    dtype of the output, is what another implementation of the same precision gives; without it the standards that need
-    one are not applicable. Of `inputs`, a dict of arrays by name, those of the output's shape are looked up where the
-    maxima are. Raises TypeError for a dtype that does not fit, ValueError for a shape that does not. The source of each
+    `truth` is that of an operator, with its certificate, or any array whose format holds every number of the output's;
+    elements that the certificate cannot judge are `undecided` and count nowhere else. `baseline`, with the dtype of
+    the output, is what another implementation of the same precision gives; without it the standards that need one are
+    not applicable. Of `inputs`, a dict of arrays by name, those of the output's shape are looked up where the maxima
+    are. Raises TypeError for a dtype that does not fit, ValueError for a shape that does not. The source of each
     standard is in `aclnn_viz.accuracy.standards.STANDARDS`.
 
     `compare(path)` takes the dump of one case, as `counterexample.write(path)` makes it, and returns a report of each
@@ -107,7 +108,8 @@ def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Repor
     with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
         for start, stretch, base in pairing.stretches():
             tally.add(stretch, start)
-            judging.add(pairing, stretch, base)
+            if stretch.raw_actual.size:
+                judging.add(pairing, stretch, base)
         measures = measured(pairing, tally, inputs)
         return Report(**vars(measures), verdicts=judging.verdicts(pairing))
 

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FloatFormat, float_format, ordinal_distance, round_to
+from aclnn_viz.arrays.certified import Certified, certificate, rounded_sum, undecided
+from aclnn_viz.dtypes import FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import problem
 
 LENGTH = 1 << 15  # 32768 float64 numbers take 256 KiB: the few arrays of a stretch stay in the second-level cache
@@ -18,23 +19,29 @@ RELATIVE_EPS = 1e-7  # added to |truth| in MERE and MARE by every Ascend standar
 
 
 def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Round float64 or longdouble once to the format."""
-    if truth.dtype == np.longdouble and fmt in (FLOAT16, BFLOAT16):
-        # Both casts pass through float64. Rounding there to odd keeps on which side of a tie the value lies.
-        nearest = truth.astype(np.float64)
-        even = (np.atleast_1d(nearest).view(np.int64) & 1 == 0).reshape(nearest.shape)
-        inexact = np.isfinite(nearest) & (nearest != truth) & even
-        towards = np.where(truth > nearest, np.inf, -np.inf)
-        truth = np.where(inexact, np.nextafter(nearest, towards), nearest)
-    return round_to(truth, fmt)
+    """Round a truth, with what it lacks of the exact numbers if that is known, once to the format."""
+    return rounded_sum(np.asarray(truth), certificate(truth)[0], fmt)
 
 
 class Stretch:
-    """One stretch of an output beside its truth; derived arrays hold the finite pairs only, except `distance`."""
+    """One stretch of an output beside its truth; derived arrays hold the finite pairs only, except `distance`.
 
-    def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray):
-        self.fmt, self.raw_actual, self.raw_truth = fmt, actual, truth
-        self.rounded = rounded_truth(truth, fmt)
+    `low` and `error` are the certificate of the truth, None without one. Pairs for which it does not tell the nearest
+    number of the format are left out, and counted in `undecided`; `places` are the positions of the others (None: all).
+    """
+
+    def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None):
+        open_ = np.zeros(0, bool) if error is None else undecided(truth, low, error, fmt)
+        self.undecided, self.places = int(np.count_nonzero(open_)), None
+        if self.undecided:
+            self.places = np.flatnonzero(~open_)
+            actual, truth, low = actual[self.places], truth[self.places], low[self.places]
+        self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, low
+        self.rounded = rounded_sum(truth, low, fmt)
+
+    def position(self, at: int) -> int:
+        """Where an element that is looked at lies in the stretch."""
+        return at if self.places is None else int(self.places[at])
 
     @cached_property
     def is_finite(self) -> np.ndarray:
@@ -61,9 +68,9 @@ class Stretch:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """The signed error actual - truth, rounded once to float64."""
-        exact = self._finite(self.raw_truth)
-        return (self.actual.astype(exact.dtype, copy=False) - exact).astype(np.float64, copy=False)
+        """The signed error actual - truth."""
+        apart = self.actual - self.truth
+        return apart if self.low is None else apart - self._finite(self.low)
 
     @cached_property
     def absolute(self) -> np.ndarray:
@@ -112,13 +119,18 @@ def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """An output, its truth and perhaps a baseline, validated; arrays are flat, `shape` is the original one."""
+    """An output, its truth and perhaps a baseline, validated; arrays are flat, `shape` is the original one.
+
+    `low` and `error` are the certificate of the truth, if it has one.
+    """
 
     fmt: FloatFormat
     shape: tuple[int, ...]
     actual: np.ndarray
     truth: np.ndarray
     baseline: np.ndarray | None
+    low: np.ndarray | None = None
+    error: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -128,25 +140,27 @@ class Pairing:
         """Yield (start, stretch, stretch of the baseline or None)."""
         for start in range(0, self.size, LENGTH):
             part = slice(start, start + LENGTH)
-            truth = self.truth[part]
-            if truth.dtype.itemsize < 8:
-                truth = truth.astype(np.float64)
-            base = None if self.baseline is None else Stretch(self.fmt, self.baseline[part], truth)
-            yield start, Stretch(self.fmt, self.actual[part], truth), base
+            certified = (self.truth[part].astype(np.float64, copy=False),
+                         *(None if known is None else known[part] for known in (self.low, self.error)))
+            base = None if self.baseline is None else Stretch(self.fmt, self.baseline[part], *certified)
+            yield start, Stretch(self.fmt, self.actual[part], *certified), base
 
 
 def pair(actual, truth, baseline=None) -> Pairing:
     """Validate an output against its truth: same shape, and a truth that holds every number of the output's format.
 
-    Raises TypeError for a dtype that does not fit, ValueError for a shape that does not.
+    Raises TypeError for a dtype that does not fit or a truth in the place of the output, ValueError for a shape that
+    does not.
     """
+    if isinstance(actual, Certified) and not isinstance(truth, Certified):
+        raise TypeError(problem("actual must be an output", "a truth, with its certificate",
+                                "exchange the first two arguments: actual comes before truth"))
+    low, error = certificate(truth)
     actual, truth = np.asarray(actual), np.asarray(truth)
-    fmt = _format(actual, "actual")
-    if truth.dtype != np.longdouble:
-        exact = _format(truth, "truth")
-        if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
-            raise TypeError(problem(f"truth must hold every number of the output's format {fmt.name}",
-                                    truth.dtype.name, "compute the truth in float64"))
+    fmt, exact = _format(actual, "actual"), _format(truth, "truth")
+    if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
+        raise TypeError(problem(f"truth must hold every number of the output's format {fmt.name}", truth.dtype.name,
+                                "compute the truth in float64; of the two arguments actual comes first"))
     _same_shape(truth, "truth", actual)
     if baseline is not None:
         baseline = np.asarray(baseline)
@@ -155,7 +169,8 @@ def pair(actual, truth, baseline=None) -> Pairing:
                                     "compute the baseline in the same precision as the output"))
         _same_shape(baseline, "baseline", actual)
         baseline = baseline.astype(fmt.numpy, copy=False).reshape(-1)
-    return Pairing(fmt, actual.shape, actual.astype(fmt.numpy, copy=False).reshape(-1), truth.reshape(-1), baseline)
+    return Pairing(fmt, actual.shape, actual.astype(fmt.numpy, copy=False).reshape(-1), truth.reshape(-1), baseline,
+                   *(None if known is None else known.reshape(-1) for known in (low, error)))
 
 
 def _format(array: np.ndarray, name: str) -> FloatFormat:

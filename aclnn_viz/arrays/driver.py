@@ -96,9 +96,12 @@ def _joined(xp, letters, axes, pieces):
     return rows[0] if len(rows) == 1 else xp.concat(rows, axis=axes.index(first))
 
 
-def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping) -> Iterator[tuple[dict[str, slice], object]]:
-    """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it."""
-    order = list(_blocks(sizes_of(axes, arrays), axes, arrays))
+def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None) -> Iterator:
+    """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it.
+
+    A block has at most `elements` of the largest array (None: BLOCK_ELEMENTS), if it can be cut that small.
+    """
+    order = list(_blocks(sizes_of(axes, arrays), axes, arrays, elements or BLOCK_ELEMENTS))
 
     def cut(block):
         with np.errstate(all="ignore"):
@@ -147,9 +150,9 @@ def _units(sizes, axes, arrays):
     }
 
 
-def _blocks(sizes, axes, arrays) -> Iterator[dict[str, slice]]:
+def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     units = _units(sizes, axes, arrays)
-    steps = {letter: max(1, BLOCK_ELEMENTS // max(1, units[letter])) for letter in sizes}
+    steps = {letter: max(1, elements // max(1, units[letter])) for letter in sizes}
     # Blocks of a power of two: sums over them, added as a tree, are the tree over all terms.
     steps = {letter: 1 << (step.bit_length() - 1) for letter, step in steps.items()}
     cuts = [[(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]

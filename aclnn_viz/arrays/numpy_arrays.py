@@ -12,8 +12,7 @@ class NumPyArrays:
     it is a part of a sum, which must not be rounded. Every other sum is rounded once, to the type of its terms.
     """
 
-    def __init__(self, wide=np.float64):
-        self.float64 = np.dtype(wide)
+    float64 = np.dtype(np.float64)
 
     def __getattr__(self, name):
         return getattr(np, name)
@@ -27,15 +26,11 @@ class NumPyArrays:
         return (total / (x.size // max(total.size, 1))).astype(x.dtype)
 
     def _total(self, x, axis, keepdims):
-        return pairwise(np.asarray(x).astype(np.promote_types(x.dtype, self.float64), copy=False), axis, keepdims)
+        return pairwise(np.asarray(x).astype(np.float64, copy=False), axis, keepdims)
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
         channels, columns = target.shape
         flat = (np.arange(channels)[:, np.newaxis] * columns + index).reshape(-1)
-        if values.dtype == np.longdouble != np.float64:  # bincount carries float64 at most
-            added = np.zeros(target.size, values.dtype)
-            np.add.at(added, flat, values.reshape(-1))
-        else:
-            added = np.bincount(flat, weights=values.reshape(-1), minlength=target.size)
+        added = np.bincount(flat, weights=values.reshape(-1), minlength=target.size)
         return (target + added.reshape(target.shape)).astype(target.dtype)

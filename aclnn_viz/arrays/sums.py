@@ -21,15 +21,16 @@ def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (axes[1:], (0,)) if ndim > 1 and 0 in axes else (axes, ())
 
 
-def tree(terms: np.ndarray, settle=lambda sums: sums) -> np.ndarray:
+def tree(terms, settle=lambda sums: sums, join=np.concatenate):
     """Add the terms (count, ...) along axis 0: neighbours first, then neighbours of these; an odd last one waits.
 
-    `settle` is applied to the sums of every level, for hardware that does not keep what an addition gives.
+    `settle` is applied to the sums of every level, for hardware that does not keep what an addition gives; `join`
+    concatenates, for terms that are no NumPy array.
     """
     while len(terms) > 1:
         pairs = len(terms) // 2
         added = settle(terms[0:2 * pairs:2] + terms[1:2 * pairs:2])
-        terms = np.concatenate([added, terms[2 * pairs:]]) if len(terms) % 2 else added
+        terms = join([added, terms[2 * pairs:]]) if len(terms) % 2 else added
     return terms[0]
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
-from aclnn_viz.accuracy.stretches import pair, rounded_truth, same
+from aclnn_viz.accuracy.stretches import pair, same
+from aclnn_viz.arrays.certified import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
@@ -110,10 +111,10 @@ def errors(actual, truth, provenance: Provenance, *, envelope: Envelope | None =
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
     with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
-        rounded = rounded_truth(pairing.truth, fmt)
+        rounded = rounded_sum(pairing.truth.astype(np.float64), pairing.low, fmt)
         wide, right = pairing.actual.astype(np.float64), pairing.truth.astype(np.float64)
         spacing = ulp(right, fmt)
-        distance = np.abs(pairing.actual.astype(pairing.truth.dtype) - pairing.truth).astype(np.float64)
+        distance = np.abs(wide - right if pairing.low is None else (wide - right) - pairing.low)
         equal = same(wide, rounded.astype(np.float64))
         special = ~(np.isfinite(wide) & np.isfinite(rounded))
         ulps = np.where(special, np.where(equal, 0.0, np.inf), distance / spacing)

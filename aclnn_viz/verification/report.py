@@ -37,7 +37,7 @@ def measured_rows() -> list[dict]:
             for name, output in outputs.items():
                 found = measure(output, truth[name])
                 rows.append({"operator": op.name, "output": name, "format": found.dtype, "elements": found.size,
-                             "ulps": found.ulp_counts, "max_ulp": found.max_ulp, "mere": found.mere,
+                             "undecided": found.undecided, "ulps": found.ulp_counts, "max_ulp": found.max_ulp, "mere": found.mere,
                              "max_abs": found.max_abs, "worst_index": found.extremes["max_ulp"].index})
     return rows
 

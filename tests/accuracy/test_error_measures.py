@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from aclnn_viz.accuracy import measures as module
-from aclnn_viz.accuracy import measure, stretches
+from aclnn_viz.accuracy import compare, measure, stretches
 from aclnn_viz.accuracy.measures import ScaledSum
+from aclnn_viz.arrays.certified import Certified
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
@@ -67,30 +68,54 @@ def test_statistics_do_not_depend_on_the_cut(fmt, monkeypatch):
     assert [getattr(cut, n) for n in SCALARS] == pytest.approx([getattr(whole, n) for n in SCALARS], rel=1e-13)
 
 
+def certified(high, low, error=0.0):
+    high = np.atleast_1d(np.float64(high))
+    return Certified(high, *(np.broadcast_to(np.float64(part), high.shape) for part in (low, error)))
+
+
 @ALL
-def test_longdouble_truth_is_rounded_once(fmt):
+def test_a_truth_with_a_low_part_is_rounded_once(fmt):
     half_ulp = 2.0 ** -fmt.significand_bits
-    above_tie = np.longdouble(1) + np.longdouble(half_ulp) + np.longdouble(2) ** -62
-    truth = np.array([above_tie, -above_tie, 1], dtype=np.longdouble)
-    right = array([1 + 2 * half_ulp, -1 - 2 * half_ulp, 1], fmt)
-    assert measure(right, truth).max_ulp == 0
-    assert measure(array([1, -1, 1], fmt), truth).max_ulp == 1
+    high = np.float64([1 + half_ulp, -1 - half_ulp, 1]) if fmt.bits < 64 else np.ones(3)
+    above = np.float64([2.0**-62, -(2.0**-62), 0])
+    right = array([1 + 2 * half_ulp, -1 - 2 * half_ulp, 1], fmt) if fmt.bits < 64 else np.ones(3)
+    assert measure(right, certified(high, above)).max_ulp == 0
+    if fmt.bits < 64:
+        assert measure(array([1, -1, 1], fmt), certified(high, above)).max_ulp == 1
 
 
-def test_longdouble_truth_resolves_errors_below_float64():
-    truth = np.array([np.longdouble(1) + np.longdouble(2) ** -60])
-    assert measure(np.array([1.0]), truth).max_abs == 2.0**-60
+def test_a_low_part_resolves_errors_below_float64():
+    assert measure(np.array([1.0]), certified(1.0, 2.0**-60)).max_abs == 2.0**-60
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).precision <= 15, reason="longdouble is float64 here")
 @pytest.mark.parametrize("fmt", FORMATS[:2], ids=lambda f: f.name)
 @given(parts=st.tuples(st.integers(0, 2**12), st.integers(-3, 3), st.integers(55, 62)))
-def test_longdouble_to_16_bits_is_nearest_even(fmt, parts):
+def test_a_sum_to_16_bits_is_nearest_even(fmt, parts):
     steps, side, bits = parts
     exact = 1 + Fraction(steps, 2**12) + Fraction(side, 2**bits)
-    wide = np.longdouble(1) + np.longdouble(steps) / 2**12 + np.longdouble(side) * np.longdouble(2) ** -bits
-    got = float(stretches.rounded_truth(np.array([wide]), fmt)[0])
+    got = float(stretches.rounded_truth(certified(1 + steps / 2**12, side * 2.0**-bits), fmt)[0])
     assert oracle.place(Fraction(got), fmt.name) == oracle.place(exact, fmt.name)
+
+
+@ALL
+def test_elements_that_the_certificate_cannot_judge_count_nowhere(fmt):
+    half_ulp, far = 2.0 ** -fmt.significand_bits, array([3, 3, 3], fmt)
+    truth = certified([1 + half_ulp if fmt.bits < 64 else 1, 2, 3], 0.0 if fmt.bits < 64 else [half_ulp, 0, 0],
+                      [1e-17, 1e-17, 0])
+    report = compare(far, truth)
+    assert (report.undecided, report.finite_size, report.worst.index) == (1, 2, (1,))
+    assert sum(report.ulp_counts.values()) == 2 and "1 elements are undecided" in str(report)
+    nothing = compare(far[:1], truth[:1])
+    assert nothing.undecided == 1 and {v.outcome for v in nothing.verdicts.values()} == {"not applicable"}
+
+
+def test_a_truth_in_the_place_of_the_output_is_refused():
+    with pytest.raises(TypeError, match="got a truth, with its certificate; exchange the first two arguments"):
+        compare(certified(1.0, 0.0), np.ones(1))
+    with pytest.raises(TypeError, match="got float32; compute the truth in float64; of the two arguments actual comes first"):
+        compare(np.ones(1), np.ones(1, np.float32))
+    with pytest.raises(TypeError, match="truth must be an array of a floating format"):
+        compare(np.ones(1), np.ones(1, np.longdouble))
 
 
 @ALL

@@ -124,18 +124,12 @@ def test_sums_of_float32_are_carried_in_float64():
     assert xp.mean(tall, axis=0, keepdims=True).shape == (1, 3)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scatter_add_adds_equal_indices_in_every_channel(dtype):
     target = np.arange(8, dtype=dtype).reshape(2, 4)
     values = np.array([[1, 2, 3], [10, 20, 30]], dtype)
-    out = NumPyArrays(np.promote_types(dtype, np.float64)).scatter_add(target, np.array([0, 3, 0]), values)
+    out = NumPyArrays().scatter_add(target, np.array([0, 3, 0]), values)
     assert out.tolist() == [[4, 1, 2, 5], [44, 5, 6, 27]] and out.dtype == dtype
-
-
-def test_scatter_add_of_longdouble_keeps_its_digits():
-    tiny = np.longdouble(1) + np.finfo(np.longdouble).eps
-    out = NumPyArrays(np.longdouble).scatter_add(np.zeros((1, 1), np.longdouble), np.array([0]), np.array([[tiny]]))
-    assert out[0, 0] == tiny
 
 
 def test_memory_of_a_large_rms_norm_stays_below_64_mib():

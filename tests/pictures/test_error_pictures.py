@@ -152,7 +152,7 @@ def test_a_picture_says_that_there_is_nothing_to_show(kind):
 def test_edges_are_drawn_without_a_warning(dtype):
     fmt = float_format(dtype)
     tiny, huge = fmt.smallest_subnormal, fmt.largest
-    truth = np.longdouble([[1, tiny, -tiny, huge], [0, np.nan, np.inf, -huge], [1, 1, np.nan, np.inf]])
+    truth = np.float64([[1, tiny, -tiny, huge], [0, np.nan, np.inf, -huge], [1, 1, np.nan, np.inf]])
     actual = np.array([[np.inf, 0, -tiny, huge], [tiny, 1, np.inf, huge], [np.nan, -1, np.nan, 1]]).astype(fmt.numpy)
     e = errors(actual, truth, ATLAS)
     pictures = [error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e}), error_map(e), row_errors(e, 1),

@@ -122,7 +122,7 @@ class Standard:
 
     def verdict(self, sums: dict[str, float], pairing: Pairing) -> Verdict:
         """Judge what one pass has tallied."""
-        refusal = self.refusal(pairing)
+        refusal = self.refusal(pairing) or ("" if sums else "the truth is not known well enough to judge any element")
         return not_applicable(refusal) if refusal else self.decide(sums, pairing.fmt)
 
     def refusal(self, pairing: Pairing) -> str:
@@ -143,7 +143,8 @@ class Standard:
         pairing, judging = pair(actual, truth, baseline), Judging([self])
         with np.errstate(all="ignore"):
             for _, stretch, base in pairing.stretches():
-                judging.add(pairing, stretch, base)
+                if stretch.raw_actual.size:
+                    judging.add(pairing, stretch, base)
             return judging.verdicts(pairing)[self.name]
 
 

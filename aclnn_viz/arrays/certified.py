@@ -1,0 +1,88 @@
+"""Truth as an array: float64 numbers, what they lack of the exact numbers, and a bound on what is not known."""
+
+import numpy as np
+
+from aclnn_viz.arrays.double_double import two_sum
+from aclnn_viz.arrays.local_errors import half_ulp
+from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
+
+
+class Certified(np.ndarray):
+    """A float64 array with its certificate: the array + `low` is within `error` of the exact numbers.
+
+    Indexing and reshaping keep the certificate; arithmetic returns plain arrays, of which nothing is certified.
+
+    >>> truth = Certified(np.ones(3), np.zeros(3), np.full(3, 1e-20))
+    >>> truth[1:].error.tolist(), type(truth + 1) is np.ndarray
+    ([1e-20, 1e-20], True)
+    """
+
+    def __new__(cls, values, low, error):
+        array = np.asarray(values, np.float64).view(cls)
+        array.low, array.error = low, error
+        return array
+
+    def __array_finalize__(self, source):
+        self.low = self.error = None  # a view that this class does not make
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [x.view(np.ndarray) if isinstance(x, Certified) else x for x in inputs]
+        if "out" in options:
+            options["out"] = tuple(x.view(np.ndarray) if isinstance(x, Certified) else x for x in options["out"])
+        return getattr(ufunc, method)(*plain, **options)
+
+    def __array_function__(self, function, types, args, options):
+        return super().__array_function__(function, types, args, options) if self.error is None else function(
+            *_plain(args), **_plain(options))
+
+    def _moved(self, move):
+        values = move(self.view(np.ndarray))
+        return values if self.error is None or np.ndim(values) == 0 and not isinstance(values, np.ndarray) else Certified(
+            values, move(self.low), move(self.error))
+
+    def __getitem__(self, index):
+        return self._moved(lambda part: part[index])
+
+    def reshape(self, *shape, **options):
+        return self._moved(lambda part: part.reshape(*shape, **options))
+
+
+def _plain(part):
+    if isinstance(part, dict):
+        return {name: _plain(value) for name, value in part.items()}
+    if isinstance(part, (tuple, list)):
+        return type(part)(_plain(value) for value in part)
+    return part.view(np.ndarray) if isinstance(part, Certified) else part
+
+
+def certificate(truth) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The low part and the error of a truth, None for an array without a certificate."""
+    return (truth.low, truth.error) if isinstance(truth, Certified) else (None, None)
+
+
+def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
+    """Round high + low (float64, low may be None) once to the nearest number of the format, ties to even."""
+    if low is None:
+        return round_to(high, fmt)
+    high, low = (np.asarray(part) for part in two_sum(high, np.where(np.isfinite(high), low, 0.0)))
+    if fmt is not FLOAT64:
+        # Rounding to odd first keeps on which side of a tie the sum lies.
+        even = (np.atleast_1d(high).view(np.int64) & 1 == 0).reshape(high.shape)
+        towards = np.where(low > 0.0, np.inf, -np.inf)
+        high = np.where(np.isfinite(high) & (low != 0.0) & even, np.nextafter(high, towards), high)
+    return round_to(high, fmt)
+
+
+def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """Where the certificate does not tell which number of the format is nearest to the exact one."""
+    with np.errstate(all="ignore"):
+        rounded = round_to(high, fmt)
+        half = half_ulp(rounded)
+        wide = rounded.astype(np.float64)
+        half = np.where(np.abs(wide) * fmt.unit_roundoff == half, 0.5 * half, half)  # a power of two: less room below
+        near = ~(np.abs((high - wide) + low) + 1.01 * error < half * (1.0 - 2.0**-40)) & (error > 0.0)
+        if near.any():
+            reach = 1.01 * error[near]
+            below, above = (rounded_sum(high[near], low[near] + side, fmt) for side in (-reach, reach))
+            near[near] = ~(below == above) | np.isinf(reach)
+    return near

@@ -1,0 +1,262 @@
+"""Double-double arithmetic: a number is the unevaluated sum of two float64 numbers, high + low, about 106 bits.
+
+Every function takes and returns pairs (high, low) of arrays, where a low part that is None is 0, and returns with the
+result a bound (float64) on what the operation itself lost, None where it lost nothing. The bounds are residuals that
+were measured, wherever that is cheap: so an exact result is known to be exact.
+
+Nothing is used but addition, subtraction, multiplication, division and square root of float64, each a loop of its own
+that IEEE 754 rounds in one way only: no fused operation, no mathematical library. The tables are made of integers.
+So every machine gets the same bits.
+
+Sources: T. J. Dekker, A floating-point technique for extending the available precision (1971); M. Joldes, J.-M. Muller,
+V. Popescu, Tight and rigorous error bounds for basic building blocks of double-word arithmetic (2017).
+"""
+
+from functools import lru_cache
+from math import isqrt
+
+import numpy as np
+
+UNIT = 2.0**-53
+LOST = 2.0**-1072  # what a product or a quotient can lose to underflow
+_SAFE = 2.0**-950  # no product above loses anything to underflow, and neither does its residual
+ROOM = 1.0 + 2.0**-40  # for the roundings of a bound
+
+
+def two_sum(a, b):
+    """a + b exactly, as (rounded sum, residual)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def two_product(a, b):
+    """a * b exactly, as (rounded product, residual, what underflow may have taken: an array, or None)."""
+    p = a * b
+    (ah, al), (bh, bl) = _halves(a), _halves(b)
+    e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
+    small = np.abs(p) < _SAFE
+    if not np.any(small):
+        return p, e, None
+    return p, e, np.where(small & (a != 0.0) & (b != 0.0), LOST, 0.0)
+
+
+def _halves(a):
+    """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
+    scaled = a * 134217729.0  # 2**27 + 1
+    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not
+        high, low = _halves(np.where(np.isfinite(a), a, 0.0) * 2.0**-30)
+        return high * 2.0**30, low * 2.0**30
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def add(a, b):
+    """a + b."""
+    (ah, al), (bh, bl) = a, b
+    s, e = two_sum(ah, bh)
+    if al is None and bl is None:
+        return (s, e), None
+    if al is None or bl is None:
+        tail, lost = two_sum(e, bl if al is None else al)
+        return two_sum(s, tail), np.abs(lost)
+    t, f = two_sum(al, bl)
+    tail, lost = two_sum(e, t)
+    s, tail = two_sum(s, tail)
+    tail, more = two_sum(tail, f)
+    return two_sum(s, tail), (np.abs(lost) + np.abs(more)) * ROOM
+
+
+def multiply(a, b):
+    """a * b."""
+    (ah, al), (bh, bl) = a, b
+    p, e, lost = two_product(ah, bh)
+    if al is None and bl is None:
+        return (p, e), lost
+    if al is None or bl is None:
+        low, other = (bl, ah) if al is None else (al, bh)
+        cross, residual, more = two_product(low, other)
+        tail, rest = two_sum(e, cross)
+        return two_sum(p, tail), _plus((np.abs(residual) + np.abs(rest)) * ROOM, lost, more)
+    first, second = ah * bl, al * bh
+    sizes = np.abs(first) + np.abs(second)
+    tail = e + (first + second)
+    crossed = (al != 0.0) & (bh != 0.0) | (bl != 0.0) & (ah != 0.0)
+    error = np.where(crossed, 3.0 * UNIT * sizes + UNIT * np.abs(e) + np.abs(al * bl) + LOST, 0.0)
+    return two_sum(p, tail), _plus(error * ROOM, lost)
+
+
+def divide(a, b):
+    """a / b."""
+    (ah, al), (bh, bl) = a, b
+    q = ah / bh
+    p, e, _ = two_product(q, bh)
+    rest, inexact = (ah - p) - e, 0.0  # exact, but for underflow
+    for part in (al, None if bl is None else -q * bl):
+        if part is not None:
+            rest, inexact = rest + part, inexact + np.abs(part)
+    more = rest / bh
+    size = np.abs(bh)
+    error = UNIT * (4.0 * np.abs(more) + 4.0 * inexact / size) * ROOM
+    small = ((np.abs(ah) < _SAFE) | (np.abs(q) < _SAFE)) & (ah != 0.0)
+    if np.any(small):
+        error = error + np.where(small, LOST * (1.0 + 1.0 / size), 0.0)
+    return two_sum(q, more), error
+
+
+def sqrt(a):
+    """The square root of a >= 0."""
+    high, low = a
+    root = np.sqrt(high)
+    p, e, _ = two_product(root, root)
+    rest = (high - p) - e
+    if low is not None:
+        rest = rest + low
+    tail = np.where(root > 0.0, rest / (2.0 * np.where(root > 0.0, root, 1.0)), 0.0)
+    size = np.where(root > 0.0, root, 0.0)
+    return two_sum(root, tail), np.where((rest != 0.0) | (high < _SAFE) & (high > 0.0), 4.0 * UNIT**2 * size + 2.0**-530
+                                         * (high < _SAFE), 0.0)
+
+
+STEPS = 4096  # the exponential is 2**(k / STEPS) * exp(t), |t| <= ln 2 / 8192
+
+
+def exp(a):
+    """e**a: a table of 2**(k / 4096), and a short series for the rest."""
+    high, low = a
+    powers_high, powers_low, (c1, c2, c3, c4) = _tables()
+    inside = np.minimum(np.maximum(np.where(np.isnan(high), 0.0, high), -760.0), 709.75)
+    k = np.rint(inside * (STEPS / 0.6931471805599453))
+    t = inside - k * c1, None  # this product and the next two are exact
+    for part in (-k * c2, -k * c3, -k * c4):
+        t = add(t, (part, None))[0]
+    if low is not None:
+        t = add(t, (np.where(inside == high, low, 0.0), None))[0]
+    series, scale = _series(t), k.astype(np.int64)
+    place, exponent = scale % STEPS, scale // STEPS
+    power = powers_high[place], powers_low[place]
+    value, _ = add(power, multiply(power, series)[0])
+    half = exponent // 2  # in two steps: 2**1024 and 2**-1080 are no numbers
+    value = [np.ldexp(np.ldexp(part, half), exponent - half) for part in value]
+    tiny = value[0] < 2.0**-960  # the low part may have lost digits to underflow, or both
+    value = list(two_sum(*value))
+    error = np.where(high == 0.0, 0.0 if low is None else np.where(low == 0.0, 0.0, 2.0**-102), 2.0**-102) * value[0]
+    error = np.where(tiny, error + 2.0**-1073, error)
+    outside = ~(high <= 709.7) | (high < -745.2)
+    if np.any(outside):
+        extreme = np.where(np.isnan(high), np.nan, np.where(high > 0.0, np.inf, 0.0))
+        surely = np.isnan(high) | np.isinf(high)
+        value = [np.where(outside, extreme, value[0]), np.where(outside, 0.0, value[1])]
+        error = np.where(outside, np.where(surely, 0.0, np.where(high > 0.0, np.inf, 2.0**-1073)), error)
+    return tuple(value), error
+
+
+def exp_float64(x: np.ndarray) -> np.ndarray:
+    """e**x in float64, within 2.2 * 2**-53 of itself: the same table, and a shorter series."""
+    ordinary = np.abs(x) < 700.0
+    if not np.all(ordinary):  # two halves neither overflow nor vanish before their product does
+        inside = np.where(np.abs(x) < 800.0, x, 0.0)
+        return np.where(inside == x, _exponential(0.5 * inside) * _exponential(0.5 * inside),
+                        np.where(x > 0.0, np.inf, np.where(x < 0.0, 0.0, np.nan)))
+    return _exponential(x)
+
+
+def _exponential(x):
+    powers_high, _, (c1, c2, c3, _) = _tables()
+    k = np.rint(x * (STEPS / 0.6931471805599453))
+    t = (x - k * c1) - k * (c2 + c3)
+    series = t + t * t * (0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0)))
+    scale = k.astype(np.int64)
+    power = powers_high[scale & (STEPS - 1)]
+    return (power + power * series) * _power(scale >> (STEPS.bit_length() - 1))
+
+
+def _power(exponent: np.ndarray) -> np.ndarray:
+    """2**exponent for exponents of normal numbers."""
+    return ((exponent + 1023) << 52).view(np.float64)
+
+
+def _series(t):
+    """exp(t) - 1 for |t| < 2**-13: seven terms, the first three in double-double."""
+    square = multiply(t, t)[0]
+    cube = multiply(square, t)[0]
+    high = t[0]
+    rest = square[0] * square[0] * (1.0 / 24.0 + high * (1.0 / 120.0 + high * (1.0 / 720.0 + high * (1.0 / 5040.0))))
+    sixth = divide(cube, (np.float64(6.0), None))[0]
+    total = add(sixth, (rest, None))[0]
+    total = add((square[0] * 0.5, square[1] * 0.5), total)[0]
+    return add(t, total)[0]
+
+
+def log(a):
+    """The natural logarithm of a > 0: a power 2**(k / 64) next to a, and the series of artanh for the quotient."""
+    high, low = a
+    positive = (high > 0.0) & np.isfinite(high)
+    fraction, exponent = np.frexp(np.where(positive, high, 1.0))
+    exponent = exponent.astype(np.int64) - 1
+    scaled = 2.0 * fraction, None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent)
+    powers_high, powers_low, _ = _tables()
+    k = np.searchsorted(powers_high[32::64], scaled[0])  # the power next to a number of [1, 2): 64 stands for 2
+    power = np.append(powers_high[::64], 2.0)[k], -np.append(powers_low[::64], 0.0)[k]
+    apart = add(scaled, (-power[0], power[1]))[0]
+    s = divide(apart, add(scaled, (power[0], -power[1]))[0])[0]
+    square, total = multiply(s, s)[0], (np.float64(0.0), np.float64(0.0))
+    for n in range(19, 0, -2):  # 2 (s + s**3 / 3 + s**5 / 5 + ...)
+        total = add(divide((np.float64(2.0), None), (np.float64(n), None))[0], multiply(square, total)[0])[0]
+    value = multiply(s, total)[0]
+    near = (k + 64 * exponent).astype(np.float64) * 64.0
+    for part in _log2_parts():
+        value = add(multiply((near, None), part)[0], value)[0]
+    error = np.where((high == 1.0) & (value[0] == 0.0), 0.0, 2.0**-98 * np.abs(value[0]))
+    special = np.where(high == 0.0, -np.inf, np.where(high > 0.0, high, np.nan))
+    return ((np.where(positive, value[0], special), np.where(positive, value[1], 0.0)),
+            np.where(positive, error, 0.0))
+
+
+@lru_cache
+def _tables():
+    """2**(k / STEPS) for k = 0 .. STEPS - 1 as double-doubles, and ln 2 / STEPS as four numbers, from integers."""
+    bits = 220
+    root = 2 << 2 * bits  # 2, scaled by 2**(2 bits)
+    for _ in range(STEPS.bit_length() - 1):
+        root = isqrt(root) << bits
+    root >>= bits
+    powers, power = [], 1 << bits
+    for _ in range(STEPS):
+        powers.append(power)
+        power = power * root >> bits
+    pairs = [_pair(power, bits) for power in powers]
+    rest, parts = _log2(bits) // STEPS, []
+    for place in (40, 70, 100):  # at most 30 bits each: k has up to 23, and its products are to be exact
+        parts.append(float(rest >> (bits - place)) * 2.0**-place)
+        rest &= (1 << (bits - place)) - 1
+    return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs]), (*parts, rest / (1 << bits))
+
+
+@lru_cache
+def _log2_parts():
+    """ln 2 / STEPS as a sum of two double-doubles."""
+    bits = 300
+    step = _log2(bits) // STEPS
+    first = _pair(step, bits)
+    rest = step - sum(int(part * 2.0**250) << (bits - 250) for part in first)
+    return (np.float64(rest / (1 << bits)), None), tuple(np.float64(part) for part in first)
+
+
+def _log2(bits: int) -> int:
+    """ln 2, scaled by 2**bits: sum of 1 / (n 2**n)."""
+    guard = bits + 40
+    return sum((1 << guard) // (n << n) for n in range(1, guard)) >> 40
+
+
+def _pair(number: int, bits: int) -> tuple[float, float]:
+    """An integer scaled by 2**bits as high + low."""
+    high = number / (1 << bits)
+    return high, (number - int(high * 2.0**120) * (1 << (bits - 120))) / (1 << bits)
+
+
+def _plus(error, *more):
+    for part in more:
+        if part is not None:
+            error = error + part
+    return error

@@ -1,0 +1,73 @@
+"""Which fractions an element can be: a multiple of a power of two, divided by one whole number for all elements.
+
+Products, sums and quotients by whole numbers of short numbers are such multiples. When a bound says that an exact
+number is next to one of them, it is that one: so it is known whether a gradient that was divided by 3 on the way lies
+on a tie of its format, which no number of digits could tell.
+"""
+
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from aclnn_viz.arrays import double_double as dd
+from aclnn_viz.arrays.local_errors import half_ulp
+
+LARGEST = 1 << 20  # divisors beyond are not followed
+
+
+class Multiples(NamedTuple):
+    """Every element is a whole multiple of `step` (a power of two for each element) / `divisor`."""
+
+    step: np.ndarray
+    divisor: int = 1
+
+
+def of_array(array: np.ndarray) -> Multiples:
+    """What the elements of an array of a floating format are multiples of: their spacing."""
+    return Multiples(2.0 * half_ulp(array))
+
+
+def of_number(number: float) -> Multiples | None:
+    if not np.isfinite(number) or not number:
+        return None
+    odd, scale = float(number).as_integer_ratio()
+    return Multiples(np.float64(odd & -odd) / np.float64(scale))
+
+
+def joined(*parts: Multiples | None, step=np.minimum) -> Multiples | None:
+    """What a sum or a choice of two elements is a multiple of."""
+    if any(part is None for part in parts):
+        return None
+    divisor = lcm(*(part.divisor for part in parts))
+    return Multiples(step(*(part.step for part in parts)), divisor) if divisor <= LARGEST else None
+
+
+def product(a: Multiples | None, b: Multiples | None) -> Multiples | None:
+    if a is None or b is None or a.divisor * b.divisor > LARGEST:
+        return None
+    return Multiples(a.step * b.step, a.divisor * b.divisor)
+
+
+def quotient(a: Multiples | None, number: np.ndarray) -> Multiples | None:
+    """What elements divided by one whole number are multiples of."""
+    if a is None or number.ndim or not float(number).is_integer() or not 0 < number <= LARGEST:
+        return None
+    even = int(number) & -int(number)
+    divisor = int(number) // even * a.divisor
+    return Multiples(a.step / even, divisor) if divisor <= LARGEST else None
+
+
+def settled(value, error, multiples: Multiples):
+    """(high, low, error) of exact numbers that are within `error` of the pair `value`, and multiples of these."""
+    high, low = (np.zeros(error.shape) + part for part in value)
+    number = np.float64(multiples.divisor), None
+    (times_high, times_low), lost = dd.multiply((high, low), number)
+    step = np.where(multiples.step > 0.0, multiples.step, 1.0)
+    whole, part = np.rint(times_high / step), times_low / step
+    whole, rest = dd.two_sum(whole, np.rint((times_high / step - whole) + part))
+    reach = multiples.divisor * error + (0.0 if lost is None else lost)
+    sure = (error > 0.0) & (multiples.step > 0.0) & (reach < 0.4 * step) & (np.abs(times_high / step) < 2.0**104)
+    (high_, low_), lost = dd.divide((whole * step, rest * step), number)
+    sure &= np.abs((high_ - high) + (low_ - low)) <= error * dd.ROOM + lost
+    return np.where(sure, high_, high), np.where(sure, low_, low), np.where(sure, lost, error)

@@ -1,0 +1,172 @@
+"""Truth is within its certificate, and the certificate within a thousandth of a spacing, against whole numbers.
+
+A sample here, two million elements with ACLNN_VIZ_SOAK=1.
+"""
+
+from fractions import Fraction
+from itertools import cycle, product
+from math import fsum
+
+import numpy as np
+import pytest
+from arrays.bound_cases import CASES, HUGE_RANGE, PLAIN, SUBNORMAL
+from arrays.exact_truth import TRUTHS
+from arrays.fixed_point import Fixed, beyond
+from machine import SOAK
+
+from aclnn_viz import case, compare, operator
+from aclnn_viz.accuracy.envelopes import envelope, explain
+from aclnn_viz.arrays import truth as module
+from aclnn_viz.arrays.certified import Certified, rounded_sum, undecided
+from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
+
+DTYPES = [f.name for f in FORMATS]
+BLOCK = 4000
+ELEMENTS = 100_000 if SOAK else 1  # a name and format: 20 of them; a block of each kind at least
+MODES = list(product(range(3), range(3), (False, True)))
+
+
+@pytest.mark.parametrize("name,dtype", [*product(CASES, DTYPES)])
+def test_truth_is_within_its_certificate(name, dtype, record_property):
+    rng, modes, op = np.random.default_rng(len(name + dtype)), cycle(MODES[::5] + MODES), operator(name)
+    counts, elements = np.zeros(3), 0
+    # Below the normal numbers of float64 a certificate cannot be small beside them: `test_bounded` looks there.
+    kinds = (PLAIN, HUGE_RANGE, SUBNORMAL) if dtype != "float64" else (PLAIN, PLAIN)
+    while elements < ELEMENTS or not counts.any():
+        for kind in kinds:
+            size = BLOCK if dtype != "float64" else BLOCK // 8
+            options = {"modes": next(modes), "side": 17} if name == "grid_sampler_2d" else {}
+            inputs = CASES[name](rng, dtype, size, kind, **options)
+            right, ref = TRUTHS[name](**inputs), op.truth(**inputs)
+            formats = {output: float_format(value) for output, value in op.backward(**inputs).items()}
+            for output, value in ref.items():
+                assert not beyond((np.asarray(value), value.low), value.error, right[output]).any(), (kind, output)
+                within = good(value, formats[output])
+                # What bicubic weights leave of a border is 0, and 0 has no spacing that is small enough.
+                counts += [value.size, within.sum(), (within | vanished(value, right[output])).sum()]
+                elements += value.size
+    record_property("group", name)
+    record_property("elements", elements)
+    record_property("share within a thousandth", f"{counts[1] / counts[0]:.5f}")
+    assert counts[2] >= 0.999 * counts[0]
+
+
+def good(truth, fmt):
+    """Where a truth is known to a thousandth of a spacing, or correctly rounded in float64."""
+    values = np.asarray(truth)
+    if fmt.bits == 64:
+        return ~undecided(values, truth.low, truth.error, fmt)
+    return truth.error <= 1e-3 * ulp(round_to(values, fmt), fmt)
+
+
+def vanished(truth, right: Fixed):
+    return (right.n == 0).astype(bool).reshape(truth.shape)
+
+
+def test_the_judge_refuses_a_certificate_that_is_too_small():
+    inputs = CASES["rms_norm"](np.random.default_rng(0), "float32", 1000, PLAIN)
+    value, right = operator("rms_norm").truth(**inputs)["dxOut"], TRUTHS["rms_norm"](**inputs)["dxOut"]
+    assert beyond((np.asarray(value), value.low), value.error / 1000, right).any()
+    assert beyond((np.asarray(value) * (1 + 2.0**-40), value.low), value.error, right).any()
+
+
+def test_a_tall_sum_that_cancels_is_right():
+    """A float64 run that adds row by row finds twice the sum; the right answer was far beyond the bound."""
+    column = np.float32([1.0, *[2.0**-53 * 1.0001] * 16382, -1.0])
+    ones = np.ones((16384, 1), np.float32)
+    inputs = dict(dy=np.stack([column, column], axis=1), x=np.ones((16384, 2), np.float32), rstd=ones,
+                  gamma=np.ones(2, np.float32))
+    op, exact = operator("rms_norm"), fsum(column.tolist())
+    ref = op.truth(**inputs)["dgammaOut"]
+    assert np.all(np.abs(np.asarray(ref) - exact) <= ref.error) and np.all(ref.error < 1e-3 * ulp(exact, "float32"))
+    right = round_to(np.full(2, exact), "float32")
+    assert compare(right, ref).max_ulp == 0 and compare(2 * right, ref).max_ulp > 1e6
+    assert explain(right, ref, envelope(op, **inputs)["dgammaOut"]).explained == 2
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_ties_behind_a_division_by_three_are_right(dtype):
+    """(2 x + 3) g / 6 is often exactly half way between two numbers, though x / 3 is none."""
+    rng = np.random.default_rng(1)
+    x, g = round_to(rng.uniform(-3, 3, 20000), dtype), round_to(rng.standard_normal(20000), dtype)
+    ref = operator("hardswish").truth(gradOutput=g, self=x)["out"]
+    exact = [(2 * Fraction(float(a)) + 3) * Fraction(float(b)) / 6 for a, b in zip(x, g)]
+    fmt = float_format(dtype)
+    assert not undecided(np.asarray(ref), ref.low, ref.error, fmt).any()
+    rounded = rounded_sum(np.asarray(ref), ref.low, fmt).astype(float)
+    spacing = ulp(rounded, fmt)
+    apart = np.array([float(2 * abs(e - Fraction(r)) / Fraction(s)) for e, r, s in zip(exact, rounded, spacing)])
+    assert np.all(apart <= 1) and (apart == 1).sum() > 50
+    even = np.rint(rounded / spacing) % 2 == 0
+    assert even[apart == 1].all()
+
+
+def test_float64_truth_is_the_correctly_rounded_number():
+    x, g = (np.random.default_rng(seed).uniform(-3, 3, 2000) for seed in (1, 2))
+    ref = operator("hardswish").truth(gradOutput=g, self=x)["out"]
+    exact = [(2 * Fraction(a) + 3) * Fraction(b) / 6 for a, b in zip(x.tolist(), g.tolist())]
+    assert np.array_equal(np.asarray(ref), [float(e) for e in exact])  # which rounds to nearest even
+    assert all(abs(Fraction(h) + Fraction(low) - e) <= Fraction(error) for h, low, e, error in zip(
+        ref.tolist(), ref.low.tolist(), exact, ref.error.tolist()))
+
+
+def test_attributes_are_exact():
+    """1 - 1e-20 is 1 in float64, and is not in truth."""
+    inputs = dict(gradLoss=np.float64(1.0), logProb=np.float64([[-800.0, 0.0]]), target=np.array([0]),
+                  reduction="sum", labelSmoothing=1e-20)
+    ref = operator("cross_entropy_loss").truth(**inputs)["xGradOut"]
+    assert float(ref[0, 0]) == -1.0 and abs(float(ref.low[0, 0]) - 0.5e-20) < 1e-30
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name,options", [
+    ("hardswish", {"shape": (70, 90)}), ("rms_norm", {"shape": (70, 90)}),
+    ("grid_sampler_2d", {"shape": (3, 5, 20, 20)}), ("cross_entropy_loss", {"shape": (70, 90)}),
+    ("group_norm_swish", {"shape": (9, 6, 10, 10)})])
+def test_blocks_and_threads_change_no_certified_digit(name, options, dtype, monkeypatch):
+    inputs, op = case(name, dtype=dtype, seed=2, **options).inputs, operator(name)
+    whole = op.truth(**inputs)
+    monkeypatch.setattr(module, "ELEMENTS", 300)
+    cut = op.truth(**inputs)
+    for output, value in whole.items():
+        apart = np.abs((np.asarray(value) - np.asarray(cut[output])) + (value.low - cut[output].low))
+        assert np.all(apart <= (value.error + cut[output].error) * (1 + 1e-10))
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_not_finite_is_certain_where_the_inputs_are_not(special, dtype):
+    for name, tensor in (("hardswish", "self"), ("rms_norm", "dy"), ("group_norm_swish", "dy"),
+                         ("cross_entropy_loss", "logProb")):
+        inputs = case(name, dtype=dtype, seed=1).inputs
+        inputs[tensor].reshape(-1)[::7] = special
+        ref, out = operator(name).truth(**inputs), operator(name).backward(**inputs)
+        for output, value in ref.items():
+            same = ~np.isfinite(value)
+            assert np.array_equal(np.isnan(out[output]), np.isnan(value)), (name, output)
+            assert not value.error[same].any() and compare(out[output], value).undecided <= 0.01 * value.size
+
+
+def test_nothing_is_known_behind_an_overflow():
+    inputs = dict(dy=np.float64([[1e200, 1.0]]), x=np.float64([[1e200, 1.0]]), rstd=np.float64([[1e-150]]),
+                  gamma=np.float64([1e200, 1.0]))
+    ref = operator("rms_norm").truth(**inputs)["dxOut"]
+    assert np.isinf(ref.error).any() and explain(
+        operator("rms_norm").backward(**inputs)["dxOut"], ref,
+        envelope(operator("rms_norm"), **inputs)["dxOut"]).not_explained == 0
+
+
+def test_coordinates_next_to_a_pixel_are_right_or_not_certified():
+    grid = np.zeros((1, 1, 2, 2))
+    grid[..., 0] = [[1e-40, 0.1]]  # (x + 1) * 3 - 1 is 2 and a little more, or less than nothing
+    inputs = dict(gradOutput=np.ones((1, 1, 1, 2)), input=np.arange(12.0).reshape(1, 1, 4, 3), grid=grid)
+    ref, right = operator("grid_sampler_2d").truth(**inputs), TRUTHS["grid_sampler_2d"](**inputs)
+    for output, value in ref.items():
+        assert not beyond((np.asarray(value), value.low), value.error, right[output]).any()
+
+
+def test_a_certificate_follows_its_elements():
+    value = Certified(np.arange(6.0), np.zeros(6), np.arange(6) * 2.0**-80)
+    assert (value.reshape(2, 3)[1].error * 2.0**80).tolist() == [3, 4, 5]
+    assert type(value + 1) is type(np.abs(value)) is type(value.astype(np.float32) * 1) is np.ndarray
+    assert np.concatenate([value, value]).shape == (12,) and float(value[2]) == 2.0
