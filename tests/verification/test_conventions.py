@@ -10,8 +10,8 @@ from aclnn_viz import cli, operator, operators, rooms
 from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
 
-FIVE = ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish")
-ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in FIVE
+WRITTEN = [op.name for op in operators() if rooms.file("conventions", op.name)]
+ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in WRITTEN
         for number, row in enumerate(conventions.conventions(operator(name)))]
 
 
@@ -23,10 +23,10 @@ def test_the_kernel_does_what_is_written_down(name, row):
 
 
 def test_every_operator_says_what_its_places_ask_for():
-    topics = {name: {row.topic for row in conventions.conventions(operator(name))} for name in FIVE}
-    assert all(found >= {"not finite", "empty"} for found in topics.values())
-    assert {name for name in FIVE if "zero divisor" not in topics[name]} == {"hardswish"}  # which divides by nothing
-    assert {name for name in FIVE if "kink" in topics[name]} == {"hardswish", "grid_sampler_2d"}
+    topics = {name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN}
+    assert len(WRITTEN) >= 5 and all(found >= {"not finite", "empty"} for found in topics.values())
+    assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {"hardswish"}  # which divides by nothing
+    assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", "grid_sampler_2d"}
     assert "tie" in topics["grid_sampler_2d"]
 
 
