@@ -61,6 +61,7 @@ INFERENCE_A2 = Product(
 ASCEND_950 = Product(
     "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", "Ascend950", r"Ascend950\w*|Ascend910_95\w*",
     "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952)
+ARCHITECTURES = (DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510)  # whose libraries and kernels were read
 PRODUCTS = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 
 

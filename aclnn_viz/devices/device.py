@@ -19,12 +19,12 @@ class Device:
     """
 
     def __init__(self, name: str, acl, device_id: int = 0, *, workarounds: bool = False,
-                 predicted: frozenset[str] = frozenset()):
+                 predicts: bool = False):
         self.name = name
         self.device_id = device_id
         self._session = Session(acl, device_id)
         self.workarounds = workarounds
-        self._predicted = predicted
+        self._predicts = predicts
 
     @property
     def acl(self):
@@ -53,7 +53,7 @@ class Device:
         documented constraints that nobody enforces.
         """
         self._session.need_open()
-        return run(self._session, operator(op), inputs, self.workarounds, self._predicted)
+        return run(self._session, operator(op), inputs, self.workarounds, self._predicts)
 
     def close(self) -> None:
         """Release everything, in the thread that opened the device; closing again does nothing."""

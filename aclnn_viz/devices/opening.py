@@ -10,9 +10,6 @@ from aclnn_viz.devices.device import Device
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.plans import predicting
 
-#: What the library computes wrongly in silence, and the prediction computes as wrongly.
-PREDICTED = frozenset({"swishScale before 9.1"})
-
 
 def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,
                 root=None, custom=None, workarounds: bool = False) -> Device | Capsule:
@@ -41,7 +38,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
         if plan != "device":
             raise ValueError(problem('plan must be "device" or None', repr(plan), "leave it out for the kit's values"))
         acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
-        return Device("host (prediction)", acl, workarounds=workarounds, predicted=PREDICTED)
+        return Device("host (prediction)", acl, workarounds=workarounds, predicts=True)
     atlas = re.fullmatch(r"atlas(?::(\d+))?", str(name))
     if not atlas and Path(name).is_file():
         _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)

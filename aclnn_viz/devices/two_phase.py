@@ -15,24 +15,24 @@ UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not wr
 
 
 def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
-        predicted: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
+        predicts: bool = False) -> dict[str, np.ndarray]:
     """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
 
     Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence (unless a
     workaround is asked for and known), AclError where it reports an error, FunctionUnavailable where it lacks the
-    operator; warns with ConstraintWarning of documented constraints that nobody enforces, and of those in `predicted`,
-    whose consequences an emulated device computes.
+    operator; warns with ConstraintWarning of documented constraints that nobody enforces, and of those whose consequences
+    an emulated device computes that `predicts`.
     """
     bound = op.bind(inputs)
-    predicted = frozenset() if workarounds else predicted  # what is worked around does not go wrong
+    predicts = predicts and not workarounds  # what is worked around does not go wrong
     try:
-        return _run(session, op, bound, predicted)
+        return _run(session, op, bound, predicts)
     except RefusedError as refused:
         workaround = refused.workaround
         if not (workarounds and workaround and workaround.holds(bound)):
             raise
     given, finish = workaround.apply(bound)
-    return finish(_run(session, op, given, predicted))
+    return finish(_run(session, op, given, predicts))
 
 
 def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
@@ -66,11 +66,11 @@ def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.nd
     return tensors | outputs, outputs
 
 
-def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
+def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
     wanted, promise = op.arrange_backward(**bound).results, contract(op.name)
     tensors, outputs = _tensors(op, bound, promise)
     described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    _refuse(session, op, promise, bound | described, tensors, predicted)
+    _refuse(session, op, promise, bound | described, tensors, predicts)
 
     with session.program() as program:
         addresses = {name: _unwritten(program, array) if name in outputs else program.put(array)
@@ -83,10 +83,10 @@ def _run(session, op, bound, predicted) -> dict[str, np.ndarray]:
                 for name, array in outputs.items() if name in wanted}
 
 
-def _refuse(session, op, promise, values, arrays, predicted) -> None:
+def _refuse(session, op, promise, values, arrays, predicts) -> None:
     call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
     for constraint in promise.violations(call, arrays):
-        if constraint.enforced_by == "device.run" and constraint.name not in predicted:
+        if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
             raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, values))
         if constraint.enforced_by != "library":
             warnings.warn(f"{promise.aclnn_name}: {constraint.text}", ConstraintWarning, stacklevel=5)

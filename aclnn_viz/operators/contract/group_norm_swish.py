@@ -124,7 +124,7 @@ CONSTRAINTS = (
     unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
     Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
                "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
-               RESCALED, until=Version.parse("9.1.0.pre")),
+               RESCALED, predicted=True, until=Version.parse("9.1.0.pre")),
     Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
                lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),
 )

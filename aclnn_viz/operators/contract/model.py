@@ -87,7 +87,8 @@ class Constraint(Scope):
 
     `enforced_by` is "library" (it fails, but says something else or says it elsewhere), "device.run" (refused in
     Python because the library would go wrong in silence) or "nobody" (`device.run` warns). `violated(call, arrays)`
-    gets the values of the tensors by name where they are known, else an empty mapping.
+    gets the values of the tensors by name where they are known, else an empty mapping. `predicted`: an emulated device
+    that predicts numbers computes what comes of it.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Constraint(Scope):
     violated: Callable[[Call, Mapping], bool]
     source: str
     workaround: Workaround | None = None
+    predicted: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from aclnn_viz.operators.contract.rules import (
     undocumented_dtypes, wrapped_product,
 )
 from aclnn_viz.operators.rms_norm import OPERATOR
-from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, PRODUCTS, TRAINING, Version
+from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING, Version
 
 SOURCE = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
 DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
-NOT_950 = tuple(product for product in PRODUCTS if product is not ASCEND_950)
+TILED = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2)  # whose tiling asks for rows
 
 PARAMETERS = OPERATOR.c_parameters
 NAMES = tensor_names(PARAMETERS)
@@ -83,7 +83,7 @@ TILING = (
     tiling_check("gamma size", lambda call: prod(call["gamma"].shape) % 64 != 0,
                  "the number of elements of gamma must be a multiple of 64", SOURCE, ("gamma",), products=(TRAINING,)),
     tiling_check("rows", lambda call: row_count(call) == 0, "there must be at least one row", SOURCE, ("x", "gamma"),
-                 products=NOT_950),
+                 products=TILED),
 )
 
 
@@ -110,7 +110,7 @@ CONSTRAINTS = (
     Constraint("strided input", "older documents do not support strided inputs; the library makes them contiguous",
                "nobody", lambda call, arrays: any(not call[name].is_contiguous for name in INPUTS), DOCUMENT),
     Constraint("no rows", "x must have at least one row: the library answers a tiling error", "library",
-               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=NOT_950),
+               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=TILED),
     Constraint("no rows on 950", "x must have at least one row: the kernel fills dgammaOut with nan", "device.run",
                lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
                "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h", products=(ASCEND_950,)),

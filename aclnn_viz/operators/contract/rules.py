@@ -14,7 +14,7 @@ from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.products import DAV_2201, DAV_3510, Version
+from aclnn_viz.products import ARCHITECTURES, DAV_2201, DAV_3510, Version
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
@@ -56,7 +56,8 @@ def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str
 
 def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
     """The list of a library that knows architectures only: also products for which there is no kernel are accepted."""
-    return lambda call: (*common, ACL_BF16) if call.product.npu_arch in (DAV_2201, DAV_3510) else common
+    lists = dict.fromkeys(ARCHITECTURES, common) | dict.fromkeys((DAV_2201, DAV_3510), (*common, ACL_BF16))
+    return lambda call: lists.get(call.product.npu_arch, ())
 
 
 def options(operator: Operator, names: str, source: str) -> tuple[Check, ...]:

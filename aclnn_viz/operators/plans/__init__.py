@@ -15,8 +15,9 @@ from aclnn_viz.arrays.driver import in_blocks
 from aclnn_viz.arrays.plan import Note, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.products import ASCEND_950, Product, Version, product_of
+from aclnn_viz.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of
 
 
 class Traced(NamedTuple):
@@ -84,6 +85,9 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     soc = product if isinstance(product, str) else product.example_soc
     product = product_of(soc)
     version = cann if isinstance(cann, Version) else Version.parse(cann)
+    if product.npu_arch not in ARCHITECTURES:
+        raise ValueError(problem("a plan predicts kernels that were read", f"{soc}, NPU architecture {product.npu_arch}",
+                                 "use a product of an older architecture, or a Plan of your own"))
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
     base = Plan(f"{op.name} on {soc}, CANN {version}", cores=cores, saturate=saturate, division_ulps=1.0, notes=(
