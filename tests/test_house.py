@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from machine import ROOT
 
+from aclnn_viz import operators
+from derivations import chapters
+
 # A room may import every room above it and none below, and of the packages outside only those named beside it.
 # A room is a module or package of aclnn_viz (aclnn_viz/operators/contract belongs to operators), or derivations.
 ROOMS = {
@@ -38,6 +41,8 @@ ROOMS = {
     "__init__": "",
 }
 ORDER = list(ROOMS)
+OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
+PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in getattr(chapter, "PARTS", ())}
 LONGEST_MODULE = 300
 LONGEST_CELL = 8
 
@@ -99,6 +104,26 @@ def broken_rules(room, source, package):
             yield f"{room} uses {top}"
 
 
+def belongs_to_an_operator(path):
+    """Whether a file is one of an operator's own: of its name, of a name that begins so, or a part of its chapter."""
+    return any(re.match(rf"{name}(_|$)", path.stem) for name in OPERATORS) or path.stem in PARTS
+
+
+def operators_named(source):
+    """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
+    tree = ast.parse(source)
+    told = {id(node.body[0].value) for node in ast.walk(tree)
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        words = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
+                 ast.FunctionDef: "name", ast.ImportFrom: "module"}.get(type(node))
+        text = getattr(node, words) if words else node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and id(node) not in told and "documentation" not in text:  # a cited document may
+            for name in OPERATORS:
+                if re.search(rf"\b{name}\b", text):
+                    yield f"line {node.lineno} names {name}"
+
+
 def circles(sources):
     """The modules of {dotted name: source} that import each other in a circle, or need what does."""
     needs = {}
@@ -146,6 +171,12 @@ def test_rooms_import_only_what_stands_above_them(path):
     room = room_of(name)
     assert room != "__init__" or name == "aclnn_viz.__init__", f"{name} belongs to no room of the table"
     assert list(broken_rules(room, path.read_text(), name.rpartition(".")[0])) == []
+
+
+def test_no_generic_module_names_an_operator():
+    found = {str(path.relative_to(ROOT)): faults for path in modules("aclnn_viz", "derivations")
+             if not belongs_to_an_operator(path) and (faults := list(operators_named(path.read_text())))}
+    assert found == {}
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -196,6 +227,17 @@ def test_no_file_names_a_machine_or_a_registry():
 ])
 def test_an_import_from_below_is_noticed(room, source, fault):
     assert list(broken_rules(room, source, f"aclnn_viz.{room}")) == [fault]
+
+
+@pytest.mark.parametrize("source", [
+    'if op.name == "rms_norm": pass', "from aclnn_viz.kernels import rms_norm", "import derivations.rms_norm",
+    "_TABLE = dict(rms_norm=1)", "def rms_norm(): pass", 'f"aclnnRmsNormGrad {x}"'])
+def test_an_operator_named_by_generic_code_is_noticed(source):
+    assert len(list(operators_named(source))) == 1
+
+
+def test_an_example_and_a_cited_document_may_name_an_operator():
+    assert list(operators_named('"""As `rms_norm`."""\nSOURCE = "aclnnRmsNormGrad, CANN documentation"\nx = "norms"')) == []
 
 
 def test_an_import_from_above_is_allowed():

@@ -7,11 +7,13 @@ import numpy as np
 
 from aclnn_viz.cases.draw import Draw, sprinkle
 from aclnn_viz.cases.vacuity import off, share, spread, wide
+from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.kernels import grid_sampler_2d as page
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
+FEW = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
 STANDARD = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
                  for i, p, a in product((0, 1), range(3), (False, True)))  # those that every Atlas A2 computes
 
@@ -101,3 +103,10 @@ def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners,
         "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)),
         "variation of gradOutput": spread(gradOutput), "variation of the image": spread(input),
         "masked outputs": float(not all(outputMask)), "gridGrad": float(outputMask[1])}
+
+
+def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
+    """Some points are mirrored, but none lies on a kink, where rounding decides."""
+    size = rows, max(n // 2, 1)
+    grid = np.random.default_rng(seed).uniform(-1.4, 1.4, (1, *size, 2))
+    return {"shape": (1, 1, *size), "grid_shape": size, "paddingMode": 2, "grid": round_to(grid, dtype)}

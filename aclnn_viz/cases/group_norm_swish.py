@@ -69,3 +69,8 @@ def meter(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishSc
             "variation of dy in a group": spread(groups, 1), "mean": off(mean, 0.0), "rstd": off(rstd, 1.0),
             "gamma": off(gamma, 1.0), "beta": off(beta, 0.0), "swishScale": abs(swishScale - 1.0),
             "large swishScale": float(abs(swishScale) > 40), "flags": float(not (dgammaIsRequire and dbetaIsRequire))}
+
+
+def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
+    """Two groups of n elements in a sample; the scale shows where it is forgotten."""
+    return {"shape": (max(rows // 2, 1), 4, max(n // 2, 1)), "numGroups": 2, "swishScale": 1.5}

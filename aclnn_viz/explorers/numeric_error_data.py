@@ -22,34 +22,24 @@ from aclnn_viz.accuracy.report import Report, compare
 from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
+from aclnn_viz.cases.rows import rows_of
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.state import StateError, choice, real, whole
 from aclnn_viz.faults import Fault, faults
+from aclnn_viz.faults.fault import TRUNCATED
 from aclnn_viz.operators import operator, operators, plans
 from aclnn_viz.pictures.error_plot import ErrorPlot, error_plot
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.provenance import Provenance
+from aclnn_viz.rooms import own
 
 CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # a piece that the base plan decides
 DRAWS = 4  # of inputs within one ulp
-UPSTREAM = {"cross_entropy_loss": "gradLoss", "hardswish": "gradOutput", "grid_sampler_2d": "gradOutput"}  # or dy
-VALUES = {"cross_entropy_loss": "input", "hardswish": "self", "grid_sampler_2d": "input"}  # or x
-#: By kind of fault, the named fault of each operator.
-KINDS = {
-    "formula": {"hardswish": "half forgotten", "rms_norm": "missing 1/n", "grid_sampler_2d": "x and y swapped",
-                "cross_entropy_loss": "mean over all rows", "group_norm_swish": "missing 1/n"},
-    "slight": {"hardswish": "a third with three digits", "rms_norm": "n - 1",
-               "grid_sampler_2d": "inputGrad added up in float16", "cross_entropy_loss": "softmax renormalised",
-               "group_norm_swish": "n - 1"},
-    "seldom": {"hardswish": "both kinks open", "rms_norm": "tail of the row forgotten",
-               "grid_sampler_2d": "mirrors on the centres", "cross_entropy_loss": "ignored rows not zeroed",
-               "group_norm_swish": "dgamma of the last sample"},
-    "truncated": dict.fromkeys((op.name for op in operators()), "16-bit outputs truncated"),
-}
+INDICES = {"formula": 0, "slight": 1, "seldom": 2}  # of faults, where an operator names none of the kind
 PLANS = {"kit": "the kit's", "Ascend910A 9.1": "predicted 910A", "Ascend310P3 9.1": "predicted 310P",
          "Ascend910B2 9.0": "predicted A2, CANN 9.0", "Ascend910B2 9.1": "predicted A2, CANN 9.1",
          "Ascend950PR_9579 9.1": "predicted 950"}
@@ -63,7 +53,7 @@ def _piece(values, label, help):
 class State:
     """What can be moved. The pieces of the precision override the plan."""
 
-    operator: str = choice("rms_norm", {op.name: op.name for op in operators()}, "operator", "Kernel")
+    operator: str = choice(operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel")
     output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
     dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
     fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
@@ -155,25 +145,21 @@ def plan_of(state: State) -> Plan:
 def fault_of(state: State) -> Fault | None:
     if state.fault == "none":
         return None
-    name = KINDS[state.fault][state.operator]
-    return next(fault for fault in faults(state.operator) if fault.name == name)
+    if state.fault == "truncated":
+        return TRUNCATED
+    known = faults(state.operator)
+    name = own("faults", state.operator, "KINDS", {}).get(state.fault)
+    return next((fault for fault in known if fault.name == name), known[INDICES[state.fault] % len(known)])
 
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for; saved tensors follow from the scaled values."""
-    op, name = operator_of(state), state.operator
-    rows, n = state.rows, state.n
-    given = {"shape": (rows, n)}
-    if name == "grid_sampler_2d":  # some points are mirrored, but none lies on a kink, where rounding decides
-        size = rows, max(n // 2, 1)
-        grid = np.random.default_rng(state.seed).uniform(-1.4, 1.4, (1, *size, 2))
-        given = {"shape": (1, 1, *size), "grid_shape": size, "paddingMode": 2, "grid": round_to(grid, state.dtype)}
-    elif name == "group_norm_swish":  # two groups of n elements in a sample; the scale shows where it is forgotten
-        given = {"shape": (max(rows // 2, 1), 4, max(n // 2, 1)), "numGroups": 2, "swishScale": 1.5}
+    op = operator_of(state)
+    given = rows_of(op, state.rows, state.n, state.seed, state.dtype)
     drawn = case(op, state.dtype, state.seed, **given).inputs
-    upstream, values = UPSTREAM.get(name, "dy"), VALUES.get(name, "x")
-    if name == "cross_entropy_loss":  # the logits are no input of the backward operator
-        drawn |= {"input": 2 * np.random.default_rng(state.seed).standard_normal((rows, n))}
+    upstream, values = next(iter(op.upstream)), op.gradient_of[op.main]
+    if values not in drawn:  # only the forward operator takes it
+        drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(drawn[op.like].shape)}
     with np.errstate(over="ignore"):  # an infinity is what the format makes of it
         scaled = {key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
                   for key, power in ((upstream, state.gradient), (values, state.values))}
@@ -195,9 +181,9 @@ def compute(state: State, backward=lambda state, given: (operator_of(state).back
     report = compare(actual, truth, baseline=baseline)
     band = envelope(op, plan, **given)[output]
     label = "prediction" if state.plan != "kit" and state.device == "host" else state.device
-    beside = dict(given)
-    if state.operator == "grid_sampler_2d":  # it has the shape of inputGrad here, but other points
-        del beside["gradOutput"]
+    # An input of the same shape by chance, whose axes mean something else, says nothing about an element.
+    beside = {name: value for name, value in given.items() if name not in op.tensors or np.shape(value) != actual.shape
+              or op.tensors[name].shape == op.tensors[output].shape}
     found = errors(actual, truth, Provenance(output, label, seed=state.seed), envelope=band, inputs=beside)
     moved = attribute_errors(actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed)
     ties = 0

@@ -17,7 +17,8 @@ MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside o
 #: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
 LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
          ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
-         ("tensors", ("aclCreateTensor", "aclCreateBoolArray"), ("aclDestroyTensor", "aclDestroyBoolArray"),
+         ("tensors", ("aclCreateTensor", "aclCreateBoolArray", "aclCreateIntArray", "aclCreateFloatArray"),
+          ("aclDestroyTensor", "aclDestroyBoolArray", "aclDestroyIntArray", "aclDestroyFloatArray"),
           "aclFinalize"))
 STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
 FEWEST = 16  # rows that the panel of calls has room for, at least

@@ -16,16 +16,15 @@ import numpy as np
 
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
+from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz.codes import status_name
 from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.state import choice, whole
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.contract import contiguous_strides
+from aclnn_viz.rooms import own
 
-#: The tensors whose layout may be chosen: the main input and the gradient of its shape.
-MAIN = {"hardswish": ("self", "out"), "rms_norm": ("x", "dxOut"), "grid_sampler_2d": ("input", "inputGrad"),
-        "cross_entropy_loss": ("logProb", "xGradOut"), "group_norm_swish": ("x", "dxOut")}
 MISTAKES = {
     "none": "none", "no init": "aclInit forgotten", "no device": "aclrtSetDevice forgotten",
     "null": "null pointer for a tensor", "dtype": "wrong dtype of a tensor", "shape": "wrong shape of a tensor",
@@ -40,7 +39,7 @@ MISTAKES = {
 class State:
     """What can be moved."""
 
-    operator: str = choice("hardswish", {op.name: op.name for op in operators()}, "operator", "Program")
+    operator: str = choice(operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program")
     mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
     dtype: str = fields.dtype("Program")
     soc: str = fields.soc()
@@ -92,11 +91,11 @@ def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
-    shape = (1, 1, state.rows, state.columns) if state.operator == "grid_sampler_2d" else (state.rows, state.columns)
-    given = {"shape": shape} | ({"grid_shape": (2, 3)} if state.operator == "grid_sampler_2d" else {})
+    op = operator_of(state)
+    given = {"shape": matrix_shape(op, state.rows, state.columns)} | own("cases", op.name, "FEW", {})
     drawn = case(state.operator, state.dtype, state.seed, **given).inputs
     if state.layout == "row" and state.tensor == "input":
-        main = MAIN[state.operator][0]
+        main = op.like
         same = np.broadcast_to(drawn[main][..., :1, :], drawn[main].shape)
         drawn = case(state.operator, state.dtype, state.seed, **given, **{main: same}).inputs
     return drawn
@@ -109,7 +108,7 @@ def program(state: State, acl) -> Program:
     results = op.arrange_backward(**bound | op.all_outputs).results
     arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
     arrays |= {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
-    chosen = MAIN[state.operator][state.tensor == "output"]
+    chosen = op.main if state.tensor == "output" else op.like
     tensors, host = [], {}
     for name, array in arrays.items():
         kind = state.layout if name == chosen else None
@@ -120,7 +119,7 @@ def program(state: State, acl) -> Program:
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
-    return Program(acl, op, tensors, MAIN[state.operator][0], attributes, host, state.mistake)
+    return Program(acl, op, tensors, op.like, attributes, host, state.mistake)
 
 
 def _unwritten(size: int, dtype) -> np.ndarray:
@@ -137,7 +136,7 @@ def compute(state: State, backward=None) -> Data:
     copied = {call.arguments[0] for call in calls if call.function == "aclrtMemcpy" and call.status == 0}
     fetched = {tensor.name: tensor.layout.view(run.host[tensor.name]) for tensor in run.tensors
                if tensor.output and f'host["{tensor.name}"]' in copied}
-    main, output = MAIN[state.operator]
+    main, output = op.like, op.main
     planned = [call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0]
     right = {name: bool(np.array_equal(expected[name], array, equal_nan=True)) for name, array in fetched.items()}
     return Data(state, given, calls, list(acl.misuse), run.values["size"] if planned else None,

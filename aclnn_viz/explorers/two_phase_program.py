@@ -9,11 +9,13 @@ from math import prod
 import numpy as np
 
 from aclnn_viz import codes
+from aclnn_viz.acl.conversion import ARRAYS
+from aclnn_viz.acl.program import bare_type
 from aclnn_viz.operators.contract import contract
 
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     "start", "memory", "tensors", "phase 1", "phase 2", "stream", "release")
-WITHOUT_STATUS = ("aclCreateTensor", "aclCreateBoolArray")  # they return the handle
+WITHOUT_STATUS = ("aclCreateTensor", *(f"aclCreate{kind.__name__}" for kind in ARRAYS))  # they return the handle
 
 
 class Name(str):
@@ -147,7 +149,12 @@ class Program:
             self._create(tensor)
         for name, value in self.attributes.items():
             if isinstance(value, tuple):
-                self.call(TENSORS, "aclCreateBoolArray", list(value), gives=(name,))
+                self.call(TENSORS, f"aclCreate{self._array(name)}", list(value), gives=(name,))
+
+    def _array(self, name: str) -> str:
+        """The kind of an array of plain values, such as BoolArray."""
+        c_type = next(p.c_type for p in self.op.c_parameters if p.name == name)
+        return bare_type(c_type).removeprefix("acl")
 
     def _create(self, tensor: Tensor):
         layout, shape, code = tensor.layout, list(tensor.layout.shape), FLOATS[tensor.dtype.name]
@@ -211,7 +218,7 @@ class Program:
                 self.call(RELEASE, "aclDestroyTensor", Name(tensor.name))
         for name, value in self.attributes.items():
             if isinstance(value, tuple) and self.values.get(name):
-                self.call(RELEASE, "aclDestroyBoolArray", Name(name))
+                self.call(RELEASE, f"aclDestroy{self._array(name)}", Name(name))
         kept = {"freed": self.main, "memory": self.main}.get(self.mistake)
         for name in [f"{tensor.name}_address" for tensor in self.tensors] + ["workspace"]:
             if self.values.get(name) and name != f"{kept}_address":

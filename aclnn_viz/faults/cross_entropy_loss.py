@@ -105,3 +105,7 @@ ONES = {"gradLoss": 1.0, "input": 1.0, "weightOptional": 1.0, "target": 1}
 
 def vendor_options(uniform, number):
     return {"logProb": uniform(-10, -1e-9, *USUAL_SHAPE), "reduction": ("mean", "sum", "none")[number % 3]}
+
+#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+KINDS = {"formula": "mean over all rows", "slight": "softmax renormalised",
+         "seldom": "ignored rows not zeroed"}

@@ -141,3 +141,7 @@ def random_options(rng):
 def vendor_options(uniform, number):
     return {"grid": uniform(-5, 5, *POINTS), "interpolationMode": number % 2, "paddingMode": number // 2 % 2,
             "alignCorners": number % 3 == 0}
+
+#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+KINDS = {"formula": "x and y swapped", "slight": "inputGrad added up in float16",
+         "seldom": "mirrors on the centres"}

@@ -98,3 +98,7 @@ def vendor_options(uniform, number):
     names = {"x": USUAL_SHAPE, "dy": USUAL_SHAPE, "gamma": (4,), "beta": (4,), "mean": (2, 2), "rstd": (2, 2)}
     return {name: uniform(-5, 5, *lengths) for name, lengths in names.items()} | {
         "numGroups": 2, "swishScale": float(uniform(0.1, 2))}
+
+#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+KINDS = {"formula": "missing 1/n", "slight": "n - 1",
+         "seldom": "dgamma of the last sample"}

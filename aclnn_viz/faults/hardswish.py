@@ -62,3 +62,7 @@ USUAL_SHAPE = (8, 16)
 
 def random_options(rng):
     return {"self": rng.standard_normal(USUAL_SHAPE).astype(np.float32)}
+
+#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+KINDS = {"formula": "half forgotten", "slight": "a third with three digits",
+         "seldom": "both kinks open"}

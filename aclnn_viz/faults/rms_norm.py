@@ -95,3 +95,7 @@ USUAL_SHAPE = (8, 16)
 def vendor_options(uniform, number):
     return {"x": uniform(-5, 5, *USUAL_SHAPE), "dy": uniform(-5, 5, *USUAL_SHAPE),
             "rstd": uniform(0, 5, USUAL_SHAPE[0], 1)}
+
+#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+KINDS = {"formula": "missing 1/n", "slight": "n - 1",
+         "seldom": "tail of the row forgotten"}

@@ -8,13 +8,14 @@ from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.two_phase import lifetimes, places, rows, show
-from aclnn_viz.explorers.two_phase_data import MAIN, MISTAKES, State, compute, inputs, layout_of
-from aclnn_viz.operators import operator
+from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
+from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.panels import Box, Heat, Note, described
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
-HAND_WRITTEN = {"hardswish", "grid_sampler_2d"}  # the other three are generated
-OPERATORS = pytest.mark.parametrize("name", MAIN)
+HAND_WRITTEN = {op.name for op in operators() if not contract(op).generated}
+OPERATORS = pytest.mark.parametrize("name", [op.name for op in operators()])
 LAYOUTS = pytest.mark.parametrize("layout", ["dense", "transposed", "columns", "window", "row"])
 PHASE_1, PHASE_2 = "{}GetWorkspaceSize", "{}"
 POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
@@ -86,7 +87,7 @@ def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
 @pytest.mark.parametrize("layout", ["transposed", "columns", "window"])
 def test_only_hand_written_operators_heed_the_strides_of_an_output(name, layout):
     data = compute(State(operator=name, mistake="none", layout=layout, tensor="output"))
-    assert data.right[MAIN[name][1]] == (name in HAND_WRITTEN) == (data.misuse == [])
+    assert data.right[operator(name).main] == (name in HAND_WRITTEN) == (data.misuse == [])
     assert data.failing is None  # no code tells of it
 
 
