@@ -4,14 +4,19 @@ Cores with a Unified Buffer, queues and pipes run a program written with Ascend 
 said as hazards. Nothing here was measured: the order of things is modelled, their time is not.
 """
 
-import aclnn_viz.tiles.programs  # before the function of that name below, which is what the package offers
+import aclnn_viz.tiles.faults  # before the functions of these names, which are what the package offers
+import aclnn_viz.tiles.programs
 from aclnn_viz import rooms
 from aclnn_viz.operators import operator
+from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, launch
+from aclnn_viz.tiles.orders import Orders, explore
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.timeline import timeline
 
-__all__ = ["KINDS", "Hazard", "HazardError", "Platform", "Program", "Run", "Tiling", "launch", "programs"]
+__all__ = ["KINDS", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "explore",
+           "faults", "launch", "programs", "timeline"]
 
 
 def programs(op) -> tuple[Program, ...]:

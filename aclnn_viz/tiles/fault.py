@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from aclnn_viz import rooms
 from aclnn_viz.faults.fault import changed
+from aclnn_viz.operators import operator
 from aclnn_viz.tiles.launching import Program
 
 WRONG, BITS = "wrong number", "other bits"
@@ -28,17 +29,17 @@ class TileFault:
     schedule: str | int | None = None
     program: str | None = None
 
-    def broken(self, op: str) -> Program:
+    def broken(self, op) -> Program:
         """Return the wrong program; ValueError when the right one no longer says what is to be changed."""
-        name = self.program or op
-        module = changed(rooms.module("tiles", op), self.changes)
+        short = operator(op).name
+        name, module = self.program or short, changed(rooms.module("tiles", short), self.changes)
         return next(program for program in module.PROGRAMS if program.name == name)
 
 
 def faults(op) -> tuple[TileFault, ...]:
-    """Return the tile faults of an operator by its short name.
+    """Return the tile faults of an operator, none where nobody has written one.
 
     >>> faults("hardswish")[0].shows
     'missing barrier'
     """
-    return rooms.own("tile_faults", op, "FAULTS", ())
+    return rooms.own("tile_faults", operator(op).name, "FAULTS", ())
