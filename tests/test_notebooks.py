@@ -35,6 +35,8 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "05_cross_entropy_loss": ('"random weights": None', '"random weights": True', "random weights .* as you said"),
     "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .* as you said"),
     "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
+    "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
+    "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
 
 

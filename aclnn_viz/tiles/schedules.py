@@ -37,7 +37,7 @@ class Late:
         self.number = 0
 
     def order(self, cores: list) -> list:
-        return cores[::-1]
+        return cores
 
     def priority(self, one: Instruction) -> float:
         return -self.number
