@@ -7,6 +7,7 @@ from aclnn_viz import rooms
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.parameters import ARRAYS
 from aclnn_viz.operators.prototype import Prototype, parse
+from aclnn_viz.storage.results import add, new_folder
 
 _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
 
@@ -198,11 +199,11 @@ def new_operator(name: str, prototype: str, folder: str | Path) -> Path:
     target = Path(folder) / name
     if target.exists():
         raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
-    target.mkdir(parents=True)
     words = _words(name, declared[0])
-    for kind, text in (("page", _PAGE), ("declaration", _DECLARATION), ("derivation", _DERIVATION),
-                       ("reference", _REFERENCE), (f"test_{name}", _TEST)):
-        (target / f"{kind}.py").write_text(text.format(**words))
+    with new_folder(target) as own:
+        for kind, text in (("page", _PAGE), ("declaration", _DECLARATION), ("derivation", _DERIVATION),
+                           ("reference", _REFERENCE), (f"test_{name}", _TEST)):
+            add(own / f"{kind}.py", text.format(**words).encode())
     return target
 
 
