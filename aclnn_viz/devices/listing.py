@@ -11,7 +11,8 @@ from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
 
-_PROGRAM = "import sys; from aclnn_viz.devices.inspection import inspect; inspect(*sys.argv[1:3])"
+_PROGRAM = "import sys; from aclnn_viz.devices.inspection import end_with_parent, inspect; end_with_parent(); " \
+           "inspect(*sys.argv[1:3])"
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -41,9 +42,11 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
 def _asked(root: str, custom: str, timeout: float) -> dict:
     """What a child process found, and what ended it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(_PACKAGE), os.getenv("PYTHONPATH"))))}
+    alive, held = os.pipe()  # its end is the end of this process, whatever ends it
     child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], text=True, errors="replace",
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                             stdin=subprocess.DEVNULL, start_new_session=True)
+                             stdin=alive, start_new_session=True)
+    os.close(alive)
     ended = None
     try:
         output, errors = child.communicate(timeout=timeout)
@@ -54,6 +57,11 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     except subprocess.TimeoutExpired:
         ended = f"did not answer within {timeout:g} s"
         output = _killed(child)
+    except BaseException:  # an interrupt is not waited out
+        _killed(child)
+        raise
+    finally:
+        os.close(held)
     found = {"devices": []}
     for line in output.splitlines():
         if line.startswith(MARK):

@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from in_child import stand_in
+from machine import ROOT
 
 from aclnn_viz.devices.listing import device_text, list_devices
 from aclnn_viz.operators import operators
@@ -157,3 +160,27 @@ def test_a_hang_ends_with_the_time_limit(tmp_path):
     found = listed(root, timeout=3)
     assert "the process that asked did not answer within 3 s, while asking device 0" in found["problem"]
     assert time.monotonic() - start < 30 and found["libraries"]  # what was told before the hang is kept
+
+
+@needs_compiler
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_hanging_driver_does_not_outlive_who_asked(tmp_path, how):
+    root = broken_root(tmp_path, "for (;;) sleep(1);")
+    asking = [sys.executable, "-c", f"from aclnn_viz.devices import list_devices; list_devices({str(root)!r}, timeout=60)"]
+    with subprocess.Popen(asking, cwd=ROOT, stderr=subprocess.PIPE) as parent:
+        while not (children := Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()):
+            time.sleep(0.05)
+        time.sleep(1)
+        parent.send_signal(how)
+        parent.communicate(timeout=20)
+    until = time.monotonic() + 20
+    while any(map(lives, children)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(children) == 1 and not any(map(lives, children))
+
+
+def lives(process):
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
