@@ -15,18 +15,28 @@ from aclnn_viz.errors import problem
 
 @dataclass(frozen=True, eq=False)
 class FloatFormat:
-    """One floating format: `name` is NumPy's, `vendor_name` the CANN documents', `acl_code` the `aclDataType`."""
+    """One floating format: `name` is NumPy's, `vendor_name` the CANN documents', `acl_code` the `aclDataType`.
+
+    `c_name` is that code's name in C. A format that is not `infinite` spends its largest pattern on nan alone.
+    """
 
     name: str
     vendor_name: str
+    c_name: str
     acl_code: int
     bits: int
     significand_bits: int
     min_exponent: int
+    infinite: bool = True
 
     @cached_property
     def numpy(self) -> np.dtype:
-        return np.dtype(ml_dtypes.bfloat16) if self.name == "bfloat16" else np.dtype(self.name)
+        return np.dtype(getattr(ml_dtypes, self.name, self.name))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether kernels compute in float32 and round to it at the end."""
+        return self.bits < 32
 
     @cached_property
     def storage(self) -> np.dtype:
@@ -43,25 +53,40 @@ class FloatFormat:
 
     @cached_property
     def largest(self) -> float:
-        return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
+        last = 2.0 ** (1 - self.significand_bits)
+        if self.infinite:
+            return (2.0 - last) * 2.0 ** (1 - self.min_exponent)
+        return (2.0 - 2 * last) * 2.0 ** (2 - self.min_exponent)
+
+    @property
+    def largest_ordinal(self) -> int:
+        """The ordinal of the largest value, infinity included."""
+        if self.infinite:
+            return (1 - 2 * (self.min_exponent - 1)) << (self.significand_bits - 1)  # all exponent bits set
+        return (1 << (self.bits - 1)) - 2
 
     def __repr__(self) -> str:
         return f"FloatFormat({self.name!r})"
 
 
-FLOAT16 = FloatFormat("float16", "FLOAT16", 1, 16, 11, -14)
-BFLOAT16 = FloatFormat("bfloat16", "BFLOAT16", 27, 16, 8, -126)
-FLOAT32 = FloatFormat("float32", "FLOAT32", 0, 32, 24, -126)
-FLOAT64 = FloatFormat("float64", "DOUBLE", 11, 64, 53, -1022)
+FLOAT16 = FloatFormat("float16", "FLOAT16", "ACL_FLOAT16", 1, 16, 11, -14)
+BFLOAT16 = FloatFormat("bfloat16", "BFLOAT16", "ACL_BF16", 27, 16, 8, -126)
+FLOAT32 = FloatFormat("float32", "FLOAT32", "ACL_FLOAT", 0, 32, 24, -126)
+FLOAT64 = FloatFormat("float64", "DOUBLE", "ACL_DOUBLE", 11, 64, 53, -1022)
+#: The formats that operators take.
 FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
+# Ascend 950 has them; no operator here takes them.
+FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8, 3, -14)
+FLOAT8_E4M3 = FloatFormat("float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False)
+KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
-_BY_NAME = {f.name: f for f in FORMATS} | {f.vendor_name: f for f in FORMATS} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
+_BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
 
 
 def float_format(dtype) -> FloatFormat:
     """Return the format of a name (NumPy's or the vendor's), a NumPy dtype, an array or a FloatFormat.
 
-    Raises ValueError for anything that is not one of the four formats.
+    Raises ValueError for anything that is not one of the known formats.
 
     >>> float_format("bfloat16").unit_roundoff
     0.00390625
@@ -98,14 +123,15 @@ def ulp(values, dtype) -> np.ndarray:
 def round_to(values, dtype) -> np.ndarray:
     """Round to the nearest number of the format, ties to even, in one step, and return an array of its dtype.
 
-    `values` hold any of the four formats. float64 to bfloat16 through float32, as `ml_dtypes` does it, rounds twice.
+    `values` hold any known format. float64 to bfloat16 through float32, as `ml_dtypes` does it, rounds twice.
 
     >>> float(round_to(1 + 2**-8 + 2**-30, "bfloat16"))
     1.0078125
     """
     fmt = float_format(dtype)
     values = np.asarray(values)
-    if fmt is BFLOAT16 and values.dtype == np.float64:
+    if fmt is BFLOAT16 and values.dtype == np.float64 or fmt.bits < 16:
+        values = values.astype(np.float64)
         # Each value is divided by its own spacing, a power of two, so that rint performs the only rounding.
         spacing = np.where(np.isfinite(values), ulp(values, fmt), 1.0)
         values = np.rint(values / spacing) * spacing
@@ -126,8 +152,7 @@ def ordinals(values, dtype=None) -> np.ndarray:
     values = np.asarray(values, dtype=fmt.numpy)
     bits = values.view(f"i{fmt.bits // 8}").astype(np.int64)
     magnitude = bits & np.int64((1 << (fmt.bits - 1)) - 1)
-    infinity = (1 - 2 * (fmt.min_exponent - 1)) << (fmt.significand_bits - 1)  # all exponent bits set
-    return np.where(magnitude > infinity, np.iinfo(np.int64).min, np.where(bits < 0, -magnitude, magnitude))
+    return np.where(magnitude > fmt.largest_ordinal, np.iinfo(np.int64).min, np.where(bits < 0, -magnitude, magnitude))
 
 
 def ordinal_distance(a, b, dtype=None) -> np.ndarray:

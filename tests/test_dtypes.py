@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from aclnn_viz import dtypes
-from aclnn_viz.dtypes import FORMATS, float_format, ordinal_distance, ordinals, round_to, ulp
+from aclnn_viz.dtypes import FORMATS, KNOWN, float_format, ordinal_distance, ordinals, round_to, ulp
 
-ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
+ALL = pytest.mark.parametrize("fmt", KNOWN, ids=lambda f: f.name)
 HALVES = pytest.mark.parametrize("fmt", FORMATS[:2], ids=lambda f: f.name)
 
 
@@ -33,9 +33,11 @@ def test_constants_are_those_of_the_type_tables(fmt):
 
 
 def test_vendor_names_and_codes():
-    table = {(f.name, f.vendor_name, f.acl_code) for f in FORMATS}
-    assert table == {("float16", "FLOAT16", 1), ("bfloat16", "BFLOAT16", 27),
-                     ("float32", "FLOAT32", 0), ("float64", "DOUBLE", 11)}
+    table = {(f.name, f.vendor_name, f.acl_code, f.c_name) for f in KNOWN}
+    assert table == {("float16", "FLOAT16", 1, "ACL_FLOAT16"), ("bfloat16", "BFLOAT16", 27, "ACL_BF16"),
+                     ("float32", "FLOAT32", 0, "ACL_FLOAT"), ("float64", "DOUBLE", 11, "ACL_DOUBLE"),
+                     ("float8_e5m2", "FLOAT8_E5M2", 35, "ACL_FLOAT8_E5M2"),
+                     ("float8_e4m3fn", "FLOAT8_E4M3FN", 36, "ACL_FLOAT8_E4M3FN")}
     assert float_format("BF16") is float_format(ml_dtypes.bfloat16) is float_format(np.zeros(1, ml_dtypes.bfloat16))
 
 
@@ -120,3 +122,26 @@ def test_distance_states_an_answer_for_special_values():
 
 def test_module_lists_each_format_once():
     assert len({f.acl_code for f in dtypes.FORMATS}) == 4
+
+
+@pytest.mark.parametrize("fmt", KNOWN[4:], ids=lambda f: f.name)
+def test_eight_bits_round_once_and_count_up(fmt):
+    every = np.arange(256, dtype=np.uint8).view(fmt.numpy)
+    numbers = np.unique(every[np.isfinite(every)].astype(np.float64))
+    between = np.concatenate([numbers, (numbers[:-1] + numbers[1:]) / 2, np.nextafter(numbers, 0)])
+    for value in between:
+        low, high = numbers[max(np.searchsorted(numbers, value) - 1, 0)], numbers[np.searchsorted(numbers, value)]
+        found = float(round_to(value, fmt))
+        assert abs(Fraction(found) - Fraction(value)) == min(abs(Fraction(one) - Fraction(value)) for one in (low, high))
+    steps = ordinals(round_to(numbers, fmt))
+    assert (np.diff(steps) == 1).all() and steps[0] == -steps[-1]
+    assert ordinals(every[np.isnan(every)]).max() == np.iinfo(np.int64).min
+    assert np.isinf(float(round_to(np.inf, fmt))) == fmt.infinite
+
+
+def test_no_operator_takes_eight_bits():
+    import aclnn_viz as av
+
+    inputs = {name: round_to(value, "float8_e5m2") for name, value in av.case("hardswish").inputs.items()}
+    with pytest.raises(TypeError, match="self must be of dtype float16, bfloat16, float32, float64: got float8_e5m2"):
+        av.operator("hardswish").backward(**inputs)

@@ -11,6 +11,7 @@ import numpy as np
 from aclnn_viz import codes
 from aclnn_viz.acl.conversion import ARRAYS
 from aclnn_viz.acl.program import bare_type
+from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract import contract
 
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
@@ -36,8 +37,7 @@ class Constant(int):
         return f"av.acl.{self.name}"
 
 
-FLOATS = {"float32": Constant("ACL_FLOAT"), "float16": Constant("ACL_FLOAT16"), "bfloat16": Constant("ACL_BF16"),
-          "float64": Constant("ACL_DOUBLE"), "int64": Constant("ACL_INT64"), "int32": Constant("ACL_INT32")}
+FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {"int64": Constant("ACL_INT64"), "int32": Constant("ACL_INT32")}
 HUGE_FIRST, TO_DEVICE, TO_HOST = map(Constant, (
     "ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"))
 

@@ -25,7 +25,9 @@ def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) 
 
 def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
     try:
-        return float_format(tensor)
+        if (fmt := float_format(tensor)) in FORMATS:
+            return fmt
+        raise ValueError
     except ValueError:
         formats = ", ".join(f.name for f in FORMATS)
         raise TypeError(problem(f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it")) from None
