@@ -272,3 +272,10 @@ def test_an_output_and_a_long_cell_are_noticed():
 @pytest.mark.parametrize("text", ["cd /" + "root/x", "https://pypi" + ".org", "pip --index" + "-url=x"])
 def test_a_machine_path_or_a_registry_is_noticed(text):
     assert MACHINE_TEXT.search(text) and not MACHINE_TEXT.search("/usr/local/Ascend, 127.0.0.1, http://www.apache.org")
+
+
+def test_no_two_files_of_tests_have_the_same_name():
+    """Outside of packages, pytest takes the second one for the first."""
+    names = [path.name for path in modules("tests") if path.name.startswith("test_")
+             and not (path.parent / "__init__.py").exists()]
+    assert sorted(names) == sorted(set(names))

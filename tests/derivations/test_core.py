@@ -73,7 +73,8 @@ def test_substitution_follows_the_scope_of_limits():
 
 @pytest.mark.parametrize("binder", [
     lambda e: Sum(e, (j, 0, n)), lambda e: Product(e, (j, 0, n)), lambda e: Integral(e, (j, 0, n)),
-    lambda e: Lambda(j, e), lambda e: Subs(Derivative(e, j), j, n), lambda e: Subs(e, j, n)], ids=str)
+    lambda e: Lambda(j, e), lambda e: Subs(Derivative(e, j), j, n), lambda e: Subs(e, j, n)],
+    ids=("Sum", "Product", "Integral", "Lambda", "Subs of Derivative", "Subs"))
 def test_no_binder_captures(binder):
     wrapped = Piecewise((binder(Function("f")(i, j)), v > 0), (0, True))
     moved = substitute(wrapped, {i: j})
