@@ -3,7 +3,6 @@
 import numpy as np
 
 from aclnn_viz.arrays.double_double import two_sum
-from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
 
 
@@ -75,14 +74,26 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
 
 def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Where the certificate does not tell which number of the format is nearest to the exact one."""
+    high, low, error = (np.asarray(part) for part in (high, low, error))
     with np.errstate(all="ignore"):
-        rounded = round_to(high, fmt)
-        half = half_ulp(rounded)
-        wide = rounded.astype(np.float64)
-        half = np.where(np.abs(wide) * fmt.unit_roundoff == half, 0.5 * half, half)  # a power of two: less room below
-        near = ~(np.abs((high - wide) + low) + 1.01 * error < half * (1.0 - 2.0**-40)) & (error > 0.0)
+        size, reach = np.abs(high), np.abs(low) + 1.01 * error
+        if fmt is FLOAT64:
+            near = ~(reach < 0.24 * spacing(size, fmt))
+        else:
+            # The bits behind the last one that is kept: a tie is where they are 1000...
+            dropped = 53 - fmt.significand_bits
+            rest = (size.view(np.int64) & ((1 << dropped) - 1)) - (1 << (dropped - 1))
+            near = ~(np.abs(rest) * 2.0**-dropped * spacing(size, fmt) > reach)
+            near |= (size < 2.0**fmt.min_exponent) | (size > 0.99 * fmt.largest)  # where spacings are others
+        near &= error > 0.0
         if near.any():
             reach = 1.01 * error[near]
             below, above = (rounded_sum(high[near], low[near] + side, fmt) for side in (-reach, reach))
             near[near] = ~(below == above) | np.isinf(reach)
     return near
+
+
+def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """The spacing of the format at numbers that are not negative, where they are as a float64."""
+    power = (np.ascontiguousarray(size).view(np.int64) & (0x7FF << 52)).view(np.float64).reshape(size.shape)
+    return np.maximum(power, 2.0**fmt.min_exponent) * 2.0 ** (1 - fmt.significand_bits)

@@ -38,6 +38,11 @@ class SizedArrays(Functions):
         return self._like(array, lifted(self, array.flat[0])) if array.size and np.all(array == array.flat[0]) \
             else SizedArray(self, array)
 
+    def full_like(self, x, value):
+        if not isinstance(x, SizedArray):
+            return super().full_like(x, value)
+        return self._like(np.broadcast_to(np.float64(value), x.shape), lifted(self, value))
+
     def _like(self, data, *arrays):
         """`data` with what is known of arrays that it was taken from."""
         bits = [x.bits for x in arrays]
@@ -50,7 +55,9 @@ class SizedArrays(Functions):
         arrays = [x if isinstance(x, SizedArray) else SizedArray(self, np.asarray(x, np.float64)) for x in arrays]
         moved = self._like(f(*(x.data for x in arrays)), *arrays)
         if any(x.absolute is not None for x in arrays):
-            moved.absolute, moved.relative = f(*(x.units for x in arrays)), 0.0
+            zero = np.float64(0.0)
+            moved.absolute, moved.relative = f(*(np.broadcast_to(zero, x.shape) if x.exact else x.units
+                                                 for x in arrays)), 0.0
         return moved
 
     def astype(self, x, dtype):
@@ -121,30 +128,36 @@ def _add_exactly(terms, place, sizes):
 
 
 def _compensated(terms, lost, axes):
-    """The tree of neighbours along axes, and the sum of what its additions lost (`lost` comes from earlier ones)."""
-    def front(part):
-        moved = np.moveaxis(part, axes, range(len(axes)))
-        return moved.reshape((int(np.prod(moved.shape[:len(axes)], dtype=np.int64)), *moved.shape[len(axes):]))
-
-    terms, lost = front(terms), None if lost is None else front(lost)
-    if not len(terms):
-        return np.expand_dims(np.zeros(terms.shape[1:]), axes), None
-    while len(terms) > 1:
-        pairs = len(terms) // 2
-        added, rest = dd.two_sum(terms[0:2 * pairs:2], terms[1:2 * pairs:2])
+    """The sum along axes, halves added to halves, and the sum of what its additions lost (`lost` comes from earlier)."""
+    terms, lost, rank = _last(terms, axes), None if lost is None else _last(lost, axes), terms.ndim
+    if not terms.shape[-1]:
+        return np.expand_dims(np.zeros(terms.shape[:-1]), axes), None
+    while terms.shape[-1] > 1:
+        half = terms.shape[-1] // 2
+        odd = terms[..., 2 * half:]
+        terms, rest = dd.two_sum(terms[..., :half], terms[..., half:2 * half])
         if lost is not None:
-            rest = rest + (lost[0:2 * pairs:2] + lost[1:2 * pairs:2])
-        if len(terms) % 2:
-            last = np.zeros_like(terms[:1]) if lost is None else lost[2 * pairs:]
-            added, rest = np.concatenate([added, terms[2 * pairs:]]), np.concatenate([rest, last])
-        terms, lost = added, rest
-    return np.expand_dims(terms[0], axes), None if lost is None else np.expand_dims(lost[0], axes)
+            rest += lost[..., :half] + lost[..., half:2 * half]
+            if odd.size:
+                rest[..., :1] += lost[..., 2 * half:]
+        if odd.size:
+            terms[..., :1], more = dd.two_sum(terms[..., :1], odd)
+            rest[..., :1] += more
+        lost = rest
+    axes = tuple(sorted(k % rank for k in axes))
+    return np.expand_dims(terms[..., 0], axes), None if lost is None else np.expand_dims(lost[..., 0], axes)
+
+
+def _last(array, axes):
+    """The axes, in row order, as one axis that comes last."""
+    moved = np.moveaxis(array, axes, range(-len(axes), 0))
+    return moved.reshape(*moved.shape[:array.ndim - len(axes)],
+                         int(np.prod(moved.shape[array.ndim - len(axes):], dtype=np.int64)))
 
 
 def _folded(array, axes):
     """The sum of numbers that are not negative: halves are added to halves, whatever the order costs."""
-    terms = np.moveaxis(array, axes, range(-len(axes), 0))
-    terms = terms.reshape(*terms.shape[:array.ndim - len(axes)], -1)
+    terms = _last(array, axes)
     while terms.shape[-1] > 1:
         half = terms.shape[-1] // 2
         odd = terms[..., 2 * half:]

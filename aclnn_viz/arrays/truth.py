@@ -12,16 +12,15 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.arrays.anchors import ExactArrays
-from aclnn_viz.arrays.certified import Certified, undecided
+from aclnn_viz.arrays.certified import Certified, spacing, undecided
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, sizes_of
-from aclnn_viz.arrays.local_errors import half_ulp
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.arrays.multiples import settled
-from aclnn_viz.arrays.precise import PreciseArrays
+from aclnn_viz.arrays.precise import PreciseArray, PreciseArrays
 from aclnn_viz.arrays.sized import SizedArray, SizedArrays
-from aclnn_viz.dtypes import FLOAT64, round_to
+from aclnn_viz.dtypes import FLOAT64
 
-ELEMENTS = 1 << 13  # of a block: 64 KiB a temporary, which memory allocators hand out again without clearing it
+ELEMENTS = 1 << 16  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
 ENOUGH = 1e-3  # spacings of the output's format
 FEW = 5e-4  # the share of elements that may err by more, or stay unclear where much would be computed again for them
 CHEAP = 1 / 16  # the share of a block that is computed again for a single element
@@ -84,7 +83,7 @@ class Certifier:
             return {name: None if xp.open else values[name] for name in self.summed}
 
         self._prepare(SizedArrays)
-        blocks = list(over_blocks(run, self.axes, self.given, ELEMENTS))
+        blocks = list(over_blocks(run, self.axes, self.given, ELEMENTS, False))
         open_ = {name for name in self.summed if any(values[name] is None for _, values in blocks)}
         closed = [name for name in self.results if name not in open_]
         for name, block, total in combined(self.axes, self.given, closed, blocks):
@@ -101,7 +100,7 @@ class Certifier:
         names = set(names)
         self._prepare(PreciseArrays)
         for name, block, total in combined(self.axes, self.given, names, over_blocks(
-                run, self.axes, self.given, ELEMENTS)):
+                run, self.axes, self.given, ELEMENTS, False)):
             self._store(name, block, total)
 
     def _precise(self, block, inputs):
@@ -145,14 +144,19 @@ class Certifier:
 
     def _store(self, name, block, value):
         part = part_of(self.parts[name], "." + self.axes[name], block)
-        part[...] = _parts(value)
+        if isinstance(value, SizedArray):
+            part[0], part[2] = value.data, value.error
+            if not np.isfinite(part[2]).all() or not np.isfinite(part[0]).all():
+                part[2] = np.where(np.isfinite(part[0]) & (part[2] == part[2]), part[2], np.inf)
+        else:
+            part[...] = _parts(value)
 
     def _unclear(self, name, parts):
         """Where an output needs more digits: a mask of its shape."""
         (high, low, error), fmt = parts, self.results[name].format
         mask = undecided(high, low, error, fmt)
         if fmt is not FLOAT64:
-            loose = ~(error <= 2.0 * ENOUGH * half_ulp(round_to(high, fmt))) & (error > 0.0)
+            loose = ~(error <= ENOUGH * spacing(np.abs(high), fmt)) & (error > 0.0)
             if loose.mean() > FEW:
                 mask |= loose
         return mask
@@ -195,12 +199,8 @@ class _Rows(dict):
             self[letter] = block[letter].start + chosen
 
 
-def _parts(value) -> np.ndarray:
-    """(high, low, error) of an array of either number system, stacked."""
-    if isinstance(value, SizedArray):
-        error = value.error
-        return np.stack([value.data, np.zeros(value.shape), np.where(np.isfinite(value.data) & (error == error), error,
-                                                                    np.inf)])
+def _parts(value: PreciseArray) -> np.ndarray:
+    """(high, low, error) of an array of double-doubles, stacked."""
     zero = np.zeros(value.shape)
     high, low, error = (np.broadcast_to(zero if part is None else part, value.shape)
                         for part in (value.high, value.low, value.error))
