@@ -11,12 +11,13 @@ from aclnn_viz.operators import operator
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, launch
+from aclnn_viz.tiles.lift import sketch
 from aclnn_viz.tiles.orders import Orders, explore
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.timeline import timeline
 
 __all__ = ["KINDS", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "explore",
-           "faults", "launch", "programs", "timeline"]
+           "faults", "launch", "programs", "sketch", "timeline"]
 
 
 def programs(op) -> tuple[Program, ...]:

@@ -1,4 +1,4 @@
-"""Steps: no instruction before what it waits for, one at a time on each pipe, and two buffers overlap where one cannot."""
+"""Steps: nothing before what it waits for, one at a time on each pipe, and two buffers overlap where one cannot."""
 
 from dataclasses import replace
 

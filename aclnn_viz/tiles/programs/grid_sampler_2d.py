@@ -128,7 +128,7 @@ class GridSampler2DGrad:
             gx, gy = F(0), F(0)
             for dot, (_, _, dx, dy) in zip(dots, inside):
                 gx, gy = gx + dot * dx, gy + dot * dy
-            self.Gather(point, gx if slopes else F(0), gy if slopes else F(0))
+            self.Keep(point, gx if slopes else F(0), gy if slopes else F(0))
 
     def Load(self, que, source, count, step):
         """One element of each of `count` planes, `step` elements apart, each into a block of its own."""
@@ -166,7 +166,7 @@ class GridSampler2DGrad:
         ReduceSum(self.sum, self.work, self.work, count * self.lanes)
         return self.sum.GetValue(0)
 
-    def Gather(self, point, gx, gy):
+    def Keep(self, point, gx, gy):
         k = (point - self.first) % POINTS
         self.gathered.SetValue(2 * k, gx)
         self.gathered.SetValue(2 * k + 1, gy)

@@ -83,7 +83,7 @@ class GroupNormSwishGrad:
             channel = group * self.t.inGroup + k
             gamma, beta = F(self.gammaGm.GetValue(channel)), F(self.betaGm.GetValue(channel))
             sumDz, sumDzXhat = self.ChannelSums(sample * self.t.channels + channel, mean, rstd, gamma, beta)
-            self.Gather(sample * self.t.channels + channel, k, sumDz, sumDzXhat)
+            self.Keep(sample * self.t.channels + channel, k, sumDz, sumDzXhat)
             shift, along = shift + gamma * sumDz, along + gamma * sumDzXhat
         count = F(self.t.inGroup * self.t.positions)
         along, shift = along / count, shift / count
@@ -108,7 +108,7 @@ class GroupNormSwishGrad:
             sumDzXhat = sumDzXhat + self.sum.GetValue(0)
         return sumDz, sumDzXhat
 
-    def Gather(self, plane, k, sumDz, sumDzXhat):
+    def Keep(self, plane, k, sumDz, sumDzXhat):
         """Keep the sums of up to SUMS channels, and store them when there are so many, or no more in the group."""
         self.gathered.SetValue(k % SUMS, sumDz)
         self.gathered.SetValue(SUMS + k % SUMS, sumDzXhat)
