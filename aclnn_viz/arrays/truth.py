@@ -157,7 +157,7 @@ class Certifier:
         mask = undecided(high, low, error, fmt)
         if fmt is not FLOAT64:
             loose = ~(error <= ENOUGH * spacing(np.abs(high), fmt)) & (error > 0.0)
-            if loose.mean() > FEW:
+            if loose.any() and loose.mean() > FEW:
                 mask |= loose
         return mask
 

@@ -56,10 +56,7 @@ def draw(op: Operator):
 
 def small(op: Operator):
     """A small case in float32 in which every optional tensor is given: what is absent is in no formula."""
-    def drawn(mode, seed):
-        given = {name: value for name, value in mode.items() if value is not None}
-        return default.draw(op, Draw(FLOAT32, seed, given), default.default_shape(op))
-    return drawn
+    return lambda mode, seed: default.draw(op, Draw(FLOAT32, seed, dict(mode)), default.default_shape(op))
 
 
 def REPORTED(op: Operator) -> tuple[tuple[int, ...], dict]:  # noqa: N802
