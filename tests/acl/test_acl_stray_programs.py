@@ -166,7 +166,7 @@ def test_nothing_is_kept_of_a_process_that_has_finalised():
 
     tracemalloc.start()
     try:
-        seen = [lives(100) for _ in range(4)]
+        seen = [lives(50) for _ in range(4)]
     finally:
         tracemalloc.stop()
     assert min(after - before for before, after in pairwise(seen)) < 10_000 and acl.misuse == []
