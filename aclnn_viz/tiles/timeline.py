@@ -27,7 +27,7 @@ def timeline(run: Run) -> list[Slot]:
     >>> import aclnn_viz as av
     >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **av.case("hardswish", shape=(64,)).inputs)
     >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
-    ('PIPE_MTE3', 11)
+    ('PIPE_MTE3', 10)
     """
     if run.trace is None:
         raise ValueError("a timeline needs the trace of a run: got a run without one; launch with traced=True")

@@ -20,7 +20,7 @@ FAULTS = (
               schedule="eager"),
     TileFault("sums of the last group", "gradWeight is not cleared between groups: right up to 64 rows a core", WRONG,
               (("            Duplicate(self.dw, 0.0, count)\n            Duplicate(self.db",
-                "            Duplicate(self.db"),), {"shape": (300, 20), "normalizedShape": (20,)}, schedule="eager"),
+                "            Duplicate(self.db"),), {"shape": (70, 20), "normalizedShape": (20,)}, 1, "eager"),
     TileFault("slots in the wrong order", "a core adds only to its own slot, and reads that of core 0", WRONG,
               (("parts[core * self.t.slot + start]", "parts[0 * self.t.slot + start]"),), FEW, schedule="eager"),
 )
