@@ -1,7 +1,10 @@
 """How far an exact result moves when its inputs and coordinates are rounded to the formats of a plan.
 
-A bounded run starts anew from such anchors, so its errors are those of the steps behind them. What the anchors
-themselves change is no matter of chance: it is the difference of two runs in float64, from the anchors and without.
+A device rounds its inputs to the storage format, and some coordinates on the way, in one known manner: these rounded
+numbers, the *anchors*, are the same on every device to the bit. A bounded run therefore starts anew from them, with an
+error of 0, and bounds only the steps behind. What rounding the anchors has changed is no error that may or may not
+occur, it is a difference that is always there. So it is computed, not estimated: as the difference of two runs in
+float64, `FromAnchors` and `ExactArrays`, with the anchors and without. An envelope is the sum of both parts.
 """
 
 from dataclasses import replace

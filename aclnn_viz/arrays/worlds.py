@@ -4,6 +4,26 @@ Each call (comparison, floor, rounding) that cannot decide some elements gets a 
 turn. Exact numbers that hang on decisions (indices, conditions) keep their values in three other worlds: where the even
 decisions fall the other way, where the odd ones do, and where both do. So it is known where a gradient may have landed
 instead, in either direction. `decisions` are masks of bits, None for none.
+
+An example. Two points lie at u = 1 and u = 2 of a row of four pixels, and each adds 1 to the pixel below it. The first
+coordinate is 1/3 times 3: in float32 that is 1, but with a bound on the error, and exactly it might be a little less.
+The floor of it is 1 here, and 0 elsewhere; the floor of the second is 2 everywhere.
+
+>>> from aclnn_viz.arrays.bounded import BoundedArrays
+>>> from aclnn_viz.arrays.plan import Plan
+>>> xp = BoundedArrays(Plan(), "float32")
+>>> u = xp.given(np.float32([1.0, 6.0])) / 3.0 * xp.given(np.float32([3.0, 1.0]))
+>>> pixel = xp.floor(u)
+>>> pixel.data.tolist(), pixel.decisions.tolist()  # the first hangs on the decision with the bit 2, an odd one
+([1.0, 2.0], [2, 0])
+>>> pixel.others.tolist()  # the even decisions fall the other way: nothing changes; the odd ones do; both do
+[[1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
+
+The image has a 1 at the pixels 1 and 2. Pixel 1 may have lost its term, pixel 0 may have got it: both are undecided.
+
+>>> image = xp.scatter_add(xp.zeros((1, 4), np.float32), xp.astype(pixel, xp.int64), xp.ones((1, 2), np.float32))
+>>> image.data.tolist(), (image.decisions != 0).tolist()
+([[0.0, 1.0, 1.0, 0.0]], [[True, True, False, False]])
 """
 
 import numpy as np

@@ -1,9 +1,12 @@
 """Bounds of single operations: exact ones add nothing, inexact ones half a step, and open decisions are kept apart."""
 
+import doctest
+
 import numpy as np
 import pytest
 from reference.exact import exact, mp
 
+from aclnn_viz.arrays import worlds
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 
@@ -116,3 +119,8 @@ def test_three_undecided_decisions_mark_everything():
     index = XP.floor(near) + XP.floor(near) + XP.floor(near)
     image = XP.scatter_add(XP.zeros((1, 9), np.float32), XP.astype(index, XP.int64), XP.ones((1, 1), np.float32))
     assert (image.decisions != 0).all()
+
+
+def test_the_worked_example_of_worlds_is_right():
+    result = doctest.testmod(worlds)
+    assert result.attempted >= 8 and result.failed == 0

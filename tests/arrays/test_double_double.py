@@ -124,3 +124,9 @@ def test_no_mathematical_library_is_asked():
         for call in ("np.exp(", "np.expm1(", "np.log(", "np.power(", "np.dot(", "einsum", "math.exp", "math.log", "longdouble",
                      "np.fma", " @ "):
             assert call not in text, (name, call)
+
+
+def test_no_number_of_the_kit_is_a_longdouble():
+    """Which has 64, 53 or 113 bits, as the machine likes."""
+    package = Path(dd.__file__).parents[1]
+    assert not [path for path in package.rglob("*.py") if "longdouble" in path.read_text(encoding="utf-8")]
