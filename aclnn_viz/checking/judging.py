@@ -95,7 +95,7 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None) -> Prepared:
             allowed = np.maximum(allowed, unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))
         if narrow:  # a tie may go either way: Atlas A2 rounds some outputs away from zero
             allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
-        undecided |= np.isinf(allowed) & np.isfinite(exact)
+        undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
         expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
                                   arranged.results[name].format.numpy, undecided)
     return Prepared(recipe, made, expected, start, time.monotonic() - start)
