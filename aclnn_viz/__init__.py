@@ -18,4 +18,7 @@ def __getattr__(name):
     if name == "tiles":  # loaded when first needed
         from importlib import import_module
         return import_module("aclnn_viz.tiles")
+    if name == "__version__":
+        from importlib.metadata import version
+        return version("aclnn-viz")
     raise AttributeError(f"module 'aclnn_viz' has no attribute {name!r}")

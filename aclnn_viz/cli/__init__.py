@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager, nullcontext
+from importlib.metadata import version
 
 from aclnn_viz.cli import authoring, published
 from aclnn_viz.errors import problem
@@ -21,6 +22,7 @@ from aclnn_viz.verification.check import Row
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.")
+    parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (function, options) in COMMANDS.items():
         summary = function.__doc__.splitlines()[0]
@@ -253,6 +255,8 @@ COMMANDS = {
         "--force": _FORCE}),
     "device": (device, {}),
     "operators": (authoring.operators, {}),
+    "describe": (authoring.describe, {
+        "operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
         "name": {"help": "the short name of the operator"},
         "--prototype": {"required": True, "metavar": "FILE", "help": "C text that declares phase 1, as a header does"},

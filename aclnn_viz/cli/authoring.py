@@ -30,6 +30,16 @@ def operators(options) -> int:
     return 1 if rooms.missing() else 0
 
 
+def describe(options) -> int:
+    """Describe an operator: its parameters with shapes, dtypes and defaults, its outputs, and what products take."""
+    from aclnn_viz.operators import operator
+
+    found = operator(options.operator).describe()
+    print(json.dumps({"title": found.title, "about": found.about, "rows": found.rows, "products": found.products},
+                     indent=1) if options.json else found)
+    return 0
+
+
 def new(options) -> int:
     """Write the skeleton of a new operator: page, declaration, derivation and reference, with gaps to fill in.
 

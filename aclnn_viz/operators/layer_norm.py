@@ -26,7 +26,7 @@ OPERATOR = Operator(
         "gradBiasOut": Tensor("*K", "as weightOptional", asked="outputMask[2]"),
     },
     attributes={
-        "normalizedShape": Attribute("const aclIntArray *", seen=False, low=0),
+        "normalizedShape": Attribute("const aclIntArray *", seen=False),
         "outputMask": Attribute("const aclBoolArray *", (True, True, True), length=3, seen=False),
         "eps": Attribute("double", 1e-5),
     },

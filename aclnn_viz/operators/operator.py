@@ -13,7 +13,8 @@ from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
-from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind
+from aclnn_viz.operators.describing import Description, describe
+from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.products import Product
 
@@ -143,6 +144,7 @@ class Operator:
         return Parameter(name, a.c_type, c_name=self.c_names.get(name), default=a.default, values=a.values, low=a.low,
                          high=a.high, length=a.length)
 
+    @vendor_named("parameters")
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
         """Return the gradients by the vendor's output names, each in its documented shape and dtype.
 
@@ -156,6 +158,7 @@ class Operator:
         """
         return self._evaluate(self.page.backward, self.arrange_backward(**self.bind(inputs)))
 
+    @vendor_named("forward_parameters")
     def forward(self, /, **inputs) -> dict[str, np.ndarray]:
         """Return the outputs of the forward operator and the tensors that it saves for backward.
 
@@ -166,6 +169,7 @@ class Operator:
         bound = bind(f"{self.name} forward", self.forward_parameters, inputs)
         return self._evaluate(self.page.forward, self.arrange_forward(**bound))
 
+    @vendor_named("parameters")
     def truth(self, /, **inputs) -> Truth:
         """Return the outputs of `backward` as float64 numbers with certificates, from the same page.
 
@@ -181,6 +185,15 @@ class Operator:
         arranged = self.arrange_backward(**self.bind(inputs))
         return Certifier(self.page.backward, arranged.axes, arranged.arrays, arranged.attributes, arranged.results,
                          arranged.prelude).truth()
+
+    def describe(self) -> Description:
+        """Return the operator in words: parameters with shapes, dtypes and defaults, outputs, and what products take.
+
+        >>> import aclnn_viz as av
+        >>> print(str(av.operator("hardswish").describe()).splitlines()[0])
+        hardswish, aclnnHardswishBackward (aclnnop/aclnn_hardswish_backward.h, ops-nn)
+        """
+        return describe(self)
 
     def bind(self, inputs: dict) -> dict:
         """Return every parameter by name with defaults filled in; TypeError for names and kinds that do not fit."""
@@ -207,6 +220,9 @@ class Operator:
             with np.errstate(all="ignore"):
                 arrays = arrays | arranged.prelude(namespace, arrays)
         return evaluate(page, arranged.axes, arrays, arranged.attributes, arranged.results, namespace, arranged.compute)
+
+    def _repr_html_(self) -> str:
+        return self.describe()._repr_html_()
 
     def __repr__(self) -> str:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"

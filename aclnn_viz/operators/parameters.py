@@ -1,8 +1,10 @@
 """The one kind of parameter: what C declares, what Python may pass, and the binding of keywords to it."""
 
+import inspect
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import wraps
 
 import numpy as np
 
@@ -116,6 +118,38 @@ class Parameter:
 def _described(value) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) < 60 else text[:57] + '...'}"
+
+
+class vendor_named:
+    """Decorate a method that takes `**inputs`: `help` and tab completion then show the vendor's parameters.
+
+    `attribute` names the tuple of parameters on the object.
+    """
+
+    def __init__(self, attribute: str):
+        self.attribute = attribute
+
+    def __call__(self, method):
+        self.method = method
+        return self
+
+    def __set_name__(self, owner, name: str):
+        self.name = name
+
+    def __get__(self, one, owner=None):
+        if one is None:
+            return self.method
+
+        @wraps(self.method)
+        def call(**inputs):
+            return self.method(one, **inputs)
+
+        call.__signature__ = inspect.Signature([
+            inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY,
+                              default=p.default if p.optional else inspect.Parameter.empty)
+            for p in getattr(one, self.attribute)])
+        one.__dict__[self.name] = call  # made once
+        return call
 
 
 def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:

@@ -1,5 +1,7 @@
 """The surface of an operator: names, documented shapes and dtypes, and the text of every refusal."""
 
+import inspect
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -141,3 +143,18 @@ def test_a_case_is_determined_by_its_arguments():
         arrays = [k for k, v in first.items() if isinstance(v, np.ndarray)]
         assert all(np.array_equal(first[k], again[k]) for k in arrays)
         assert any(not np.array_equal(first[k], other[k]) for k in arrays)
+
+
+@pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+def test_an_operator_describes_itself(op):
+    text = str(op.describe())
+    assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 140
+    assert all(name in text for name in (*(p.name for p in op.parameters), *op.outputs))
+    assert "<table>" in op._repr_html_() and "<object" not in text
+
+
+def test_help_and_completion_show_the_vendors_parameters():
+    shown = inspect.signature(av.operator("rms_norm").forward)
+    assert str(shown) == "(*, x, gamma, epsilon=1e-06)"
+    assert list(inspect.signature(av.operator("hardswish").backward).parameters) == ["gradOutput", "self"]
+    assert "Return the gradients" in av.operator("hardswish").backward.__doc__
