@@ -36,10 +36,7 @@ class Block:
 
 
 class TPipe:
-    """The owner of the Unified Buffer of a core; one in each kernel.
-
-    >>> pipe = TPipe  # pipe = TPipe(); pipe.InitBuffer(queue, 2, 4096) inside a kernel
-    """
+    """The owner of the Unified Buffer of a core; one in each kernel."""
 
     def __init__(self):
         self.core = current()

@@ -9,6 +9,7 @@ import threading
 from math import prod
 from pathlib import Path
 
+from aclnn_viz.errors import problem
 from aclnn_viz.tiles.hazards import Stop
 from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPE_NAMES, PIPES, UNWRITTEN, S, Span, UnifiedBuffer, V
 
@@ -20,7 +21,8 @@ def current() -> "Core":
     """The core that runs in this thread; RuntimeError outside of a launch."""
     core = getattr(_local, "core", None)
     if core is None:
-        raise RuntimeError("Ascend C calls run inside a kernel: got a call outside; start it with av.tiles.launch")
+        raise RuntimeError(problem("Ascend C calls run inside a kernel", "a call outside",
+                                   "start the kernel with av.tiles.launch"))
     return core
 
 

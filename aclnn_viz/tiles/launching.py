@@ -183,7 +183,7 @@ class _Thread:
         self.error = self.where = None
 
     def work(self):
-        """Run the kernel in this thread; a program's own error passes on when no other thread waits for it."""
+        """Run the kernel in this thread, to its end or to a hazard after which it cannot go on."""
         with self.core, np.errstate(all="ignore"):
             try:
                 self.kernel(*self.arguments)

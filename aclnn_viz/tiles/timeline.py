@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from aclnn_viz.errors import problem
 from aclnn_viz.tiles.core import Instruction
 from aclnn_viz.tiles.launching import Run
 from aclnn_viz.tiles.memory import PIPE_NAMES, PIPES
@@ -30,7 +31,7 @@ def timeline(run: Run) -> list[Slot]:
     ('PIPE_MTE3', 10)
     """
     if run.trace is None:
-        raise ValueError("a timeline needs the trace of a run: got a run without one; launch with traced=True")
+        raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
     slots: list[Slot] = []
     floor = ended = epoch = 0
     free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken

@@ -417,6 +417,6 @@ def test_scalar_reads_are_stale_without_a_wait():
     assert ran(kernel).y[0] == 7 and np.isnan(ran(kernel, schedule="late").y[0])
 
 
-def test_a_calls_outside_of_a_kernel_is_refused():
-    with pytest.raises(RuntimeError, match="start it with av.tiles.launch"):
+def test_a_call_outside_of_a_kernel_is_refused():
+    with pytest.raises(RuntimeError, match="start the kernel with av.tiles.launch"):
         GetBlockIdx()
