@@ -5,7 +5,7 @@ code sets and lays out the controls in the browser, so the two cannot disagree.
 """
 
 from dataclasses import field, fields
-from math import isfinite
+from math import inf
 
 from aclnn_viz.errors import problem
 
@@ -71,7 +71,7 @@ def check_names(state_class, values: dict) -> None:
     known = [entry.name for entry in fields(state_class)]
     for name in values:
         if name not in known:
-            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", repr(name), "use one of these"))
+            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", shown(name), "use one of these"))
 
 
 def build(state_class, values: dict):
@@ -90,6 +90,16 @@ def changed(state) -> dict:
     return {entry.name: value for entry in fields(state) if (value := getattr(state, entry.name)) != entry.default}
 
 
+def shown(value) -> str:
+    """Return a value as a message repeats it: its beginning, if it is long.
+
+    >>> shown("x" * 1000) == "'" + 56 * "x" + "..."
+    True
+    """
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _fitted(name: str, value, control: dict | None):
     if control is None:
         return value
@@ -102,21 +112,21 @@ def _option(name, value, control):
         same = type(option) is type(value) or type(option) is float and type(value) is int  # a browser writes 3.0 as 3
         if same and option == value:
             return option
-    raise StateError(name, f"{name} must be one of {', '.join(map(repr, control['options']))}", repr(value), "choose one")
+    raise StateError(name, f"{name} must be one of {', '.join(map(repr, control['options']))}", shown(value), "choose one")
 
 
 def _boolean(name, value, control):
     if isinstance(value, bool):
         return value
-    raise StateError(name, f"{name} must be True or False", repr(value), "tick or clear the box")
+    raise StateError(name, f"{name} must be True or False", shown(value), "tick or clear the box")
 
 
 def _number(name, value, control):
     low, high, is_whole = control["low"], control["high"], control["kind"] == "whole"
     asked = f"{name} must be a {'whole number' if is_whole else 'number'} from {low} to {high}"
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
     if not number or is_whole and value != int(value):
-        raise StateError(name, asked, "nothing" if value is None else repr(value), "type such a number")
+        raise StateError(name, asked, "nothing" if value is None else shown(value), "type such a number")
     if not low <= value <= high:
-        raise StateError(name, asked, repr(value), f"raise it to {low}" if value < low else f"lower it to {high}")
+        raise StateError(name, asked, shown(value), f"raise it to {low}" if value < low else f"lower it to {high}")
     return int(value) if is_whole else float(value)

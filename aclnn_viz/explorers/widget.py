@@ -17,7 +17,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
-from aclnn_viz.explorers.state import StateError, build, check_names, controls
+from aclnn_viz.explorers.state import StateError, build, check_names, controls, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import KINDS, MAPS
 from aclnn_viz.pictures.style import SERIES
@@ -27,6 +27,12 @@ COMMON = ("kit.js", "canvas.js")
 # Before it computes, the thread that answers lets the kernel's sending thread tell that the kernel is busy: it would wait
 # for the interpreter (5 ms) otherwise, and that message then stand before the picture.
 YIELD = 2e-4
+LONGEST = 1000  # characters of a message
+
+
+def _brief(text: str) -> str:
+    """What is shown of a message: a value of somebody else may make it long."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST - 3]}..."
 
 
 class Explorer(anywidget.AnyWidget):
@@ -54,6 +60,18 @@ class Explorer(anywidget.AnyWidget):
         self.observe(self._moved, "values")
         self.on_msg(self._asked)
 
+    def set_state(self, sync_data):
+        """Take from the browser the values, if they are of this state; all else is the kernel's to say."""
+        values = sync_data.get("values")
+        if not isinstance(values, dict):
+            return
+        try:
+            check_names(self.subject.state, values)
+        except TypeError as error:
+            self.problem = {"field": "", "text": str(error)}
+        else:
+            super().set_state({"values": values})
+
     @traitlets.validate("values")
     def _whole(self, proposal):
         """As `explore` takes them: a missing value has its default, an unknown name raises TypeError."""
@@ -72,10 +90,10 @@ class Explorer(anywidget.AnyWidget):
             data = self.subject.compute(build(self.subject.state, values), self._device.backward)
             arrays, others = self.subject.picture(data)
         except StateError as error:
-            self.problem = {"field": error.field, "text": str(error)}
+            self.problem = {"field": error.field, "text": _brief(str(error))}
             return
         except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
-            self.problem = {"field": "", "text": f"{type(error).__name__}: {error}"}
+            self.problem = {"field": "", "text": _brief(f"{type(error).__name__}: {error}")}
             return
         index, buffer = pack(arrays)
         self.data, self.problem = data, {}
@@ -86,8 +104,8 @@ class Explorer(anywidget.AnyWidget):
 
         Raises ValueError for another kind, StateError while no state has been good.
         """
-        if kind not in (*lift.TEXTS, "png", "svg"):
-            raise ValueError(problem("a state is lifted as cell, test, cpp, png or svg", repr(kind), "choose one"))
+        if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
+            raise ValueError(problem("a state is lifted as cell, test, cpp, png or svg", shown(kind), "choose one"))
         if self.data is None:
             raise StateError("", "what is lifted out must have a picture", "a state without one",
                              "open the explorer, in a state that it can show")
@@ -98,16 +116,17 @@ class Explorer(anywidget.AnyWidget):
         return held.getvalue()
 
     def _asked(self, widget, content, buffers):
+        kind = content.get("lift") if isinstance(content, dict) else content
         try:
-            made = self.lifted(content["lift"])
+            made = self.lifted(kind)
         except ValueError as error:  # of the kit's own, in words
-            self.send({"lift": content["lift"], "problem": str(error)})
+            self.send({"lift": kind if isinstance(kind, str) and len(kind) < 20 else "", "problem": str(error)})
             return
         except Exception as error:
-            self.send({"lift": content["lift"], "problem": f"{type(error).__name__}: {error}"})
+            self.send({"lift": kind, "problem": f"{type(error).__name__}: {error}"})
             return
         made = made.encode() if isinstance(made, str) else made
-        self.send({"lift": content["lift"], "file": f"{self.subject.name}.{content['lift']}"}, [made])
+        self.send({"lift": kind, "file": f"{self.subject.name}.{kind}"}, [made])
 
     def __repr__(self):
         """The call that opens this picture again."""

@@ -1,0 +1,68 @@
+"""Whatever the browser sends: nothing is raised, nothing is overwritten, nothing long comes back."""
+
+import random
+
+import pytest
+from machine import SOAK
+
+from aclnn_viz.explorers import explore
+
+NAMES = ("hardswish", "grid_sampler_2d", "two_phase")
+ROUNDS = 5000 // len(NAMES) + 1 if SOAK else 60
+STRANGE = (None, True, False, 0, 1, -1, 2.5, 10**400, float("nan"), float("inf"), "", "x" * 10**6, [], [[]], {}, {"x": {}},
+           "1", ["a"], "host", "atlas:9", "Ascend960")
+OTHERS = ("controls", "colours", "initial", "picture", "problem", "_esm", "_css", "layout", "tooltip", "nothing")
+
+
+@pytest.fixture(params=NAMES)
+def explorer(request):
+    made = explore(request.param)
+    made.sent = []
+    made.send = lambda content, buffers=None: made.sent.append(content)
+    yield made
+    made.close()
+
+
+def update(explorer, state):
+    explorer._handle_msg({"content": {"data": {"method": "update", "state": state, "buffer_paths": []}}, "buffers": []})
+
+
+def custom(explorer, content):
+    explorer._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
+
+
+def known(explorer):
+    return {name: getattr(explorer, name) for name in ("controls", "colours", "initial", "_esm", "_css")}
+
+
+def test_strange_messages(explorer):
+    draw, before = random.Random(explorer.subject.name), known(explorer)
+    for _ in range(ROUNDS):
+        picture = explorer.picture
+        match draw.choice(("value", "value", "values", "name", "other", "lift")):
+            case "value":
+                name = draw.choice(list(explorer.initial))
+                update(explorer, {"values": {**explorer.initial, name: draw.choice(STRANGE)}})
+            case "values":
+                update(explorer, {"values": draw.choice(STRANGE)})
+            case "name":
+                update(explorer, {"values": {**explorer.initial, draw.choice(("nope", "", "x" * 10**6)): 1}})
+                assert explorer.picture is picture and "takes" in explorer.problem["text"]
+            case "other":
+                update(explorer, {draw.choice(OTHERS): draw.choice(STRANGE)})
+                assert explorer.picture is picture
+            case "lift":
+                custom(explorer, draw.choice([{"lift": draw.choice(STRANGE)}, *STRANGE]))
+        assert explorer.values.keys() == explorer.initial.keys() and len(str(explorer.problem)) < 3000
+        assert len(str(explorer.sent)) < 3000
+        explorer.sent.clear()
+        assert known(explorer) == before
+    update(explorer, {"values": explorer.initial})
+    assert explorer.problem == {}
+
+
+def test_one_is_no_true(explorer):
+    flags = [name for name, value in explorer.initial.items() if isinstance(value, bool)]
+    for name in flags:
+        update(explorer, {"values": {**explorer.initial, name: 1}})
+        assert explorer.problem["field"] == name and "must be True or False: got 1" in explorer.problem["text"]
