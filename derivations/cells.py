@@ -7,8 +7,28 @@ of fractions in t. Kinks lie between the cells: there only one-sided limits exis
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from sympy import Expr, Symbol, cancel, diff, oo, sympify, together
+from sympy import (
+    Abs,
+    Add,
+    Expr,
+    Max,
+    Min,
+    Rational,
+    Symbol,
+    cancel,
+    diff,
+    expand,
+    floor,
+    fraction,
+    oo,
+    sympify,
+    together,
+)
+from sympy.core.relational import Ge, Gt, Le, Lt
+
+from derivations.functions import round_half_even
 
 T = Symbol("t", positive=True)
 
@@ -79,3 +99,68 @@ def right_derivative(f, kink, following=oo):
     """The derivative of `f` from the right at `kink`; `following` is the kink after it."""
     cell = Cell(sympify(kink), sympify(following))
     return limit_at(slope(f, cell), cell, "low")
+
+
+def settle(e, known=None):
+    """
+    Decide every floor, rounding, maximum, absolute value and case in `e` whose outcome is the same on a whole cell.
+
+    `known` says what symbols are made of, {symbol: expression}: 0 < j < L is known as L = j + r + 1 with r >= 0. What
+    cannot be decided stays as it is.
+
+    >>> from sympy import Max, floor, symbols
+    >>> j = symbols("j", integer=True, nonnegative=True)
+    >>> settle(floor(j + T / (1 + T)) + Max(j - T / (1 + T) - 1, 0))
+    j
+    """
+    return _settle(e, tuple((known or {}).items()))
+
+
+@lru_cache(maxsize=4096)
+def _settle(e, known):
+    if not e.args or e.is_Indexed:
+        return e
+    args = [_settle(arg, known) for arg in e.args]
+    if isinstance(e, (floor, round_half_even)):
+        return _integer_near(e.func, args[0], known)
+    e = e.func(*args)
+    if isinstance(e, (Max, Min)):
+        return _extreme(e, known)
+    if isinstance(e, Abs):
+        return {1: e.args[0], -1: -e.args[0]}.get(_sign(e.args[0], known), e)
+    if isinstance(e, (Lt, Le, Gt, Ge)):
+        side = _sign(e.lhs - e.rhs, known)
+        return e if side is None else e.func(side, 0)
+    return e
+
+
+@lru_cache(maxsize=4096)
+def _sign(e, known):
+    """1, 0 or -1 when `e` has that sign on the whole cell, as all its terms show; else None."""
+    ends = [expand(part) for part in fraction(together(e.xreplace(dict(known))))]
+    if ends[0] == 0:
+        return 0
+    signs = [next((side for side in (1, -1) if all((side * term).is_nonnegative for term in Add.make_args(part))
+                   and any((side * term).is_positive for term in Add.make_args(part))), None) for part in ends]
+    return None if None in signs else signs[0] * signs[1]
+
+
+def _extreme(e, known):
+    side = 1 if isinstance(e, Max) else -1
+    for best in e.args:
+        if all(best == other or (_sign(side * (best - other), known) or 0) > 0 for other in e.args):
+            return best
+    return e
+
+
+def _integer_near(rounding, e, known):
+    """floor or rounding of `e`: its integer terms, and the integer that the others come to."""
+    whole, rest = [], []
+    for term in Add.make_args(expand(e)):
+        (whole if term.is_integer else rest).append(term)
+    low = 0 if rounding is floor else -Rational(1, 2)  # where the interval of numbers that become 0 begins
+    for candidate in (0, -1, 1, -2):
+        if not rest or (_sign(Add(*rest) - candidate - low, known) == 1
+                        and _sign(candidate + low + 1 - Add(*rest), known) == 1):
+            return Add(*whole, candidate)
+    return rounding(e)

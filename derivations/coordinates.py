@@ -43,16 +43,16 @@ def reflect(u, low, span):
     return low + rest + odd * (span - 2 * rest), sign
 
 
-def padded(u, size, padding, align, closed=False):
-    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection)."""
+def padded(u, size, padding, align, closed=False, decide=lambda e: e):
+    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection); `decide` simplifies where u is known."""
     if padding == 0:
         return u, S.One
     if padding == 1:
-        return clip(u, size - 1, closed)
+        return tuple(map(decide, clip(u, size - 1, closed)))
     # A single aligned pixel has span 0; any other span serves, since clipping takes every coordinate to that pixel.
-    low, span = (S.Zero, Max(size - 1, 1)) if align else (-HALF, size)
-    reflected, sign = reflect(u, low, span)
-    clipped, inside = clip(reflected, size - 1, closed)
+    low, span = (S.Zero, Max(size - 1, 1)) if align else (-HALF, S(size))
+    reflected, sign = map(decide, reflect(u, low, decide(span)))
+    clipped, inside = map(decide, clip(reflected, size - 1, closed))
     return clipped, sign * inside
 
 

@@ -9,14 +9,14 @@ image/grid_sampler2_d_grad. Samples b, channels c, pixels (h, w), grid points (p
 
 from functools import cache
 
-from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol, floor
+from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
 from derivations import coordinates, interpolation
-from derivations.coordinates import padded, unnormalise
+from derivations.axis import WEIGHTS, spread, taps
+from derivations.coordinates import unnormalise
 from derivations.formulas import Derivation, Formula
-from derivations.functions import round_half_even
 from derivations.grid_sampler_2d_kinks import kinks  # what the chapter offers
-from derivations.interpolation import DOCUMENTED_A, cubic_weights, linear_weights, printed_coefficients, slopes, t
+from derivations.interpolation import DOCUMENTED_A, printed_coefficients, slopes, t
 from derivations.notation import index_symbols, size_symbols
 from derivations.tape import Tape
 from derivations.theorem import Book, Equation
@@ -31,7 +31,6 @@ PIXEL, OUTPUT = {b: N, c: C, h: H, w: W}, {b: N, c: C, p: P, q: Q}
 PIXELS = [(h, 0, H - 1), (w, 0, W - 1)]
 POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
-WEIGHTS = {0: linear_weights(t), 1: [S.One], 2: cubic_weights(t, DOCUMENTED_A)}
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
 book = Book("grid_sampler_2d")
@@ -117,48 +116,39 @@ def documented_corner_sum(x_weights, y_weights):
     return Sum(gradOutput[b, c, p, q] * terms, CHANNELS)
 
 
-def taps(x, size, interpolationMode, paddingMode, alignCorners):
-    """(pixels, weights, derivatives by the grid) along one axis, as closed expressions in the grid's entry `x`."""
-    u, factor = unnormalise(x, size, alignCorners)
-    if interpolationMode != 2:
-        u, inside = padded(u, size, paddingMode, alignCorners)
-        factor = factor * inside
-    if interpolationMode == 1:
-        return [round_half_even(u)], [S.One], [S.Zero]
-    first = floor(u)
-    weights = WEIGHTS[interpolationMode]
-    pixels = [first, first + 1]
-    if interpolationMode == 2:
-        pixels = [padded(first + j, size, paddingMode, alignCorners)[0] for j in (-1, 0, 1, 2)]
-    return (pixels, [value.subs(t, u - first) for value in weights],
-            [factor * value.subs(t, u - first) for value in slopes(weights)])
+def sampled(to_x, to_y, limits=PIXELS):
+    """The value of out[b, c, p, q], when `to_x` and `to_y` are the weights of column w and row h."""
+    return Sum(image[b, c, h, w] * to_y * to_x, *limits[::-1])
+
+
+def gathered(slope, limits=PIXELS):
+    """The value of gridGrad, when `slope` is the derivative of the weight of pixel (h, w)."""
+    return Sum(gradOutput[b, c, p, q] * image[b, c, h, w] * slope, *limits[::-1], CHANNELS)
+
+
+def scattered(to_x, to_y):
+    """The value of inputGrad."""
+    return Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
+
+
+def _closed(*mode):
+    """The weights of column w and row h as closed expressions in the grid, and their derivatives by its entries."""
+    xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
+    ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
+    return spread(w, xs, x_weights), spread(h, ys, y_weights), spread(w, xs, x_slopes), spread(h, ys, y_slopes)
 
 
 def _formulas(*mode):
-    xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
-    ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
-
-    def spread(pixel, pixels, values):
-        return sum(KroneckerDelta(pixel, tap) * value for tap, value in zip(pixels, values))
-
-    to_x, to_y = spread(w, xs, x_weights), spread(h, ys, y_weights)
-    by_x, by_y = spread(w, xs, x_slopes), spread(h, ys, y_slopes)
-    product = gradOutput[b, c, p, q] * image[b, c, h, w]
-    slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
+    to_x, to_y, by_x, by_y = _closed(*mode)
     leaves = {"gradOutput": (N, C, P, Q), "input": (N, C, H, W), "grid": (N, P, Q, Integer(2))}
-    scatter = Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
-    gather = Sum(product * slope, *PIXELS[::-1], CHANNELS)
-    return [Formula("inputGrad", scatter, PIXEL, leaves),
-            Formula("gridGrad", gather, {b: N, p: P, q: Q, d: Integer(2)}, leaves)]
+    slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
+    return [Formula("inputGrad", scattered(to_x, to_y), PIXEL, leaves),
+            Formula("gridGrad", gathered(slope), {b: N, p: P, q: Q, d: Integer(2)}, leaves)]
 
 
 def forward(*mode):
     """The value of out[b, c, p, q] as a closed expression in input and grid."""
-    xs, x_weights, _ = taps(grid[b, p, q, 0], W, *mode)
-    ys, y_weights, _ = taps(grid[b, p, q, 1], H, *mode)
-    total = sum(v * u * KroneckerDelta(h, y) * KroneckerDelta(w, x)
-                for y, v in zip(ys, y_weights) for x, u in zip(xs, x_weights))
-    return Sum(image[b, c, h, w] * total, *PIXELS[::-1])
+    return sampled(*_closed(*mode)[:2])
 
 
 @cache

@@ -1,5 +1,7 @@
 """The question that everything else asks: are two expressions equal, under which assumptions, and if not, why not?"""
 
+from functools import lru_cache
+
 from sympy import Pow, expand_mul, nan, zoo
 
 from derivations.canonical import is_total
@@ -72,8 +74,11 @@ def proves_equal(a, b, *, in_range=None):
 def _examined(a, b, ranges):
     granted = frozenset(ranges.granted)
     a, b = as_expression(a, granted), as_expression(b, granted)
-    if a == b:
-        return Answer()
+    return Answer() if a == b else _compared(a, b, ranges)
+
+
+@lru_cache(maxsize=2048)
+def _compared(a, b, ranges):
     require_no_poles(a, ranges)
     require_no_poles(b, ranges)
     difference = expand_mul(normal_form(a, ranges) - normal_form(b, ranges))

@@ -1,4 +1,4 @@
-"""What the algebra understands: every head has a known meaning, every sum runs over integers, nothing is divided by 0."""
+"""What the algebra understands: every head has a known meaning, every sum runs over integers."""
 
 from sympy import (
     ITE,

@@ -188,7 +188,8 @@ def test_what_is_not_known_is_refused_with_a_reason(case):
 WITHOUT_POLES = {
     "from one": (Sum(1 / i, (i, 1, n)), Sum(1 / j, (j, 1, n))),
     "short of the end": (over(x[i] / (n - i), i), over(x[j] / (n - j), j)),
-    "odd": (over(1 / (2 * i + 1), i), over(1 / (2 * j + 1), j)), "square": (over(1 / (i**2 + 1), i), over(1 / (j**2 + 1), j)),
+    "odd": (over(1 / (2 * i + 1), i), over(1 / (2 * j + 1), j)),
+    "square": (over(1 / (i**2 + 1), i), over(1 / (j**2 + 1), j)),
     "product": (Sum(1 / (i * j), (i, 1, n), (j, 1, m)), Sum(1 / i, (i, 1, n)) * Sum(1 / i, (i, 1, m))),
 }
 
