@@ -32,5 +32,5 @@ def test_what_is_undecided_stays():
 
 
 def test_known_sizes_decide():
-    assert settle(floor(T / ((1 + T) * last))) == 0 and settle(Min(before, last)) == Min(before, last)
+    assert settle(floor(T / ((1 + T) * last)), {last: after + 1}) == 0 and settle(Min(before, last)) == Min(before, last)
     assert settle(Min(before, last), {last: before + after + 1}) == before
