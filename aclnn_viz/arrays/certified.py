@@ -82,9 +82,14 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
         else:
             # The bits behind the last one that is kept: a tie is where they are 1000...
             dropped = 53 - fmt.significand_bits
-            rest = (size.view(np.int64) & ((1 << dropped) - 1)) - (1 << (dropped - 1))
-            near = ~(np.abs(rest) * 2.0**-dropped * spacing(size, fmt) > reach)
-            near |= (size < 2.0**fmt.min_exponent) | (size > 0.99 * fmt.largest)  # where spacings are others
+            rest, step = (size.view(np.int64) & ((1 << dropped) - 1)) - (1 << (dropped - 1)), spacing(size, fmt)
+            # A quarter of a step below a power of two there is another tie.
+            near = ~((np.abs(rest) * 2.0**-dropped * step > reach) & (reach < 0.2 * step))
+            near |= size > 0.99 * fmt.largest  # next to what overflows
+            small = size < 2.0**fmt.min_exponent  # where one spacing serves all
+            if small.any():
+                steps = size[small] / fmt.smallest_subnormal
+                near[small] = ~(np.abs(steps - np.floor(steps) - 0.5) * fmt.smallest_subnormal > reach[small])
         near &= error > 0.0
         if near.any():
             reach = 1.01 * error[near]

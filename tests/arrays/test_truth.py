@@ -170,3 +170,21 @@ def test_a_certificate_follows_its_elements():
     assert (value.reshape(2, 3)[1].error * 2.0**80).tolist() == [3, 4, 5]
     assert type(value + 1) is type(np.abs(value)) is type(value.astype(np.float32) * 1) is np.ndarray
     assert np.concatenate([value, value]).shape == (12,) and float(value[2]) == 2.0
+
+
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
+def test_undecided_is_what_two_roundings_disagree_on(fmt):
+    """Next to ties, powers of two, the smallest and the largest numbers, with certificates of every width."""
+    rng = np.random.default_rng(3)
+    scale = 2.0 ** rng.integers(fmt.min_exponent - fmt.significand_bits, 3, 20000)
+    values = round_to(rng.choice([1.0, 1.5, rng.uniform(1, 2)], 20000) * scale, fmt).astype(np.float64)
+    values[::50] = fmt.largest / 2 if fmt.bits == 64 else fmt.largest
+    spacings = ulp(values, fmt)
+    high = values + rng.choice([0, 0.25, 0.5, -0.25, -0.5], 20000) * spacings * (1 + rng.choice([0, 1e-9], 20000))
+    error = spacings * 2.0 ** -rng.uniform(0, 40, 20000)
+    low = np.zeros(20000)
+    found = undecided(high, low, error, fmt)
+    with np.errstate(over="ignore"):
+        apart = rounded_sum(high, low - error, fmt) != rounded_sum(high, low + error, fmt)
+    assert found[apart].all() and 0.02 < apart.mean() < 0.9
+    assert (found & ~apart).mean() < 0.05  # within a hundredth of the width more
