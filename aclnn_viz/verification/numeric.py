@@ -50,7 +50,7 @@ def rate_check(op: Operator, name: str = "truth against forward", forward=None, 
             for _ in range(directions):
                 direction = {name: rng.standard_normal(point[name].shape) for name in gradient}
                 scale = max(np.max(np.abs(v)) for v in direction.values())
-                found = taylor.rate(loss, point, gradient, direction, taylor.STEP / scale)
+                found = taylor.rate(loss, point, gradient, direction, Subject(op).STEP / scale)
                 yield abs(found - taylor.SMOOTH), taylor.failure(found, f"for {mode}")
     return Check(op.name, name, "Taylor rate", "from 2", run)
 

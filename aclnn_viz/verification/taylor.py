@@ -40,15 +40,19 @@ def bends_smoothly(loss: Callable[[dict], float], point: Point, direction: Point
 
     Behind a kink it falls like h, and not at all behind a jump.
     """
-    at, bends = loss(dict(point)), []
+    at, before = loss(dict(point)), None
     for k in range(HALVINGS):
         ends = [loss(dict(point) | {name: point[name] + side * step * 2.0**-k * v for name, v in direction.items()})
                 for side in (-1, 1)]
-        bends.append(abs(sum(ends) - 2 * at))
-        if k == 0:
+        bend = abs(sum(ends) - 2 * at)
+        if before is None:
             floor = 1e4 * np.finfo(np.float64).eps * (abs(at) + max(abs(end - at) for end in ends))
-    pairs = [(a, b) for a, b in zip(bends, bends[1:]) if a > 8 * floor]  # what is quartered is then above the floor
-    return all(2.0**-2.3 * a <= b <= 2.0**-1.7 * a for a, b in pairs)
+        elif not 2.0**-2.3 * before <= bend <= 2.0**-1.7 * before:
+            return False
+        if bend <= 8 * floor:  # what is quartered next is lost in rounding
+            return True
+        before = bend
+    return True
 
 
 def failure(found: float, where: str) -> str | None:
