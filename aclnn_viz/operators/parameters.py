@@ -139,6 +139,9 @@ class vendor_named:
     def __get__(self, one, owner=None):
         if one is None:
             return self.method
+        key = f"{self.name} as named by the vendor"  # not the method's own name: a class may still be given another
+        if key in one.__dict__:
+            return one.__dict__[key]
 
         @wraps(self.method)
         def call(**inputs):
@@ -148,7 +151,7 @@ class vendor_named:
             inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY,
                               default=p.default if p.optional else inspect.Parameter.empty)
             for p in getattr(one, self.attribute)])
-        one.__dict__[self.name] = call  # made once
+        one.__dict__[key] = call
         return call
 
 
