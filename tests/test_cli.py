@@ -2,8 +2,11 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
+from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz import cli
@@ -133,3 +136,9 @@ def test_check_says_what_it_cannot(arguments, text, capsys):
 def test_the_score_of_the_checker_itself(capsys):
     status, printed, _ = called(capsys, "check", "hardswish", "--self")
     assert status == 0 and "hardswish" in printed and "allclose" in printed
+
+
+def test_the_module_is_the_command(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "aclnn_viz.cli", "check", "--read", tmp_path], cwd=ROOT, text=True,
+                          capture_output=True)
+    assert done.returncode == 2 and done.stderr.startswith("aclnn-viz: ")

@@ -287,7 +287,3 @@ def progress(items, unit: str):
     except ImportError:
         return items
     return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,7 @@
+"""`python -m aclnn_viz.cli`: the command line without its script."""
+
+import sys
+
+from aclnn_viz.cli import main
+
+sys.exit(main())
