@@ -211,14 +211,15 @@ def _error(data: Data, name: str, errors) -> Panel:
     values, part = _matrix(errors, data.state)
     finite = errors[np.isfinite(errors)]
     top = float(finite.max(initial=0.0))
-    return _drawn(f"{name} error", f"{name}{part}: ulps off the truth, at most {number(errors.max(initial=0.0))}", values,
-                  ERROR, LOW, ("sequential", 0.0, max(top, 0.5)))
+    title = f"{name}{part}: ulps off the truth, at most {number(errors.max(initial=0.0))}"
+    return _drawn(f"{name} error", title, values, ERROR, LOW, ("sequential", 0.0, max(top, 0.5)))
 
 
 def _drawn(name, title, values, kind, height, colours) -> Panel:
     if not values.size or not values.ndim:
         words = number(values.item()) if values.size else "no elements"
-        return Panel(name, title, (Note(0.5, 0.5, words),), Axis("", 0, 1, ticks=()), Axis("", 0, 1, ticks=()), 10, height)
+        bare = Axis("", 0, 1, ticks=())
+        return Panel(name, title, (Note(0.5, 0.5, words),), bare, bare, 10, height)
     if values.ndim == 2 and min(values.shape) > 1:
         return Panel(name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height)
     row = values.ravel()
@@ -234,8 +235,9 @@ def headline(data: Data) -> list[str]:
     lines = []
     for name, errors in list(data.errors.items())[:3]:
         exact = int((errors <= 0.5).sum())
+        told = f"; {_worst(data, name)}." if exact < errors.size else "."
         lines.append(f"{name}: {exact:,} of {errors.size:,} elements are as near to the truth as "
-                     f"{data.outputs[name].dtype} allows" + (f"; {_worst(data, name)}." if exact < errors.size else "."))
+                     f"{data.outputs[name].dtype} allows{told}")
     return [*lines, f"Computed by {data.computed_by}."]
 
 

@@ -129,6 +129,13 @@ def points(state: State) -> np.ndarray:
     return grid
 
 
+def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
+    """Return (offset, factor): x is offset + factor * place, with the first of `size` pixels at place 0."""
+    if not aligned:
+        return 1 / size - 1, 2 / size
+    return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
+
+
 def _named(state: State) -> tuple:
     """What the images of a state depend on."""
     return state.image, state.samples, state.channels, state.height, state.width, state.seed, state.dtype

@@ -18,7 +18,6 @@ class Subject:
     compute: Callable  # (state, backward) -> data, which holds its state
     show: Callable  # data -> Picture
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
-    scripts = ("panels_paths.js", "panels_marks.js", "panels.js")
 
     def picture(self, data) -> tuple[dict, dict]:
         """Return the arrays by name, and what else the browser gets of the picture."""

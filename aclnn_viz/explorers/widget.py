@@ -19,11 +19,11 @@ from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.explorers.state import StateError, build, check_names, controls, shown
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.palette import KINDS, MAPS
+from aclnn_viz.pictures.palette import HANDLE, MAPS
 from aclnn_viz.pictures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
-COMMON = ("kit.js", "canvas.js")
+SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "panels.js")
 # Before it computes, the thread that answers lets the kernel's sending thread tell that the kernel is busy: it would wait
 # for the interpreter (5 ms) otherwise, and that message then stand before the picture.
 YIELD = 2e-4
@@ -46,15 +46,14 @@ class Explorer(anywidget.AnyWidget):
     colours = traitlets.Dict().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm = "\n".join((FRONT / name).read_text() for name in (*COMMON, *subject.scripts))
+        self._esm = "\n".join((FRONT / name).read_text() for name in SCRIPTS)
         self._css = (FRONT / "style.css").read_text()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
             values=asdict(state), controls=controls(subject.state), initial=asdict(subject.state()),
-            colours={"maps": {name: table.tobytes() for name, table in MAPS.items()},
-                     "kinds": [[name, light, dark, list(dash)] for name, light, dark, dash, _ in KINDS],
+            colours={"handle": HANDLE, "maps": {name: table.tobytes() for name, table in MAPS.items()},
                      "series": [[light, dark, list(dash)] for light, dark, dash, *_ in SERIES]})
         self._show(self.values)
         self.observe(self._moved, "values")

@@ -5,21 +5,21 @@ import textwrap
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.pictures.palette import MAPS, coloured
+from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import (
-    Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule, all_ticks, has_heat, limits,
+    Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Panel, Rule, all_ticks, has_cells, limits,
 )
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
 from aclnn_viz.pictures.text import number
 
-COLUMNS, WIDTH, DPI = 20, 1240, 100  # pixels, as in the browser
+COLUMNS, DPI = 20, 100
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
 DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 
 
 def figure(picture, theme: str = "light"):
-    """Return a picture as a Matplotlib Figure 1240 pixels wide, in the theme "light" or "dark".
+    """Return a picture as a Matplotlib Figure of its width in pixels, in the theme "light" or "dark".
 
     `axes.get_label()` is the panel's name. Raises ValueError for another theme.
     """
@@ -27,52 +27,67 @@ def figure(picture, theme: str = "light"):
     from matplotlib.figure import Figure
     if theme not in THEMES:
         raise ValueError(problem("theme must be light or dark", repr(theme), "choose one"))
-    look = THEMES[theme]
-    rows = laid_out(picture.panels)
-    heights = [max(panel.height + LINE * len(_title(panel)) + GAP for panel, _ in row) for row in rows]
-    words = "\n".join(textwrap.fill(text, 190) for text in (*picture.headline, *picture.notices))
-    below = sum(heights) + GAP
-    tall = below + (HEADLINE * (words.count("\n") + 1) + 4 if words else 0)
+    look, wide = THEMES[theme], picture.width
+    placed = laid_out(picture.panels)
+    heights = {}
+    for panel, row, _ in placed:
+        if panel.rows == 1:
+            heights[row] = max(heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP)
+    words = [(picture.title, 12, "bold", look.ink), (picture.warning, 9, "bold", look.alarm),
+             *((text, 9, "normal", look.ink) for text in picture.headline)]
+    above = [("\n".join(textwrap.wrap(text, int(wide / size * 1.38))), size, weight, colour)
+             for text, size, weight, colour in words if text]
+    below = "\n".join(textwrap.fill(text, int(wide / 5.3)) for text in picture.notices)
+    head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(above)
+    tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
     with rc_context(look.rc() | {"font.size": 9}):
-        drawn = Figure(figsize=(WIDTH / DPI, tall / DPI), dpi=DPI)
-        drawn.text(GAP / WIDTH, 1 - 5 / tall, words, va="top", fontsize=9)
-        for row, height in zip(rows, heights):
-            for panel, column in row:
-                _panel(drawn, panel, look, column * WIDTH / COLUMNS, below, height)
-            below -= height
+        drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
+        top = tall - 5
+        for text, size, weight, colour in above:
+            drawn.text(GAP / wide, top / tall, text, va="top", fontsize=size, fontweight=weight, color=colour)
+            top -= HEADLINE * size / 9 * (text.count("\n") + 1)
+        drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL, color=look.quiet)
+        for panel, row, column in placed:
+            start = tall - head - sum(height for k, height in heights.items() if k < row)
+            height = sum(heights.get(row + k, 0) for k in range(panel.rows))
+            _panel(drawn, panel, look, column * wide / COLUMNS, start, height)
     return drawn
 
 
-def laid_out(panels) -> list[list[tuple[Panel, int]]]:
-    """Return rows of (panel, first column), filled from the left as the browser's grid fills them."""
-    rows, used = [], COLUMNS
+def laid_out(panels) -> list[tuple[Panel, int, int]]:
+    """Return (panel, row, first column), filled from the left as the browser's grid fills them."""
+    found, row, column, taken = [], 0, 0, set()
     for panel in panels:
-        if used + panel.span > COLUMNS:
-            rows.append([])
-            used = 0
-        rows[-1].append((panel, used))
-        used += panel.span
-    return rows
+        while column + panel.span > COLUMNS or any((row, column + k) in taken for k in range(panel.span)):
+            row, column = (row, column + 1) if column + panel.span < COLUMNS else (row + 1, 0)
+        taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
+        found.append((panel, row, column))
+        column += panel.span
+    return found
 
 
-def _title(panel: Panel) -> list[str]:
-    return textwrap.wrap(panel.title, int((panel.span * WIDTH / COLUMNS - 2 * GAP) / BOLD))
+def _title(panel: Panel, wide: float) -> list[str]:
+    return textwrap.wrap(panel.title, int((panel.span * wide / COLUMNS - 2 * GAP) / BOLD))
 
 
 def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: float) -> None:
     """Draw a panel whose upper left corner is given in pixels from the lower left one of the figure."""
-    wide, heat = panel.span * WIDTH / COLUMNS, has_heat(panel)
+    whole = drawn.get_figwidth() * DPI
+    wide, cells, titles = panel.span * whole / COLUMNS, has_cells(panel), _title(panel, whole)
+    heat = any(isinstance(mark, Heat) for mark in panel.marks)
     places = [[place for place in given if min(ends) <= place[0] <= max(ends)]
               for given, ends in zip(all_ticks(panel), limits(panel))]
-    labels = [mark.label for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band, Arrows)) and mark.label]
+    named = Line, Dots, Bars, Band, Arrows
+    labels = [mark.label for mark in panel.marks if isinstance(mark, named) and mark.label]
     across = max(1, int(wide / (45 + LETTER * max(map(len, labels), default=1))))
     rows = -(-len(set(labels)) // across) + heat
     inner = GAP + LETTER + DIGIT * max((len(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
-    above = LINE * (len(_title(panel)) + rows) + GAP
+    above = LINE * (len(titles) + rows) + GAP
     room = wide - inner - GAP - DIGIT, height - above - under  # of the axes
-    size = WIDTH, drawn.get_figheight() * DPI
-    axes = drawn.add_axes([(left + inner) / size[0], (top - above - room[1]) / size[1], room[0] / size[0],
+    size = whole, drawn.get_figheight() * DPI
+    start, room = _squared(panel, left + inner, room) if panel.square else (left + inner, room)
+    axes = drawn.add_axes([start / size[0], (top - above - room[1]) / size[1], room[0] / size[0],
                            room[1] / size[1]], label=panel.name)
     for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
@@ -80,23 +95,31 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         ticked.set_ticks([value for value, _ in own], [text for _, text in own])
         ticked.set_ticks([], minor=True)
     axes.tick_params(length=0, labelsize=SMALL)
-    axes.spines[:].set(visible=heat or any(places), color=look.quiet, linewidth=0.6)
-    if not heat:
+    axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=0.6)
+    if not cells:
         axes.grid(color=look.grid, linewidth=0.5)
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
     axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
-    edge = (GAP - inner) / room[0]  # the left end of the panel, in shares of the axes
+    edge = (left + GAP - start) / room[0]  # the left end of the panel, in shares of the axes
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
         axes.legend([named[text] for text in order], order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
                     fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1,
                     labelspacing=0.15)
-    axes.annotate("\n".join(_title(panel)), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
+    axes.annotate("\n".join(titles), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
                   textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
-    for image in axes.images[:1]:
+    if heat:
+        image = next(image for image in axes.images if image.get_label() == "heat")
         _key(axes, image, edge, 0.72 * LINE * (rows - 1))
+
+
+def _squared(panel: Panel, left: float, room) -> tuple[float, tuple[float, float]]:
+    """The left end and the size of axes on which a unit is as long either way, in the middle of their room."""
+    across, down = (abs(high - low) for low, high in limits(panel))
+    unit = min(room[0] / across, room[1] / down)
+    return left + (room[0] - unit * across) / 2, (unit * across, unit * down)
 
 
 def _key(axes, image, left, above) -> None:
@@ -147,9 +170,11 @@ def _heat(axes, mark, look):
     values = np.asarray(mark.values, np.float64)
     rows, columns = values.shape
     axes.imshow(np.ma.masked_invalid(values), ListedColormap(MAPS[mark.map] / 255), Normalize(mark.low, mark.high),
-                aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0)
+                aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0,
+                label="heat")
     wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
-    texts = _digits(values, wide) if mark.digits and tall > 11 else None
+    texts = np.reshape(mark.words, values.shape) if mark.words else None
+    texts = _digits(values, wide) if mark.digits and tall > 11 else texts
     if texts is None:
         texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
     light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
@@ -157,6 +182,23 @@ def _heat(axes, mark, look):
     for row, column in np.ndindex(np.shape(texts)):
         axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=7, clip_on=True,
                   color=str(inks[row, column]))
+
+
+def _image(axes, mark, look):
+    values = np.asarray(mark.values, np.float64)
+    colours = np.zeros((*values.shape, 4), np.uint8)
+    colours[..., :3] = coloured(values, mark.map, mark.low, mark.high)
+    colours[..., 3] = np.where(np.isnan(values), 0, 255)
+    (rows, columns), left, top = values.shape, mark.x - 0.5, mark.y - 0.5
+    axes.imshow(colours, aspect="auto", interpolation="nearest", alpha=mark.opacity, zorder=0,
+                extent=(left, left + columns, top + rows, top))
+
+
+def _handles(axes, mark, look):
+    axes.plot(np.ravel(mark.x), np.ravel(mark.y), "s", markersize=2.4, color=HANDLE, markeredgecolor="black",
+              markeredgewidth=0.5)
+    axes.plot(mark.x[mark.row, mark.column], mark.y[mark.row, mark.column], "o", markersize=11, markerfacecolor="none",
+              markeredgecolor=look.accent, markeredgewidth=2)
 
 
 def _digits(values, wide):
@@ -203,5 +245,5 @@ def _note(axes, mark, look):
     axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL)
 
 
-DRAW = {Line: _line, Dots: _dots, Bars: _bars, Band: _band, Arrows: _arrows, Heat: _heat, Rule: _rule, Box: _box,
-        Note: _note}
+DRAW = {Line: _line, Dots: _dots, Bars: _bars, Band: _band, Arrows: _arrows, Heat: _heat, Image: _image,
+        Handles: _handles, Rule: _rule, Box: _box, Note: _note}

@@ -12,6 +12,8 @@ _DIVERGING = ("234f7d 326296 4177b1 5d8bbf 7aa0cc 96b5d9 b4cbe5 d3e0ef f5f5f5 ed
               "a55f35 8c4d27 743c19")
 _GREY = "0c0c0c f4f4f4"
 
+HANDLE = "#ffc20a"  # of points that a hand may move, on pixels of any grey
+
 # (name, light theme, dark theme, dash of the line, marker of Matplotlib)
 KINDS = (
     ("zeros", "#0072b2", "#56b4e9", (7.0, 3.0), "s"),

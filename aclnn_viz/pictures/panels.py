@@ -4,7 +4,7 @@ A panel is a title, two axes and marks upon them. Colours are never chosen here:
 differs in colour, dash and marker, so that nothing is told by colour alone.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import isfinite
 
 import numpy as np
@@ -73,7 +73,7 @@ class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
     `map` is "sequential", "diverging" or "grey", from `low` to `high`. With `digits`, numbers stand in cells that hold
-    them.
+    them; `words` stand in the cells in their place, row by row.
     """
 
     values: np.ndarray
@@ -81,6 +81,44 @@ class Heat:
     low: float
     high: float
     digits: bool = False
+    words: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """A matrix as pixels without a key: the centre of the first one is at (x, y), rows downwards; nan is left empty.
+
+    `map`, `low` and `high` are those of `Heat`; an `opacity` below 1 sets it back.
+    """
+
+    values: np.ndarray
+    map: str
+    low: float
+    high: float
+    x: float = 0.0
+    y: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Handles:
+    """Points (x, y), each (rows, columns), that a hand moves in the browser; a ring is around that at (row, column).
+
+    Pressing at a point sets the fields of the state that `choose` names to its row and column; Page Up and Page Down
+    choose its neighbours. Dragging it, or an arrow key (`step`, with Shift four of them), puts (row, column, value of
+    x, value of y) into the list in the field `move`, and Home takes it out again. A value is offset + factor * place,
+    by `units`: (offset, factor) of x, then of y. `label` names the points.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    row: int
+    column: int
+    choose: tuple
+    move: str
+    units: tuple
+    step: float
+    label: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +173,7 @@ class Panel:
     """One drawing: `span` of 20 columns wide and `height` pixels high, below its title.
 
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
+    With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
     """
 
     name: str
@@ -144,28 +183,31 @@ class Panel:
     y: Axis = Axis()
     span: int = 10
     height: int = 220
-    pick: tuple = field(default=())
+    pick: tuple = ()
+    square: bool = False
+    rows: int = 1
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the ends of both axes: the given ones, or those of the finite marks and a twentieth of room.
 
-    A heat map leaves no room, and its rows run downwards.
+    Cells leave no room, and their rows run downwards.
     """
-    heat = has_heat(panel)
-    x, y = (_ends(axis, _reach(panel, name), 0.0 if heat else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
-    return x, y[::-1] if heat and panel.y.low is None and panel.y.high is None else y
+    cells = has_cells(panel)
+    x, y = (_ends(panel, axis, name, 0.0 if cells else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
+    return x, y[::-1] if cells and panel.y.low is None and panel.y.high is None else y
 
 
-def has_heat(panel: Panel) -> bool:
-    return any(isinstance(mark, Heat) for mark in panel.marks)
+def has_cells(panel: Panel) -> bool:
+    return any(isinstance(mark, (Heat, Image)) for mark in panel.marks)
 
 
 def _reach(panel: Panel, axis: str):
     found = [NOTHING]
     for mark in panel.marks:
-        if isinstance(mark, Heat):
-            found.append([-0.5, np.shape(mark.values)["yx".index(axis)] - 0.5])
+        if isinstance(mark, (Heat, Image)):
+            start = getattr(mark, axis, 0.0) - 0.5
+            found.append([start, start + np.shape(mark.values)["yx".index(axis)]])
         elif isinstance(mark, Rule):
             found.append([mark.at] if mark.axis == axis else NOTHING)
         else:
@@ -179,7 +221,10 @@ def _reach(panel: Panel, axis: str):
     return values[np.isfinite(values)]
 
 
-def _ends(axis: Axis, values, share: float) -> tuple[float, float]:
+def _ends(panel: Panel, axis: Axis, name: str, share: float) -> tuple[float, float]:
+    if axis.low is not None and axis.high is not None:
+        return float(axis.low), float(axis.high)
+    values = _reach(panel, name)
     if axis.scale == "log":
         values = np.log10(values[values > 0])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
@@ -213,8 +258,12 @@ def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tupl
 
 
 def all_ticks(panel: Panel) -> tuple[list, list]:
-    """Return the ticks of both axes: whole numbers for the cells of a heat map."""
-    return tuple(ticks(axis, *ends, has_heat(panel)) for axis, ends in zip((panel.x, panel.y), limits(panel)))
+    """Return the ticks of both axes: whole numbers for cells."""
+    return _all_ticks(panel, limits(panel))
+
+
+def _all_ticks(panel: Panel, ends):
+    return tuple(ticks(axis, *both, has_cells(panel)) for axis, both in zip((panel.x, panel.y), ends))
 
 
 def _power(exponent: int) -> tuple[float, str]:
@@ -225,8 +274,9 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     """Return (arrays by name, descriptions that name them): what the browser gets of the panels."""
     arrays, told = {}, []
     for panel in panels:
+        ends = limits(panel)
         axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": places}
-                for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), limits(panel), all_ticks(panel))}
+                for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), ends, _all_ticks(panel, ends))}
         marks = []
         for at, mark in enumerate(panel.marks):
             one = {"mark": type(mark).__name__}
@@ -239,7 +289,7 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                     one[entry.name] = _plain(entry.type(value))
             marks.append(one)
         told.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
-                     "pick": list(panel.pick), "marks": marks, **axes})
+                     "pick": list(panel.pick), "square": panel.square, "rows": panel.rows, "marks": marks, **axes})
     return arrays, told
 
 

@@ -10,6 +10,8 @@ from aclnn_viz.pictures.panels import Panel
 class Picture:
     """What is shown: a few sentences that say what to see, panels, the text twin of everything, and small print.
 
+    A `title` stands above all, a `warning` in a colour of its own below it. `width` is in pixels.
+
     In a notebook the last expression of a cell displays the panels and reads as `text`.
 
     >>> from aclnn_viz.pictures.panels import Line
@@ -24,6 +26,9 @@ class Picture:
     panels: tuple[Panel, ...]
     text: str
     notices: tuple[str, ...] = ()
+    title: str = ""
+    warning: str = ""
+    width: int = 1240
 
     def figure(self, theme: str = "light"):
         """Return the picture as a Matplotlib Figure in the theme "light" or "dark"; ValueError for another theme."""

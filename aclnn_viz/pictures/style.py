@@ -35,6 +35,7 @@ class Theme:
     inner: str
     alarm: str
     open: str
+    accent: str
 
     def rc(self) -> dict:
         """Matplotlib's settings, with the font pinned so that a picture is the same on every machine."""
@@ -52,8 +53,10 @@ class Theme:
 
 
 THEMES = {
-    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#ececec", "#d3dde6", "#c04f00", "#007d5a"),
-    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#23282f", "#2f4152", "#ff9f45", "#2fd0a0"),
+    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#ececec", "#d3dde6", "#c04f00", "#007d5a",
+                   "#d81b60"),
+    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#23282f", "#2f4152", "#ff9f45", "#2fd0a0",
+                  "#ff5c9d"),
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.register_assert_rewrite("grid_picture", "opened", "panel_picture")
+pytest.register_assert_rewrite("opened", "panel_picture")
 
 from laboratory import chromium, laboratory  # noqa: E402
 

@@ -24,7 +24,7 @@ FOUND = """([panel, places, colours, radius, far]) => {
     });
 }"""
 # Rules, notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
-ENOUGH = {"Heat": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
+ENOUGH = {"Heat": 0.8, "Image": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MOST = 200  # places of a mark that are looked at
 
@@ -68,7 +68,7 @@ def misplaced(opened, axes, panels, arrays):
             return np.mean(opened.page.evaluate(FOUND, asked))
 
         if len(places):
-            found = share(0, 0, 4) if mark["mark"] == "Heat" else share(0, 2, 70)
+            found = share(0, 0, 4) if "values" in mark else share(0, 2, 70)
             if found < ENOUGH[mark["mark"]]:
                 wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
             elif mark["mark"] == "Bars" and (beyond := share(_outwards(mark, arrays, frame), 1, 70)) > 0.3:
@@ -138,11 +138,11 @@ def _cells(mark, arrays, frame):
     rows, columns = np.indices(values.shape)
     size = np.abs(frame.place(1.0, 1.0) - frame.place(0.0, 0.0))
     # Beside a number or a sign in the middle, and 3 pixels away from the outlines of a cell where there is room.
-    most = (0.38 if mark["digits"] else 0.3) * size
+    most = (0.38 if mark.get("digits") else 0.3) * size
     aside = np.where(size >= 8, np.clip(size / 2 - 3, 1.6, most) / size, 0.0)
-    places = frame.place(columns - aside[0], rows - aside[1])
+    places = frame.place(columns + mark.get("x", 0) - aside[0], rows + mark.get("y", 0) - aside[1])
     keep = frame.inside(places) & np.isfinite(values)
     return places[keep], coloured(values, mark["map"], mark["low"], mark["high"])[keep].astype(int)
 
 
-PLACES = {"Line": _points, "Dots": _points, "Bars": _bars, "Heat": _cells}
+PLACES = {"Line": _points, "Dots": _points, "Bars": _bars, "Heat": _cells, "Image": _cells}

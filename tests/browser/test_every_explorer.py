@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import grid_picture
 import numpy as np
 import panel_picture
 import pytest
@@ -22,8 +21,7 @@ def opened(request, browser, lab):
 def check(explorer, state=None):
     """Compare pixels, words and controls with the pure function of the state, by default that of the kernel."""
     kept = explorer.state()
-    picture = grid_picture if explorer.name == "grid_sampler_2d" else panel_picture
-    picture.check(explorer, kept if state is None else state)
+    panel_picture.check(explorer, kept if state is None else state)
     if not explorer.problem():
         assert explorer.shown() == {c["field"]: getattr(kept, c["field"]) for c in explorer.controls}
 

@@ -1,8 +1,10 @@
 """What only the grid-sampler explorer has: points dragged and moved by keys, and modes that a product lacks."""
 
-import grid_picture
+import json
+
+import panel_picture
 import pytest
-from aclnn_viz.explorers.grid_sampler_2d import State, compute
+from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
 from opened import Opened
 
 pytestmark = pytest.mark.needs("chromium")
@@ -18,13 +20,14 @@ def opened(browser, lab):
 def checked(explorer):
     explorer.settle()
     state = explorer.state()
-    grid_picture.check(explorer, state)
+    panel_picture.check(explorer, state)
     return state
 
 
 def test_a_point_is_dragged_and_the_last_position_wins(explorer):
-    box = explorer.page.locator(".ae-image canvas").last.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    canvas = explorer.page.locator("[data-panel=image] canvas")
+    box, area = canvas.bounding_box(), json.loads(canvas.get_attribute("data-axes"))["box"]
+    x, y = (box[axis] + (area[low] + area[high]) / 2 for axis, low, high in (("x", "left", "right"), ("y", "top", "bottom")))
     explorer.page.mouse.move(x, y)
     explorer.page.mouse.down()
     for k in range(60):
@@ -33,14 +36,14 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     state = checked(explorer)
     (row, column, gx, gy), = state.moved
     assert (row, column) == (state.row, state.column)
-    size = min((box["width"] - 2) / 52, (box["height"] - 2) / 52)  # 32 pixels and a margin of 10 on both sides
-    u, v = (x + 59 - box["x"] - box["width"] / 2) / size, (y - 29.5 - box["y"] - box["height"] / 2) / size
+    size = (area["right"] - area["left"]) / 52  # 32 pixels and a margin of 10 on both sides
+    u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a fifth of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
 
 
 def test_keys_move_and_choose_points(explorer):
-    canvas = explorer.page.locator(".ae-image canvas").last
+    canvas = explorer.page.locator("[data-panel=image] canvas")
     canvas.focus()
     canvas.press("PageDown")
     canvas.press("Shift+ArrowLeft")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from aclnn_viz.explorers.state import controls
+from aclnn_viz.pictures.figure import laid_out
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 
@@ -23,15 +24,13 @@ def mark(shown: Picture, panel: str, kind: type, label: str | None = None):
 
 def assert_fits(shown: Picture):
     """Rows of panels are 20 columns wide and at most 560 pixels high in all; nothing is outside of the axes' kinds."""
-    heights, used = [], 20
-    for panel in shown.panels:
-        if used == 20:
-            heights.append(0)
-            used = 0
-        used += panel.span
-        assert used <= 20, f"{panel.name} does not fit into its row"
-        heights[-1] = max(heights[-1], panel.height)
-    assert used == 20 and sum(heights) <= 560 and 1 <= len(shown.headline) <= 4
+    placed, heights, taken = laid_out(shown.panels), {}, set()
+    for panel, row, column in placed:
+        taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
+        if panel.rows == 1:
+            heights[row] = max(heights.get(row, 0), panel.height)
+    assert taken == {(row, column) for row in heights for column in range(20)}, "rows are not filled"
+    assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 4
     assert all(sentence in shown.text for sentence in shown.headline)
 
 

@@ -1,13 +1,12 @@
-"""The figure and the words of the grid sampler show the numbers of the data."""
-
-import io
+"""The panels and the words of the grid sampler show the numbers of the data."""
 
 import numpy as np
 import pytest
+from aclnn_viz.explorers.grid_sampler_2d import NAMES, describe, headline, show
 from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
-from aclnn_viz.pictures.grid_sampler_2d import figure
-from aclnn_viz.pictures.grid_sampler_2d_text import describe, headline
 from aclnn_viz.pictures.palette import MAPS, coloured, scale
+from aclnn_viz.pictures.panels import Arrows, Box, Dots, Handles, Heat, Image, Line, Note
+from panelled_explorer import assert_fits, mark
 
 
 @pytest.fixture(scope="module")
@@ -16,35 +15,77 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def axes(data):
-    return {each.get_label(): each for each in figure(data).axes}
+def shown(data):
+    return show(data)
+
+
+def panel(shown, name):
+    return next(each for each in shown.panels if each.name == name)
+
+
+def marks(shown, name, kind):
+    return [each for each in panel(shown, name).marks if isinstance(each, kind)]
 
 
 @pytest.mark.parametrize("kind", range(3))
-def test_outputs_are_shown_as_grey_levels(axes, data, kind):
-    low, high = min(0.0, data.outs.min()), max(1.0, data.outs.max())
-    share = (data.outs[kind] - low) / (high - low)
-    shown = axes[("zeros", "border", "reflection")[kind]].images[0].get_array()[..., 0]
-    # The grey map runs from 12 to 244 over 256 levels: half a level of the map and half of a byte.
-    np.testing.assert_allclose(shown, 12 + share * 232, atol=1.0)
+def test_outputs_are_shown_as_grey_levels_of_one_scale(shown, data, kind):
+    image = mark(shown, f"out {NAMES[kind]}", Image)
+    np.testing.assert_array_equal(image.values, data.outs[kind])
+    assert (image.map, image.low, image.high) == ("grey", min(0.0, data.outs.min()), max(1.0, data.outs.max()))
 
 
-def test_negative_gradients_get_the_diverging_map(axes, data):
-    assert data.inputGrad.min() < 0 and scale(data.inputGrad)[0] == "diverging"
-    colours = np.asarray(axes["inputGrad"].images[0].get_array()).astype(int)
-    strong = np.abs(data.inputGrad) > 0.3 * np.abs(data.inputGrad).max()
-    bluer = colours[..., 2] > colours[..., 0]
-    np.testing.assert_array_equal(bluer[strong], data.inputGrad[strong] < 0)
+def test_negative_gradients_get_the_diverging_map(shown, data):
+    heat = mark(shown, "inputGrad", Heat)
+    assert data.inputGrad.min() < 0 and heat.map == "diverging" and heat.values is data.inputGrad
 
 
-def test_arrows_are_the_gradients_in_one_scale(axes, data):
-    arrows = next(each for each in axes["gridGrad"].collections if hasattr(each, "U"))
-    np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), data.gridGrad.reshape(-1, 2))
+def test_arrows_are_the_gradients_in_one_scale(shown, data):
+    every, chosen = marks(shown, "gridGrad", Arrows)
+    factor = np.hypot(every.dx, every.dy).max() / np.hypot(*data.gridGrad.reshape(-1, 2).T).max()
+    np.testing.assert_allclose(np.stack([every.dx, every.dy], -1), factor * data.gridGrad.reshape(-1, 2))
+    np.testing.assert_array_equal(np.stack([every.x, every.y], -1), data.pixels.reshape(-1, 2))
+    assert [chosen.dx[0], chosen.dy[0]] == pytest.approx(factor * data.gridGrad[data.chosen])
 
 
-def test_the_points_stand_on_their_pixels(axes, data):
-    drawn = max((line.get_xydata() for line in axes["image"].lines), key=len)
-    np.testing.assert_allclose(drawn, data.pixels.reshape(-1, 2))
+def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
+    handles = mark(shown, "image", Handles)
+    np.testing.assert_array_equal(np.stack([handles.x, handles.y], -1), data.pixels)
+    grid = np.stack([offset + factor * each for (offset, factor), each in zip(handles.units, (handles.x, handles.y))], -1)
+    np.testing.assert_allclose(grid, data.inputs["grid"][0], atol=1e-12)
+    assert (handles.row, handles.column) == data.chosen and handles.choose == ("row", "column") and handles.move == "moved"
+
+
+@pytest.mark.parametrize(("aligned", "size", "units"), [
+    (True, 5, (-1.0, 0.5)), (False, 4, (-0.75, 0.5)), (True, 1, (0.0, 0.0)), (False, 1, (0.0, 2.0))])
+def test_units_of_small_images(aligned, size, units):
+    handles = mark(show(compute(State(width=size, alignCorners=aligned))), "image", Handles)
+    assert handles.units[0] == pytest.approx(units)
+
+
+def test_the_image_lies_on_its_continuation(shown, data):
+    around, inner = marks(shown, "image", Image)
+    np.testing.assert_array_equal(around.values, data.surround)
+    assert (around.x, around.y) == (-data.margin[1], -data.margin[0]) and around.opacity < inner.opacity == 1
+    np.testing.assert_allclose(inner.values, data.inputs["input"][0, 0])
+
+
+def test_lines_lead_from_the_chosen_point_to_what_each_mode_reads(shown, data):
+    ends = {line.kind: (line.x[-1], line.y[-1]) for line in marks(shown, "image", Line)}
+    for mode in range(3):
+        assert ends[mode] == pytest.approx(tuple(data.sources[mode, :, 0]), abs=1.0)  # or at the edge of the panel
+    for axis in "xy":
+        made = show(compute(State(axis=axis)))
+        here = [dots for dots in marks(made, "map", Dots) if dots.x.size == 1]
+        read = compute(State(axis=axis)).sources[:, "xy".index(axis), 0]
+        assert {dots.kind: dots.y[0] for dots in here} == pytest.approx(dict(enumerate(read)))
+
+
+def test_taps_tell_their_weights_and_pixels(data, shown):
+    heat, taps = mark(shown, "taps", Heat), data.taps[data.state.paddingMode]
+    np.testing.assert_array_equal(heat.values.ravel(), np.where(taps[:, 5] > 0, taps[:, 6], np.nan))
+    assert [float(word.split("\n")[0]) for word in heat.words] == pytest.approx(taps[:, 2], abs=6e-4)
+    outlined = {(box.y0 + 0.5, box.x0 + 0.5) for box in marks(shown, "inputGrad", Box)}
+    assert outlined == {(row, column) for row, column, *_, inside, _ in taps.tolist() if inside}
 
 
 def test_lightness_of_the_maps_is_monotone():
@@ -57,6 +98,7 @@ def test_lightness_of_the_maps_is_monotone():
 def test_colours_beyond_the_ends_and_of_nan():
     got = coloured(np.array([-9.0, 0.0, 1.0, 9.0, np.nan]), "grey", 0.0, 1.0)[:, 0]
     assert got.tolist() == [12, 12, 244, 244, 12]
+    assert scale(np.array([-1.0, 0.5]))[0] == "diverging"
 
 
 def test_the_words_tell_the_numbers():
@@ -66,26 +108,23 @@ def test_the_words_tell_the_numbers():
     for text in (f"{weight:.4g}", f"({gradient[0]:.4g}, {gradient[1]:.4g})", f"{data.sources[2, 0, 0]:.4g}",
                  "16 x 16 points on 32 x 32 pixels", "alignCorners False"):
         assert text in words
-    assert headline(data)[0].startswith("nothing: outside → out 0") and "slope -16 in x" in headline(data)[2]
+    assert headline(data)[0].startswith("■ zeros: nothing: outside → out 0") and "slope -16 in x" in headline(data)[2]
+    assert ["▶" in line for line in headline(data)] == [False, False, True, False]
 
 
 def test_the_words_follow_the_data():
     assert describe(compute(State(rotate=16.0))) != describe(compute(State()))
 
 
-def test_a_figure_can_be_saved_as_svg(data):
-    held = io.BytesIO()
-    figure(data).savefig(held, format="svg")
-    assert b"</svg>" in held.getvalue()
+def test_a_small_or_a_narrow_image_fits_too():
+    for values in ({}, {"width": 1, "height": 96}, {"width": 96, "height": 1, "alignCorners": True}):
+        made = show(compute(State(**values)))
+        assert_fits(made)
+        assert len(made.figure().axes) == 10
 
 
-@pytest.mark.parametrize(("panel", "values"), [(0, {"width": 1, "height": 96}), (0, {}), (-1, {})])
-def test_words_do_not_cover_each_other(panel, values):
-    made = figure(compute(State(**values)))
-    made.draw_without_rendering()
-    each = next(a for a in made.axes if a.get_label() == ("image", "corners")[panel])
-    words = [text for text in [*each.texts, *each.get_xticklabels()] if text.get_text()]
-    boxes = [text.get_window_extent() for text in words]
-    covered = [(a.get_text(), b.get_text()) for k, a in enumerate(words) for j, b in enumerate(words[:k])
-               if boxes[k].overlaps(boxes[j])]
-    assert covered == []
+@pytest.mark.parametrize("values", [{"width": 1, "height": 96}, {}])
+def test_both_ends_of_an_image_are_told_apart(values):
+    made = show(compute(State(**values)))
+    minus, plus = marks(made, "image", Note)
+    assert (minus.align, plus.align) == ("right", "left") and minus.x <= plus.x

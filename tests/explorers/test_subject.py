@@ -35,7 +35,7 @@ def test_the_browser_gets_panels_words_and_notices(line):
 
 def test_the_figure_says_headline_and_notices(line):
     figure = line.figure(State(0.5))
-    assert figure.texts[0].get_text() == "The slope is 0.5.\nnot measured"
+    assert [text.get_text() for text in figure.texts] == ["The slope is 0.5.", "not measured"]
     assert figure.axes[0].lines[0].get_ydata().tolist() == [0.0, 0.5, 1.0]
 
 

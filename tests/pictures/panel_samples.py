@@ -1,15 +1,16 @@
 """Panels that no explorer shows: every mark, every scale, and what may not break them."""
 
 import numpy as np
-from aclnn_viz.pictures.panels import Arrows, Axis, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule
+from aclnn_viz.pictures.panels import Arrows, Axis, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Panel, Rule
 
 T = np.linspace(-4.0, 4.0, 81)
 WAVE = np.where(np.abs(T) < 0.25, np.nan, np.sin(T))
+GREYS = np.sin(np.add.outer(np.arange(30.0), np.arange(20.0) ** 1.3) / 6)
 CELLS = np.array([[-3.0, -1.0, 0.0], [1.0, np.nan, 3.0]])
 
 
 def sample_panels():
-    """Six panels in three rows, together of every mark."""
+    """Nine panels in five rows, together of every mark."""
     noise = np.random.default_rng(0).standard_normal(9)
     return [
         Panel("wave", "a wave that is interrupted", (
@@ -31,6 +32,15 @@ def sample_panels():
             Arrows(np.array([2.0]), np.array([0.5]), np.array([1.0]), np.array([0.0]), 2),
             Note(2.5, 0.8, "then\nnext")),
             Axis(ticks=()), Axis(ticks=()), span=20, height=90),
+        Panel("pixels", "an image, points upon it, beside two panels", (
+            Image(np.outer(T[20:60], T[20:50]), "grey", -3.0, 3.0, -5.0, -5.0, 0.4),
+            Image(np.where(GREYS > 0.97, np.nan, GREYS), "grey", -1.0, 1.0), Box(-0.5, -0.5, 19.5, 29.5, "", 4),
+            Handles(*np.meshgrid(np.arange(2.0, 24.0, 5), np.arange(4.0, 30.0, 8)), 1, 2, ("row", "column"), "moved",
+                    ((-1.0, 0.1), (-1.0, 0.1)), 0.25, "points")),
+            Axis(ticks=()), Axis(ticks=()), span=7, square=True, rows=2),
+        Panel("words", "cells with words", (Heat(CELLS, "grey", -3.0, 3.0, words=tuple("abcde") + ("f\ng",)),),
+              Axis(ticks=()), Axis(ticks=()), span=13, height=110),
+        Panel("below", "a line below them", (Line(T, WAVE, 2),), Axis("t"), Axis(), span=13, height=90),
     ]
 
 

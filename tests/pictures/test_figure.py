@@ -125,7 +125,14 @@ def test_the_legend_names_labelled_series_once():
 @pytest.mark.parametrize(("spans", "rows"), [
     ([10, 10, 20], [[0, 10], [0]]), ([8, 8, 8], [[0, 8], [0]]), ([5, 16, 4], [[0], [0, 16]]), ([], [])])
 def test_rows_are_filled_from_the_left(spans, rows):
-    assert [[left for _, left in row] for row in laid_out([Panel("p", "", (), span=span) for span in spans])] == rows
+    found = laid_out([Panel("p", "", (), span=span) for span in spans])
+    assert [(row, left) for _, row, left in found] == [(k, left) for k, row in enumerate(rows) for left in row]
+
+
+def test_a_panel_that_reaches_down_leaves_its_place_free_below():
+    spans = ((7, 2), (8, 1), (5, 1), (8, 1), (5, 1), (10, 1))
+    found = laid_out([Panel("p", "", (), span=span, rows=rows) for span, rows in spans])
+    assert [place for _, *place in found] == [[0, 0], [0, 7], [0, 15], [1, 7], [1, 15], [2, 0]]
 
 
 def test_words_of_all_panels_stay_inside_the_figure():

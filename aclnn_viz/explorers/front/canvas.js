@@ -4,13 +4,12 @@ function readTheme(el, model) {
   const style = getComputedStyle(el);
   const dark = document.body.dataset.jpThemeLight === "false"
     || (!("jpThemeLight" in document.body.dataset) && matchMedia("(prefers-color-scheme: dark)").matches);
-  const { maps, kinds } = model.get("colours");
+  const { maps, handle } = model.get("colours");
   return {
     dark,
     text: style.getPropertyValue("--ae-text").trim(), faint: style.getPropertyValue("--ae-faint").trim(),
     back: style.getPropertyValue("--ae-back").trim(), accent: dark ? "#ff5c9d" : "#d81b60",
-    point: "#ffc20a", maps,
-    kinds: kinds.map(([name, light, night, dash]) => ({ name, colour: dark ? night : light, dash })),
+    handle, maps,
   };
 }
 
@@ -55,7 +54,6 @@ class Panel {
     this.ratio = devicePixelRatio || 1;
     const [width, height] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];
     if (this.top.width !== width || this.top.height !== height) Object.assign(this.top, { width, height });
-    this.key = null;
   }
 
   begin() {
@@ -63,24 +61,6 @@ class Panel {
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);
     return this.context;
-  }
-
-  // Whether this key was the last one given, and neither size nor theme has changed since.
-  shows(key) {
-    const last = this.key;
-    this.key = JSON.stringify(key);
-    return this.key === last;
-  }
-
-  // Below everything else goes what draw(context) makes of the key: drawn when the key changes, copied until then.
-  backdrop(key, draw) {
-    if (!this.shows(key)) {
-      this.still = new OffscreenCanvas(this.top.width, this.top.height);
-      const context = this.still.getContext("2d");
-      context.scale(this.ratio, this.ratio);
-      draw(context);
-    }
-    this.context.drawImage(this.still, 0, 0, this.still.width / this.ratio, this.still.height / this.ratio);
   }
 
   say(text) {
@@ -119,45 +99,6 @@ function colourTable(theme, name) {
   const view = theme.maps[name];
   if (!tables.has(view)) tables.set(view, new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return tables.get(view);
-}
-
-// The largest box of rows x columns square cells in the middle of a panel.
-function cells(panel, rows, columns, border = 1) {
-  const size = Math.min((panel.width - 2 * border) / columns, (panel.height - 2 * border) / rows);
-  return { size, left: (panel.width - size * columns) / 2, top: (panel.height - size * rows) / 2, rows, columns };
-}
-
-function heat(panel, context, values, rows, columns, [map, low, high]) {
-  const box = cells(panel, rows, columns);
-  context.imageSmoothingEnabled = false;
-  context.drawImage(sheet(values, rows, columns, colourTable(panel.kit.theme, map), low, high), box.left, box.top,
-    box.size * columns, box.size * rows);
-  context.strokeStyle = panel.kit.theme.faint;
-  context.lineWidth = 1;
-  context.strokeRect(box.left, box.top, box.size * columns, box.size * rows);
-  return box;
-}
-
-function cellAt(box, x, y) {
-  const column = Math.floor((x - box.left) / box.size), row = Math.floor((y - box.top) / box.size);
-  return row >= 0 && column >= 0 && row < box.rows && column < box.columns ? [row, column] : null;
-}
-
-// Square, triangle, circle: the kinds can be told apart without colour.
-function mark(context, kind, x, y, size, colour, edge) {
-  context.beginPath();
-  if (kind === 0) context.rect(x - size, y - size, 2 * size, 2 * size);
-  else if (kind === 1) {
-    context.moveTo(x, y - 1.3 * size);
-    context.lineTo(x + 1.2 * size, y + size);
-    context.lineTo(x - 1.2 * size, y + size);
-    context.closePath();
-  } else context.arc(x, y, 1.1 * size, 0, 2 * Math.PI);
-  context.fillStyle = colour;
-  context.fill();
-  context.strokeStyle = edge;
-  context.lineWidth = 1.2;
-  context.stroke();
 }
 
 function ring(context, x, y, size, theme) {

@@ -1,5 +1,5 @@
 // The common front end of all explorers: controls, messages, lift-out, theme, and the redraw that counts revisions.
-// An explorer's own script follows in the same module and ends with: export default explorer(build).
+// The script that draws follows in the same module and ends with: export default explorer(build).
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);

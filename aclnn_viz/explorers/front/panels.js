@@ -17,15 +17,20 @@ class Drawing extends Marks {
   // Give the figure its place; returns whether its size has to be read again.
   fit(told) {
     this.told = told;
-    this.panel.say(told.title);
-    if (this.title !== told.title) this.panel.top.setAttribute("aria-label", this.title = told.title);
-    const style = `grid-column: span ${told.span}`;
+    const style = `grid-column: span ${told.span}; grid-row: span ${told.rows}`;
     if (this.style === style && this.height === told.height) return false;
     [this.style, this.height] = [style, told.height];
     this.panel.figure.setAttribute("style", style);
     this.panel.stage.style.minHeight = `${told.height}px`;
     this.panel.top.style.cursor = told.pick.length ? "pointer" : "";
     return true;
+  }
+
+  say(title) {
+    if (this.title === title) return;
+    this.title = title;
+    this.panel.say(title);
+    this.panel.top.setAttribute("aria-label", this.handle ? `${title}; ${this.handle.label}: ${KEYS}` : title);
   }
 
   series(kind) {
@@ -35,31 +40,35 @@ class Drawing extends Marks {
 
   draw(told, arrays) {
     this.told = told;
+    this.arrays = arrays;
     this.marks = told.marks.map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...mark, ...this.series(mark.kind ?? 0) };
       for (const [field, value] of Object.entries(mark)) if (arrays[value]) made[field] = arrays[value].data;
-      if (mark.mark === "Heat") [made.rows, made.columns] = arrays[mark.values].shape;
+      if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
+      if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
       return made;
     });
+    this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
+    this.handle = this.marks.find(({ mark }) => mark === "Handles");
+    if (this.handle && !this.hand) this.hand = takeHand(this);
     const context = this.panel.begin(), { width, height } = this.panel;
     if (this.size !== `${width}x${height}`) {  // whole pixels: nothing is blurred
       this.size = `${width}x${height}`;
       Object.assign(this.panel.top.style, { width: `${width}px`, height: `${height}px` });
     }
-    const heat = this.marks.some(({ mark }) => mark === "Heat");
     const legend = this.legend(context), { x, y } = told;
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
     const left = Math.ceil((wide + 7) / 6) * 6 + (y.label ? 15 : 0);
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0);
     const box = this.area = { left: wide || y.label ? left : 2, top: legend + 4, right: width - 9, bottom };
+    if (told.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
-    const bare = !heat && !x.ticks.length && !y.ticks.length;
-    this.axes(context, told, box, bare, heat);
+    this.axes(context, told, box, !this.cells && !x.ticks.length && !y.ticks.length);
     this.taken = [];
     for (const mark of this.marks) {
       context.save();
-      if (mark.mark !== "Dots" && mark.mark !== "Note") {
+      if (!["Dots", "Note", "Handles"].includes(mark.mark)) {
         context.beginPath();
         context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
         context.clip();
@@ -71,7 +80,7 @@ class Drawing extends Marks {
     if (this.said !== axes) this.panel.top.dataset.axes = this.said = axes;
   }
 
-  axes(context, { x, y }, box, bare, heat) {
+  axes(context, { x, y }, box, bare) {
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
     if (!bare) {
       context.strokeStyle = theme.faint;
@@ -88,7 +97,7 @@ class Drawing extends Marks {
     let free = -Infinity;
     for (const [at, text] of across) {
       const half = widthOf(context, text, size) / 2;
-      if (!heat) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
+      if (!this.cells) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
       if (at - half < free) continue;
       free = at + half;
       write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, size);
@@ -97,7 +106,7 @@ class Drawing extends Marks {
     for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
       const at = this.sy(value);
       if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
-      if (!heat) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
+      if (!this.cells) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
       if (at > free) continue;
       free = at - 11;
       write(context, text, box.left - 4, at, theme.text, TEXT, "right");
@@ -192,12 +201,20 @@ class Drawing extends Marks {
       const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
       return `${axis.label || (axis === told.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
     };
-    const lines = [];
-    for (const { mark, values, rows, columns } of this.marks) {
-      const [row, column] = [Math.round(up), Math.round(at)];
-      if (mark !== "Heat" || !(row >= 0 && row < rows && column >= 0 && column < columns)) continue;
-      lines.push(`${name(told.y, row)}, ${name(told.x, column)}: ${number(values[row * columns + column])}`);
+    const point = this.handle && nearest(this, x, y, 8);
+    if (point) {
+      const { choose, columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
+      return `${choose[0]} ${point[0]}, ${choose[1]} ${point[1]}: x ${number(ox + fx * xs[k])}, y ${number(oy + fy * ys[k])}`;
     }
+    const lines = [], [row, column] = [Math.round(up), Math.round(at)];
+    for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
+      const [r, c] = [row - top, column - first];
+      if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
+      const value = number(values[r * columns + c]);
+      lines[0] = mark === "Heat" && told.y.label ? `${name(told.y, row)}, ${name(told.x, column)}: ${value}`
+        : `row ${row}, column ${column}: ${value}`;
+    }
+    if (told.square) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
     const near = series.map((mark) => this.nearest(mark, x, y));
     const least = Math.min(...near.map(({ away }) => away));
@@ -269,15 +286,25 @@ function buildPanels(kit) {
   }
 
   return {
+    // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
     draw(picture, arrays) {
-      say(picture);
       arrange(picture.panels);
       for (const told of picture.panels) {
         const drawing = drawings.get(told.name);
         if (drawing.panel.width) drawing.draw(told, arrays);
       }
+      for (const told of picture.panels) drawings.get(told.name).say(told.title);
+      say(picture);
     },
-    overlay() {},
+    overlay(changes) {  // a handle follows the hand at once
+      for (const drawing of drawings.values()) {
+        const { handle } = drawing;
+        if (handle && [...handle.choose, handle.move].some((name) => name in changes)) drawing.draw(drawing.told, drawing.arrays);
+      }
+    },
+    fit(values) {
+      return [...drawings.values()].reduce((kept, { handle }) => (handle ? remaining(kit, handle, kept) : kept), values);
+    },
   };
 }
 

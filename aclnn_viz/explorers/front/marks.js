@@ -116,26 +116,34 @@ class Marks {
     context.stroke();
   }
 
-  heat(context, mark) {
-    const { values, rows, columns, map, low, high } = mark, table = colourTable(this.kit.theme, map);
-    const [x0, y0] = [this.sx(-0.5), this.sy(-0.5)];
-    const [w, h] = [(this.sx(columns - 0.5) - x0) / columns, (this.sy(rows - 0.5) - y0) / rows];
+  // The pixels of a matrix; returns the corner of the first one, their sizes and the colours.
+  image(context, { values, rows, columns, map, low, high, x = 0, y = 0, opacity = 1 }) {
+    const table = colourTable(this.kit.theme, map), [x0, y0] = [this.sx(x - 0.5), this.sy(y - 0.5)];
+    const [w, h] = [(this.sx(x + columns - 0.5) - x0) / columns, (this.sy(y + rows - 0.5) - y0) / rows];
     context.save();
     context.imageSmoothingEnabled = false;
+    context.globalAlpha = opacity;
     context.translate(x0, y0);
     context.scale(w, h);
     context.drawImage(sheet(values, rows, columns, table, low, high), 0, 0);
     context.restore();
+    return [x0, y0, w, h, table];
+  }
+
+  heat(context, mark) {
+    const { values, columns, map, low, high, words } = mark, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
-    const texts = mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
+    const texts = words.length ? words : mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
-      if (texts) write(context, texts[k], x, y, light ? "#000" : "#fff", 10);
-      else if (values[k] < low / 128) {
+      const rows = texts ? texts[k].split("\n") : [];
+      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * 13, light ? "#000" : "#fff", 10));
+      if (texts) continue;
+      if (values[k] < low / 128) {
         context.fillStyle = light ? "#000" : "#fff";
         context.fillRect(x - room / 4, y - 0.5, room / 2, 1);
       }
@@ -151,6 +159,17 @@ class Marks {
       if (Math.max(...texts.map((text) => text.length)) * 5.7 + 3 <= wide) return texts;
     }
     return null;
+  }
+
+  // Small squares; the chosen point is where it is held now, which may be ahead of the kernel, and never out of sight.
+  handles(context, mark) {
+    const { x, y } = mark, { area: box, kit: { theme } } = this;
+    for (const [colour, size] of [["#000", 4], [theme.handle, 2.6]]) {
+      context.fillStyle = colour;
+      for (let k = 0; k < x.length; k += 1) context.fillRect(this.sx(x[k]) - size / 2, this.sy(y[k]) - size / 2, size, size);
+    }
+    const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
+    ring(context, limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom), 9, theme);
   }
 
   rule(context, { axis, at, label, colour, dash }) {
@@ -212,7 +231,7 @@ class Marks {
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
     }
-    if (this.marks.some(({ mark }) => mark === "Heat")) {  // cells are light and dark in either theme
+    if (this.cells) {  // they are light and dark in either theme
       context.strokeStyle = this.kit.theme.back;
       context.lineWidth = 3.4;
       context.strokeRect(left, top, wide, tall);

@@ -24,6 +24,14 @@ function scaling({ low, high, scale }, from, to) {
   return at;
 }
 
+// The box shrunk about its middle until a unit is as long on both axes.
+function squared(box, across, down) {
+  const unit = Math.min((box.right - box.left) / across, (box.bottom - box.top) / down);
+  const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  Object.assign(box, { left: x - unit * across / 2, right: x + unit * across / 2, top: y - unit * down / 2,
+    bottom: y + unit * down / 2 });
+}
+
 // Square, triangle, circle, diamond, triangle on its tip: kinds can be told apart without colour.
 function addShape(path, kind, x, y, r) {
   if (kind === 0) return path.rect(x - r, y - r, 2 * r, 2 * r);
