@@ -4,8 +4,9 @@ import numpy as np
 
 from aclnn_viz.explorers.cross_entropy_loss_data import OP, Data, State, compute, inputs
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Bars, Box, Dots, Heat, Line, Note, Panel, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number, signed
 

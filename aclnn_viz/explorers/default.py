@@ -18,8 +18,9 @@ from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.gradients import computed_by
 from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Bars, Dots, Heat, Note, Panel, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number
 

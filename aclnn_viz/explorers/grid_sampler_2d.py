@@ -6,10 +6,9 @@ from aclnn_viz.explorers.grid_sampler_2d_data import (
     INTERPOLATIONS, OP, REACH, Data, State, compute, inputs, pixel_units,
 )
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import KINDS, scale
-from aclnn_viz.pictures.panels import (
-    Arrows, Axis, Band, Box, Dots, Handles, Heat, Image, Line, Note, Panel, Rule,
-)
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number, signed
 

@@ -7,8 +7,9 @@ import numpy as np
 from aclnn_viz.dtypes import float_format, ordinals, ulp
 from aclnn_viz.explorers.hardswish_data import KINKS, OP, Data, State, compute, inputs
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
-from aclnn_viz.pictures.panels import Axis, Bars, Dots, Line, Note, Panel, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 

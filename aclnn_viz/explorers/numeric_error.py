@@ -12,7 +12,8 @@ from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSE
                                                     operator_of)
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import limits
-from aclnn_viz.pictures.panels import Axis, Band, Bars, Box, Dots, Line, Note, Panel, Rule
+from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Line, Note, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.table import as_text as table
 from aclnn_viz.pictures.text import number

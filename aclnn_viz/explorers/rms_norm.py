@@ -5,8 +5,9 @@ import numpy as np
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers.rms_norm_data import OP, Data, State, compute, inputs
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Arrows, Axis, Bars, Box, Dots, Heat, Line, Panel, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number
 

@@ -5,10 +5,9 @@ import textwrap
 import numpy as np
 
 from aclnn_viz.errors import problem
+from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
-from aclnn_viz.pictures.panels import (
-    Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Panel, Rule, all_ticks, has_cells, limits,
-)
+from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
 from aclnn_viz.pictures.text import number
 

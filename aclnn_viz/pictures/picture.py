@@ -14,7 +14,7 @@ class Picture:
 
     In a notebook the last expression of a cell displays the panels and reads as `text`.
 
-    >>> from aclnn_viz.pictures.panels import Line
+    >>> from aclnn_viz.pictures.marks import Line
     >>> slope = Panel("slope", "the slope", (Line([0.0, 1.0], [0.0, 2.0], label="dx"),))
     >>> picture = Picture(("The slope is 2.",), (slope,), "dx = 2 x")
     >>> picture.figure().axes[0].get_label(), print(picture)

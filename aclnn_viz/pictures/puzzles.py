@@ -13,8 +13,9 @@ from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.symptoms import Symptom
 from aclnn_viz.errors import problem
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Box, Dots, Heat, Line, Note, Panel, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 

@@ -6,7 +6,8 @@ from aclnn_viz import explore, operator, operators, rooms
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
-from aclnn_viz.pictures.panels import Heat, described
+from aclnn_viz.pictures.marks import Heat
+from aclnn_viz.pictures.panels import described
 from panelled_explorer import (
     assert_control_answers, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
     assert_lifted_program_makes_both_calls, assert_lifted_test_judges,

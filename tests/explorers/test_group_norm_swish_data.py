@@ -9,7 +9,7 @@ from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.group_norm_swish import show
 from aclnn_viz.explorers.group_norm_swish_data import OP, State, compute, inputs
 from aclnn_viz.explorers.state import StateError, controls
-from aclnn_viz.pictures.panels import Bars, Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from panelled_explorer import (
     assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
     assert_lifted_program_makes_both_calls, assert_lifted_test_judges, mark,

@@ -10,7 +10,7 @@ from aclnn_viz.explorers.numeric_error import ladder, show, used
 from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.operators import operator, operators
-from aclnn_viz.pictures.panels import Bars, Box, Dots
+from aclnn_viz.pictures.marks import Bars, Box, Dots
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
 SMALL = {"rows": 6, "n": 16}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.panels import Line, Panel
+from aclnn_viz.pictures.marks import Line
+from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.picture import Picture
 

@@ -11,7 +11,8 @@ from aclnn_viz.explorers.two_phase import lifetimes, places, rows, show
 from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.pictures.panels import Box, Heat, Note, described
+from aclnn_viz.pictures.marks import Box, Heat, Note
+from aclnn_viz.pictures.panels import described
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
 HAND_WRITTEN = {op.name for op in operators() if not contract(op).generated}

@@ -1,7 +1,8 @@
 """Panels that no explorer shows: every mark, every scale, and what may not break them."""
 
 import numpy as np
-from aclnn_viz.pictures.panels import Arrows, Axis, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Panel, Rule
+from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
 
 T = np.linspace(-4.0, 4.0, 81)
 WAVE = np.where(np.abs(T) < 0.25, np.nan, np.sin(T))

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aclnn_viz.pictures.figure import laid_out
-from aclnn_viz.pictures.panels import Axis, Dots, Heat, Line, Panel, Rule, limits
+from aclnn_viz.pictures.marks import Dots, Heat, Line, Rule
+from aclnn_viz.pictures.panels import Axis, Panel, limits
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import SERIES, THEMES
 from matplotlib.colors import to_hex

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from aclnn_viz.explorers.packing import pack, unpack
-from aclnn_viz.pictures.panels import (Arrows, Axis, Band, Bars, Box, Dots, Heat, Line, Note, Panel, Rule, all_ticks,
-                                      described, limits, ticks)
+from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.panels import Axis, Panel, all_ticks, described, limits, ticks
 from panel_samples import nothing_to_see, sample_panels
 
 INF = float("inf")

@@ -7,7 +7,7 @@ from aclnn_viz import operator
 from aclnn_viz.checking.puzzles import detective, detectives, puzzle, puzzles
 from aclnn_viz.checking.puzzles.puzzle import Curve
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.pictures.panels import Box, Dots, Heat, Line
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.puzzles import SPEC, YOURS, picture
 
 PNG = b"\x89PNG\r\n"

@@ -1,4 +1,4 @@
-// The marks of panels (pictures/panels.py), drawn by methods of their names.
+// The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {

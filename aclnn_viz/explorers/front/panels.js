@@ -1,5 +1,7 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
+const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the axes
+
 // One described panel on its canvas. It stays while the picture has a panel of this name.
 class Drawing extends Marks {
   constructor(kit, name) {
@@ -66,16 +68,23 @@ class Drawing extends Marks {
     this.sy = scaling(y, box.bottom, box.top);
     this.axes(context, told, box, !this.cells && !x.ticks.length && !y.ticks.length);
     this.taken = [];
+    let clipped = false;
     for (const mark of this.marks) {
-      context.save();
-      if (!["Dots", "Note", "Handles"].includes(mark.mark)) {
+      const wanted = !FREE.includes(mark.mark);
+      if (wanted && !clipped) {
+        context.save();
         context.beginPath();
         context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
         context.clip();
-      }
+      } else if (clipped && !wanted) context.restore();
+      clipped = wanted;
+      context.setLineDash([]);
+      context.globalAlpha = 1;
       this[mark.mark.toLowerCase()](context, mark);
-      context.restore();
     }
+    if (clipped) context.restore();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
     if (this.said !== axes) this.panel.top.dataset.axes = this.said = axes;
   }
