@@ -66,9 +66,10 @@ def state_of(op) -> type:
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())
     if shapes:
-        texts = {k: ", ".join(f"{name} {value}" for name, value in each.items()) for k, each in enumerate(shapes)}
+        texts = {k: ", ".join(f"{name} {value}" for name, value in each.items()) for k, each in enumerate(shapes)
+                 if tuple(each["shape"]) != _shape(op)}
         moved.append(("shapes", choice(-1, {-1: "these lengths"} | texts, "or", "Shape", "a shape worth trying")))
-    if max(map(len, [_shape(op), *(each["shape"] for each in shapes)])) > 2:
+    if len(_shape(op)) > 2:
         moved.append(("plane", whole(0, 0, 63, "show", "Tensors", "which matrix of tensors with more than two axes")))
     moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
               ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]

@@ -202,7 +202,8 @@ function explorer(build) {
       parts.overlay(values);
     };
     const repaint = () => {  // the first one comes when the browser has given the panels their sizes
-      if (!panels.clientWidth) return;
+      kit.wide = panels.clientWidth;
+      if (!kit.wide) return;
       kit.theme = readTheme(el, model);
       for (const panel of kit.all) panel.measure();
       finish();

@@ -2,6 +2,11 @@
 
 const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the axes
 
+// Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
+function fixed(node, text, wide) {
+  node.classList.toggle("ae-one", text.length * 8 < wide);
+}
+
 // One described panel on its canvas. It stays while the picture has a panel of this name.
 class Drawing extends Marks {
   constructor(kit, name) {
@@ -32,6 +37,7 @@ class Drawing extends Marks {
     if (this.title === title) return;
     this.title = title;
     this.panel.say(title);
+    fixed(this.panel.caption, title, this.panel.width);
     this.panel.top.setAttribute("aria-label", this.handle ? `${title}; ${this.handle.label}: ${KEYS}` : title);
   }
 
@@ -270,6 +276,7 @@ function buildPanels(kit) {
     texts.forEach((text, k) => {
       const line = head.children[k];
       if (line.textContent !== text) line.textContent = text;
+      fixed(line, text, kit.wide);
       line.classList.toggle("ae-notice", k >= headline.length);
     });
   }
