@@ -1,0 +1,138 @@
+"""
+Grid sampler in 3D: the 2D sampler with one more axis; x, y, z of the grid belong to columns, rows, planes.
+
+Documented backward: aclnnGridSampler3DBackward, CANN documentation; ops-cv image/grid_sampler3_d_grad. Samples b,
+channels c, pixels (e, h, w) = (plane, row, column), grid points (o, p, q).
+"""
+
+from functools import cache
+from itertools import product
+
+from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
+
+from derivations.axis import derivatives_on_cells, spread, taps
+from derivations.expressions import substitute
+from derivations.formulas import Derivation, Formula
+from derivations.gradient import gradient
+from derivations.interpolation import linear_weights, slopes, t
+from derivations.notation import index_symbols, latex, size_symbols
+from derivations.tape import Step
+from derivations.theorem import Book, Equation
+
+N, C, D, H, W, O, P, Q, K = size_symbols("N C D H W O P Q K")
+b, c, e, h, w, o, p, q, k, d = index_symbols("b c e h w o p q k d")
+image, grid, gradOutput = (IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput"))
+AXES = {"x": (w, W), "y": (h, H), "z": (e, D)}
+POINT, POINTS = (b, o, p, q), [(q, 0, Q - 1), (p, 0, P - 1), (o, 0, O - 1)]
+PIXELS = {index: (index, 0, size - 1) for index, size in AXES.values()}
+RANGE = {b: (0, N - 1), c: (0, C - 1)}
+ANY = {index: Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)] * KroneckerDelta(
+    index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]), (k, 0, K - 1)) for axis, (index, _) in AXES.items()}
+CHAPTER, book = 7, Book("grid_sampler_3d")
+
+
+def corner(to):
+    """The weight of a pixel: the product of those of its column, row and plane, {index: weight}."""
+    return to[w] * to[h] * to[e]
+
+
+def sampled(to, limits=PIXELS):
+    return Sum(image[b, c, e, h, w] * corner(to), *limits.values())
+
+
+def gathered(slope, limits=PIXELS):
+    return Sum(gradOutput[b, c, o, p, q] * image[b, c, e, h, w] * slope, *limits.values(), (c, 0, C - 1))
+
+
+def scattered(to):
+    return Sum(gradOutput[b, c, o, p, q] * corner(to), *POINTS)
+
+
+def closed(*mode):
+    """Weights and their derivatives by the grid along each axis, {index: expression}."""
+    to, by = {}, {}
+    for axis, (index, size) in enumerate(AXES.values()):
+        pixels, weights, moving = taps(grid[(*POINT, axis)], size, *mode)
+        to[index], by[index] = spread(index, pixels, weights), spread(index, pixels, moving)
+    return to, by
+
+
+def forward(*mode):
+    """The value of out[b, c, o, p, q] as a closed expression in input and grid."""
+    return sampled(closed(*mode)[0])
+
+
+@cache
+def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
+    """
+    Derive inputGrad and gridGrad for one mode: 0 trilinear, 1 nearest; 0 zeros, 1 border, 2 reflection.
+
+    >>> sorted(derive(interpolationMode=1).formulas())
+    ['gridGrad', 'inputGrad']
+    """
+    named = {index: IndexedBase(f"w{axis}", real=True)[(index, *POINT)] for axis, (index, _) in AXES.items()}
+    moving = IndexedBase("wxbar", real=True)[(w, *POINT)]
+    lines = [("Interpolate", Symbol("out"), sampled(named), "Weights of the three axes multiply."),
+             ("Gradient of the image", Symbol("inputGrad"), scattered(named), "out is linear in the image: scatter."),
+             ("Gradient of the grid", Symbol("gridGrad"), gathered(corner({**named, w: moving})),
+              "By one coordinate: the weight of its axis gives way to its derivative, here that of x.")]
+    steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
+                  for title, left, right, why in lines)
+    return Derivation(steps, None, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
+
+
+def _formulas(*mode):
+    to, by = closed(*mode)
+    slope = sum(KroneckerDelta(d, axis) * corner({**to, index: by[index]}) for axis, index in enumerate(to))
+    leaves = {"gradOutput": (N, C, O, P, Q), "input": (N, C, D, H, W), "grid": (N, O, P, Q, Integer(3))}
+    return [Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),
+            Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves)]
+
+
+def on_cells(interpolation, axis, modes=tuple(product((0, 1, 2), (False, True))), **change):
+    """gridGrad of one axis on every cell of it, while the others have any number K of taps with any weights."""
+    index, size = AXES[axis]
+
+    def along(values, limits):
+        out = sampled({**ANY, index: values}, {**PIXELS, index: limits})
+        return Sum(gradOutput[b, c, o, p, q] * out, (c, 0, C - 1))
+
+    return [equation for mode in modes for equation in derivatives_on_cells(
+        (interpolation, *mode), size, index, along,
+        lambda values, limits: gathered(corner({**ANY, index: values}), {**PIXELS, index: limits}), **change)]
+
+
+def _tell(axis, interpolation, name):
+    wrong = {"derivatives of bilinear without padding": lambda i, p, a: (0, 0, a),
+             "derivatives of bilinear with the other alignment": lambda i, p, a: (0, p, not a)}
+    one = ((1, False),)
+
+    def told(modes=tuple(product((0, 1, 2), (False, True))), **change):
+        return on_cells(interpolation, axis, modes, **change)
+
+    told.__name__ = f"{name}_on_every_cell_of_{axis}"
+    book.theorem(f"{name.capitalize()}: gridGrad by {axis} is the derivative of the forward pass, on every cell.",
+                 **{text: {"modes": one, "moving": moving} for text, moving in wrong.items()})(told)
+
+
+for _axis in AXES:
+    _tell(_axis, 0, "trilinear")
+    _tell(_axis, 1, "nearest")
+
+
+@book.theorem("With any number of taps anywhere, inputGrad is the derivative of the forward pass by the volume.",
+              **{"of one sample": {"samples": 1}, "planes and columns exchanged": {"exchange": True}})
+def input_grad_of_any_taps(samples=N, exchange=False):
+    plane, row, column = index_symbols("plane row column")
+    loss = Sum(gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS, (c, 0, C - 1), (b, 0, samples - 1))
+    places = {e: column, h: row, w: plane} if exchange else {e: plane, h: row, w: column}
+    return [Equation(gradient(loss, image[b, c, plane, row, column]), substitute(scattered(ANY), places),
+                     {**RANGE, plane: (0, D - 1), row: (0, H - 1), column: (0, W - 1)}, shown=Symbol("inputGrad"))]
+
+
+@book.theorem("The weights of the eight corners add up to 1, and their derivatives by a coordinate to 0.",
+              **{"one corner missing": {"missing": 1}, "add up to 8": {"total": 8}})
+def corners_add_up(missing=0, total=1):
+    u, v = Symbol("u", real=True), Symbol("v", real=True)
+    weights = [a * f * g for a in linear_weights(t) for f in linear_weights(u) for g in linear_weights(v)][missing:]
+    return [Equation(sum(weights), total), Equation(sum(slopes(weights)), S.Zero)]
