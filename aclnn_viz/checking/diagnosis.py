@@ -9,29 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.cases import case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.facts import separating
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.intermediates import resemblance
-from aclnn_viz.checking.judging import Expected, Miss, Prepared, judge, prepared
+from aclnn_viz.checking.judging import Expected, judge, prepared
+from aclnn_viz.checking.observing import SINGLE, Seen, is_single
 from aclnn_viz.checking.running import run
-from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.faults import Fault, faults
 
 CLOSEST_CASES = 12  # of the failing ones, to look for the closest fault where none agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A case, what the kernel returned on it, and what is wrong with that."""
-
-    prepared: Prepared
-    outputs: dict[str, np.ndarray]
-    misses: Sequence[Miss]
-
-    @property
-    def elements(self) -> int:
-        return sum(value.size for value in self.outputs.values())
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: i
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
     """
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
-    failing = sorted((one for one in seen if one.misses), key=_size)
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     passing = [one for one in seen if not one.misses]
     agreeing = [fault for fault, wrong in known.items()
                 if failing and all(_agrees(fault, wrong, one) for one in [*failing, *passing])]
@@ -79,10 +68,6 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: i
     return _unknown(known, failing, passing)
 
 
-def _size(one: Seen) -> int:
-    return sum(part.truth.size for part in one.prepared.expected.values())
-
-
 def _unknown(known, failing, passing) -> Diagnosis:
     some = failing[:CLOSEST_CASES]
     counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
@@ -93,6 +78,8 @@ def _unknown(known, failing, passing) -> Diagnosis:
         other = next(one for one in [*failing, *passing] if not _agrees(closest, known[closest], one))
         text += f"; closest is {closest.name!r}, on {counts[closest]} of {which} wrong cases"
         text += f", but not with {other.prepared.recipe}"
+    if apart := separating([one.prepared.case for one in failing], [one.prepared.case for one in passing]):
+        text += f"; wrong exactly where {apart.text}"
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
     return Diagnosis(None, False, "; ".join([text, *alike]),
                      candidates=(closest.name,) if some and counts[closest] else ())
@@ -110,14 +97,18 @@ def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
             outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
             for name, value in one.outputs.items()):
         return False
-    if one.misses and not judge(one.prepared, outputs):
+    single = is_single(one.outputs)
+    if one.misses and not single and not judge(one.prepared, outputs):
         return False
-    return all(_alike(fault, expected, outputs[name], one.outputs[name])
+    return all(_alike(fault, expected, outputs[name], one.outputs[name], single)
                for name, expected in one.prepared.expected.items() if name in outputs)
 
 
-def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray) -> bool:
-    """Whether two outputs are the same number up to the rounding of float32 in another order."""
+def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool) -> bool:
+    """Whether two outputs are the same number up to the rounding of float32 in another order.
+
+    `single` says that float64 outputs were computed in float32.
+    """
     fmt = float_format(guess)
     a, b = actual.astype(np.float64), guess.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -127,8 +118,8 @@ def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarr
         if not apart.any():
             return True
         largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
-        relative = fmt.unit_roundoff if fmt.bits > 16 else 2.0**-24
-        allowed = 16 * expected.allowed + relative * (128 * np.abs(b) + 16 * largest)
+        relative = fmt.unit_roundoff if fmt.bits > 16 and not single else SINGLE
+        allowed = 16 * expected.allowed * (2.0**29 if single else 1.0) + relative * (128 * np.abs(b) + 16 * largest)
         apart &= ~(np.abs(a - b) <= allowed)
         if fmt.bits == 16 and apart.sum() <= max(1, ODD * apart.size):
             apart &= ~(np.abs(a - b) <= 1.001 * ulp(np.maximum(np.abs(a), np.abs(b)), fmt))

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from math import comb
 
 from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.checking.diagnosis import Seen, diagnose
+from aclnn_viz.checking.diagnosis import diagnose
+from aclnn_viz.checking.explaining import Explanation, explain, of_fault
 from aclnn_viz.checking.facts import choices
 from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
+from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.regions import regions
 from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
 from aclnn_viz.checking.running import repeats, run
 from aclnn_viz.checking.scope import Scope
+from aclnn_viz.faults import faults
 
+SEARCHING = 6.0  # seconds, for what explains a wrong kernel
 REPEATED = 3  # cases that are run twice
 CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
@@ -73,6 +77,7 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
+    diagnosis = diagnose(op, seen, kernel, evidence.silent) if wrong else None
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
@@ -83,9 +88,16 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
-        diagnosis=diagnose(op, seen, kernel, evidence.silent) if wrong else None,
+        diagnosis=diagnosis, explanation=_explanation(op, seen, diagnosis, kernel, seed, scope) if wrong else None,
         counterexample=Counterexample(small) if small else None,
         vacuity=vacuity(one.prepared.case for one in seen))
+
+
+def _explanation(op, seen, diagnosis, kernel, seed, scope) -> Explanation | None:
+    if diagnosis.name:
+        return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
+    return explain(op, seen, kernel, int(seed), SEARCHING, (lambda made: not scope.reason(made)) if scope else
+                   lambda made: True)
 
 
 def _conditions(seen: list[Seen]) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import files
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.diagnosis import Seen
 from aclnn_viz.checking.examining import Evidence, conclude
 from aclnn_viz.checking.judging import Prepared, judge, prepared
+from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.result import CheckResult, dumped
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.errors import problem

@@ -10,9 +10,11 @@ import numpy as np
 
 from aclnn_viz.cases import files
 from aclnn_viz.cases.vacuity import Vacuity
-from aclnn_viz.checking.diagnosis import Diagnosis, Seen
+from aclnn_viz.checking.diagnosis import Diagnosis
+from aclnn_viz.checking.explaining import Explanation
 from aclnn_viz.checking.facts import common
 from aclnn_viz.checking.judging import Prepared
+from aclnn_viz.checking.observing import Seen
 
 PRINTED = 24  # elements of a tensor
 
@@ -93,7 +95,8 @@ class CheckResult:
     does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
     not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
     `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
-    did, `traces` to where an error was raised. `vacuity` says what these cases cannot show.
+    did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
+    that gives the kernel's numbers, or None. `vacuity` says what these cases cannot show.
     """
 
     operator: str
@@ -115,6 +118,7 @@ class CheckResult:
     conditions: list[str]
     regions: dict[str, dict[str, tuple[int, int]]]
     diagnosis: Diagnosis | None
+    explanation: Explanation | None
     counterexample: Counterexample | None
     vacuity: Vacuity
 
@@ -142,6 +146,8 @@ class CheckResult:
             told = ", ".join(f"{name} {bad} of {total}" for name, (bad, total) in named.items())
             lines.append(f"  {output}, wrong elements by region: {told}")
         lines += ["", f"diagnosis: {self.diagnosis}"] * (self.diagnosis is not None)
+        if self.explanation and not self.diagnosis.name:
+            lines += ["", f"explanation: {self.explanation}"]
         lines += ["", f"smallest counterexample: {self.counterexample}"] * (self.counterexample is not None)
         if self.passed:
             lines.append(f"cannot fail on: {', '.join(self.vacuity.blind) or 'nothing that the meter knows'}")
@@ -161,6 +167,7 @@ class CheckResult:
             "scope", "left_out")}
         content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
         content["diagnosis"] = vars(self.diagnosis) if self.diagnosis else None
+        content["explanation"] = vars(self.explanation) if self.explanation else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
         return json.dumps(content, indent=1)

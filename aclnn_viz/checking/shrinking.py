@@ -7,8 +7,8 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe, transposed
-from aclnn_viz.checking.diagnosis import Seen
 from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Scope
 

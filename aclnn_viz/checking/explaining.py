@@ -1,0 +1,193 @@
+"""The smallest change of the right page that computes what a wrong kernel computes, found by trying them all.
+
+A change is told only if it gives the kernel's numbers, up to the kernel's own rounding, on every case that was run, and
+on fresh ones where the kernel can be called; those that no case tells apart are all told.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from aclnn_viz.cases import Case
+from aclnn_viz.checking.candidates import Candidate, moved, of_edit, pairs, taken_for_others
+from aclnn_viz.checking.facts import Condition, separating
+from aclnn_viz.checking.fitting import fitted, scaled_output, slots
+from aclnn_viz.checking.judging import judge, prepared_at, suite_size
+from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.running import run
+from aclnn_viz.faults import Fault
+from aclnn_viz.faults.edits import Edit, edits
+
+FRESH = 6  # cases on which the kernel is asked again
+PROBES = 3  # cases that sieve candidates before the others are compared
+TOLD = 6  # equal candidates
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A change of the right kernel that explains a wrong one: `line` and `edit` of the page, or words alone.
+
+    `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
+    `evidence` on how many cases it gives the kernel's numbers.
+    """
+
+    kind: str
+    text: str
+    line: str
+    before: str
+    after: str
+    evidence: str
+    condition: str = ""
+    equal: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"your kernel behaves {self.text}" if self.line else self.text]
+        lines += [f"  only where {self.condition}; elsewhere it is right"] * bool(self.condition)
+        lines += [f"  {self.evidence}"]
+        lines += ["  no case tells it apart from:"] * bool(self.equal)
+        lines += [f"    {one}" for one in self.equal]
+        return "\n".join(lines)
+
+
+class Budget:
+    """Seconds that a search may take."""
+
+    def __init__(self, seconds: float):
+        self.end = time.monotonic() + seconds
+
+    def within(self, items: Iterable) -> Iterator:
+        for item in items:
+            if time.monotonic() > self.end:
+                return
+            yield item
+
+
+def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, seconds: float,
+            counts: Callable[[Case], bool] = lambda made: True) -> Explanation | None:
+    """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
+
+    `counts` says of a fresh case whether the kernel is meant for it.
+    """
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
+        return None  # an output of another shape, or wrong by roundings alone
+    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+    budget = Budget(seconds)
+    for stage in (_plain, _edited, _constants, _pairs):
+        found = list(budget.within(stage(op, failing, passing, budget)))
+        whole = [one for one in found if all(one.same(other) for other in budget.within(passing))]
+        if whole:
+            fresh = list(_fresh(op, kernel, seed, counts)) if kernel else []
+            whole = [one for one in whole if all(one.same(other) for other in fresh)]
+            if whole:
+                return _told(whole, len(failing) + len(passing) + len(fresh))
+        partly = sorted(found, key=lambda one: one.size)
+        for one in budget.within(partly[:TOLD]):
+            if (told := _conditional(one, failing, passing)) and _holds(op, one, told, kernel, seed, counts):
+                return _told([one], len(failing) + len(passing), told.text)
+    return None
+
+
+def of_fault(op, fault: Fault, cases: int) -> Explanation:
+    """The explanation that a named fault is."""
+    before, after = fault.changes[0] if fault.changes else ("", "")
+    source = inspect.getsource(op.page)
+    number = source[:source.find(before)].count("\n") + 1
+    line = f"{'/'.join(op.page.__name__.split('.')[-2:])}.py, line {number}" if before else ""
+    return Explanation("named fault", f"as the named fault {fault.name!r}: {fault.story}", line, before.strip(),
+                       after.strip(), f"it gives your numbers on all of {cases} cases")
+
+
+def _agree(candidates: Iterable[Candidate], failing: list[Seen]) -> Iterator[Candidate]:
+    probes = _probes(failing)
+    for one in candidates:
+        if all(one.same(probe) for probe in probes) and all(one.same(other) for other in failing):
+            yield one
+
+
+def _probes(failing: list[Seen]) -> list[Seen]:
+    """Small cases with some elements, and the last: the cheapest that tell most."""
+    some = [one for one in failing if one.size >= 8] or failing
+    return [*some[:PROBES - 1], some[len(some) // 2]]
+
+
+def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
+    scaled = scaled_output(failing)
+    yield from _agree([*([scaled] if scaled else []), *moved(op, failing), *taken_for_others(op, [*failing, *passing])],
+                      failing)
+
+
+def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
+    called = frozenset.intersection(*(one.called for one in _probes(failing))) | {""}
+    reached = (edit for edit in edits(op.page) if edit.unit.name in called)  # others cannot be seen there
+    yield from _agree(map(of_edit, budget.within(reached)), failing)
+
+
+def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
+    probes = _probes(failing)
+    for slot in budget.within(slots(op)):
+        if slot.fit(probes[0]) is not None and (found := fitted(slot, failing)):
+            yield from _agree([found], failing)
+
+
+def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
+    probe, wrong = _probes(failing)[0], {miss.output for one in failing for miss in one.misses}
+    right = {name for name in probe.outputs if name not in wrong}
+    known: dict[int, bool] = {}
+
+    def harmless(edit: Edit) -> bool:
+        if id(edit) not in known:
+            try:
+                values = probe.computed(edit.page)
+                known[id(edit)] = all(_near(probe, name, values[name]) for name in right)
+            except Exception:  # whatever a broken page raises
+                known[id(edit)] = False
+        return known[id(edit)]
+    yield from _agree(budget.within(pairs(op, harmless)), failing)
+
+
+def _near(one: Seen, name: str, value) -> bool:
+    wide, near = one.wanted[name]
+    return value.size == wide.size and bool((abs(value.reshape(wide.shape) - wide) <= near).all())
+
+
+def _conditional(one: Candidate, failing, passing) -> Condition | None:
+    """Where a candidate applies that agrees with all failing cases, and not with some on which the kernel is right."""
+    outside = [other for other in passing if not one.same(other)]
+    if not outside or len(failing) < 2:
+        return None
+    return separating([other.prepared.case for other in failing], [other.prepared.case for other in outside])
+
+
+def _holds(op, one: Candidate, told: Condition, kernel, seed, counts) -> bool:
+    """Whether fresh cases bear a condition out: where it holds the kernel is the candidate, elsewhere right."""
+    if kernel is None:
+        return True
+    fresh = list(_fresh(op, kernel, seed, counts))
+    return all(one.same(other) if told.holds(other.prepared.case) else not other.misses or one.same(other)
+               for other in fresh)
+
+
+def _fresh(op, kernel, seed, counts) -> Iterator[Seen]:
+    """Small cases of the suite with other numbers."""
+    found = 0
+    for number in range(suite_size(op)):
+        one = prepared_at(op.name, number, seed + 1)
+        if found == FRESH or not counts(one.case) or sum(part.truth.size for part in one.expected.values()) > 2000:
+            continue
+        outcome = run(kernel, one.case, list(one.expected), 10.0)
+        if outcome.outputs is not None:
+            other = Seen(one, outcome.outputs, tuple(judge(one, outcome.outputs)))
+            if other.usable:
+                found += 1
+                yield other
+
+
+def _told(candidates: list[Candidate], cases: int, condition: str = "") -> Explanation:
+    first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
+    equal = [f"{one.where} {one.after}".strip() for one in others if one.after != first.after]
+    told = tuple(dict.fromkeys(equal))
+    more = (f"and {len(told) - TOLD} others",) if len(told) > TOLD else ()
+    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
+                       f"it gives your numbers on all of {cases} cases", condition, told[:TOLD] + more)

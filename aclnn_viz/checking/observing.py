@@ -1,0 +1,179 @@
+"""What a kernel returned on a case, ready to be compared with what changed pages compute, in the kernel's own precision.
+
+A page computes in float64 here. A kernel that computes in float32, stores 16 bits or adds up in another order differs
+from it by rounding; where a comparison hangs on rounding the page is run in float32, too.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import ModuleType
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.judging import Miss, Prepared, judge
+from aclnn_viz.dtypes import float_format, round_to, ulp
+
+FEW = 0.1  # the share of elements that may hang on the rounding of a comparison, before float32 is tried
+ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
+STEPS = 1.51  # of a 16-bit output, which may have been rounded before it was changed
+SINGLE = 2.0**-24
+
+
+class _Single(NumPyArrays):
+    """Where pages ask for coordinates in float64, they get float32."""
+
+    float64 = np.dtype(np.float32)
+
+
+def is_single(outputs: dict[str, np.ndarray]) -> bool:
+    """Whether float64 outputs hold numbers of float32 alone: the kernel computes in float32.
+
+    >>> is_single({"y": np.float64([0.5, np.float32(0.1)])}), is_single({"y": np.float64([0.1])})
+    (True, False)
+    """
+    with np.errstate(all="ignore"):
+        return bool(outputs) and all(value.dtype == np.float64 and np.array_equal(
+            value, value.astype(np.float32).astype(np.float64), equal_nan=True) for value in outputs.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A case, what the kernel returned on it, and what is wrong with that."""
+
+    prepared: Prepared
+    outputs: dict[str, np.ndarray]
+    misses: Sequence[Miss]
+
+    @cached_property
+    def arranged(self):
+        made = self.prepared.case
+        return made.operator.arrange_backward(**made.operator.bind(made.inputs))
+
+    @cached_property
+    def usable(self) -> bool:
+        """Whether values can be compared: all outputs are there, in shape and dtype, and there are elements."""
+        expected = self.prepared.expected
+        return self.outputs.keys() == expected.keys() and all(
+            value.shape == expected[name].truth.shape and value.dtype == expected[name].dtype
+            for name, value in self.outputs.items()) and all(
+            array is None or array.size for array in self.arranged.arrays.values())
+
+    @cached_property
+    def wanted(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Of each output in the shape of the page: the kernel's values, and how far another value may be from them.
+
+        A tolerance of inf stands where nothing can be said.
+        """
+        single, found = is_single(self.outputs), {}
+        for name, value in self.outputs.items():
+            expected, shape, fmt = self.prepared.expected[name], self.arranged.results[name].shape, float_format(value)
+            wide = value.astype(np.float64)
+            unit = fmt.unit_roundoff if fmt.bits > 16 and not single else SINGLE
+            with np.errstate(all="ignore"):
+                size = np.where(np.isfinite(wide), np.abs(wide), 0.0)
+                allowed = expected.allowed * (2.0**29 if single else 1.0)
+                near = ORDERS * allowed + unit * (128 * size + 16 * np.max(size, initial=0.0))
+                near = near + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0)
+            found[name] = wide.reshape(shape), np.where(expected.undecided, np.inf, near).reshape(shape)
+        return found
+
+    @cached_property
+    def subtle(self) -> bool:
+        """Whether the kernel is wrong by so little that the right page would be taken for it."""
+        return bool(self.misses) and self.agrees({name: part.truth for name, part in self.prepared.expected.items()})
+
+    @cached_property
+    def _finite(self) -> bool:
+        return all(np.isfinite(wide).all() for wide, _ in self.wanted.values())
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The functions that the right page calls on the inputs of the case."""
+        page, names = self.prepared.case.operator.page, set()
+
+        def watch(frame, event, _):
+            if event == "call":
+                names.add(frame.f_code.co_name)
+        before = sys.getprofile()
+        sys.setprofile(watch)
+        try:
+            self.computed(page)
+        finally:
+            sys.setprofile(before)
+        return frozenset(names)
+
+    @cached_property
+    def _wide(self) -> dict:
+        return {name: array.astype(np.float64) if array is not None and array.dtype.kind not in "iub" else array
+                for name, array in self.arranged.arrays.items()}
+
+    def computed(self, page: ModuleType, single: bool = False) -> dict[str, np.ndarray]:
+        """What the backward of a page returns on the inputs of the case; raises whatever a broken page raises."""
+        op, arrays, xp = self.prepared.case.operator, self._wide, NumPyArrays()
+        if single:
+            xp = _Single()
+            arrays = {name: array.astype(np.float32) if array is not None and array.dtype == np.float64 else array
+                      for name, array in arrays.items()}
+        with np.errstate(all="ignore"):
+            if self.arranged.prelude is not None:
+                bound = op.bind(self.prepared.case.inputs)
+                arrays = arrays | replace(op, page=page).arrange_backward(**bound).prelude(xp, arrays)
+            return page.backward(xp, **arrays, **self.arranged.attributes)
+
+    def shares(self, page_of: Callable[[], ModuleType]) -> bool:
+        """Whether a page gives what the kernel gave, in float64 or, where comparisons hang on it, in float32."""
+        try:
+            page = page_of()
+            found = self._apart(self.computed(page))
+            if 0.0 < found <= FEW or found and not self._finite:  # what overflows in float32 does not in float64
+                found = self._apart(self.computed(page, True))
+            return found == 0.0 and (not self.subtle or self._is_wrong(self.computed(page)))
+        except Exception:  # whatever a broken page raises
+            return False
+
+    def agrees(self, values: dict[str, np.ndarray]) -> bool:
+        """Whether values by output, of any shape, are those that the kernel gave up to its rounding."""
+        return self._apart(values) == 0.0
+
+    def _apart(self, values: dict) -> float:
+        """The share of elements that are not the kernel's, 1 where outputs do not fit."""
+        share = 0.0
+        for name, (wide, near) in self.wanted.items():
+            value = np.asarray(values[name], np.float64)
+            if value.size != wide.size:
+                return 1.0
+            value = value.reshape(wide.shape)
+            with np.errstate(all="ignore"):
+                same = (np.abs(value - wide) <= near) | (value == wide) | np.isnan(value) & np.isnan(wide)
+                if not same.all() and self.outputs[name].dtype.itemsize == 2:  # what overflows in 16 bits
+                    same |= round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
+            same |= np.isinf(near)
+            share = max(share, 1.0 - float(np.mean(same)))
+            if share > FEW:
+                return share
+        return share
+
+    def _is_wrong(self, values: dict) -> bool:
+        """Whether values would be judged wrong themselves."""
+        rounded = {}
+        for name, part in self.prepared.expected.items():
+            with np.errstate(all="ignore"):
+                rounded[name] = np.asarray(round_to(np.asarray(values[name], np.float64).reshape(part.truth.shape),
+                                                    float_format(part.dtype)))
+        return bool(judge(self.prepared, rounded))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether outputs have 16 bits."""
+        return any(value.dtype.itemsize == 2 for value in self.outputs.values())
+
+    @property
+    def elements(self) -> int:
+        return sum(value.size for value in self.outputs.values())
+
+    @property
+    def size(self) -> int:
+        return sum(part.truth.size for part in self.prepared.expected.values())

@@ -1,0 +1,135 @@
+"""What explains a wrong kernel: the edit that was made or one that computes the same, a number, a condition; never more."""
+
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aclnn_viz import operator, operators
+from aclnn_viz.checking import check
+from aclnn_viz.checking.examining import examine
+from aclnn_viz.checking.explaining import explain
+from aclnn_viz.checking.judging import prepared_suite
+from aclnn_viz.checking.observing import is_single
+from aclnn_viz.faults.edits import edits
+from checking.wrong_kernels import RMS, SWISH, fault
+from machine import SOAK
+
+SAMPLE = 60 if SOAK else 4
+
+
+def explained(op, kernel, seconds=30.0):
+    evidence = examine(op, kernel, 0, time_limit=60.0)
+    return any(one.misses for one in evidence.seen), explain(op, evidence.seen, kernel, 0, seconds)
+
+
+@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+def test_edits_of_the_page_are_explained(op, record_property):
+    """What is told computes the same as the edit that was made: it gave the kernel's numbers on fresh cases, too."""
+    found = {}
+    for edit in random.Random(2).sample(list(edits(op.page)), SAMPLE):
+        caught, told = explained(op, replace(op, page=_page(edit, op)).backward)
+        if caught:
+            found[str(edit)] = told is not None
+    record_property("caught", len(found))
+    assert [edit for edit, told in found.items() if not told][len(found) // 10:] == []
+
+
+def _page(edit, op):
+    try:
+        return edit.page
+    except Exception:  # an edit that cannot even be loaded
+        return op.page
+
+
+def rms(change):
+    def kernel(dy, x, rstd, gamma):
+        return change({name: value.astype(np.float64) for name, value in RMS.backward(
+            dy=dy, x=x, rstd=rstd, gamma=gamma).items()}, x)
+    return lambda **inputs: {name: value.astype(RMS.backward(**inputs)[name].dtype)
+                             for name, value in kernel(**inputs).items()}
+
+
+def slope(third=3.0, half=0.5):
+    """A hardswish kernel as one writes it by hand, in float32, with numbers of its own."""
+    def kernel(gradOutput, self):
+        x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
+        inside = (x + np.float32(third * half)) / np.float32(third)
+        return (dy * np.where(x < -3, np.float32(0), np.where(x > 3, np.float32(1), inside))).astype(self.dtype)
+    return kernel
+
+
+def test_a_wrong_number_is_fitted():
+    told = check("hardswish", slope(half=1 / 3)).explanation
+    assert told.after == "inside = x / 3.0 + 1/3" and told.before == "inside = x / 3.0 + 0.5"
+    assert "kernels/hardswish.py, line" in told.line and "your kernel behaves as if" in str(told)
+    assert check("hardswish", slope()).passed
+
+
+def test_a_forgotten_factor_of_an_output_is_told():
+    told = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5})).explanation
+    assert "dxOut is 1.5 times the right one" in str(told)
+
+
+def test_a_fault_under_a_condition_is_told_with_it():
+    told = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
+        2.0 if x.shape[-1] > 100 else 1.0)})).explanation
+    assert "dgammaOut is 2 times the right one" in str(told) and "shape[-1] >" in told.condition
+
+
+def test_a_named_fault_is_its_own_explanation():
+    result = check("rms_norm", fault("rms_norm", "missing 1/n"))
+    assert result.explanation.kind == "named fault" and result.explanation.line.startswith("kernels/rms_norm.py, line")
+    assert json.loads(result.to_json())["explanation"]["after"] == result.explanation.after
+
+
+def test_a_right_kernel_has_no_explanation():
+    assert check("rms_norm", RMS.backward).explanation is None
+    assert not explained(RMS, RMS.backward)[0] and explained(RMS, RMS.backward)[1] is None
+
+
+def test_noise_is_not_explained():
+    rng = np.random.default_rng(0)
+    result = check("hardswish", lambda **inputs: (SWISH.backward(**inputs)["out"].astype(np.float64) + rng.normal(
+        size=inputs["self"].shape)).astype(inputs["self"].dtype))
+    assert not result.passed and result.explanation is None
+
+
+def test_two_faults_are_not_explained_by_one():
+    def kernel(**inputs):
+        first, second = (fault("rms_norm", title)(**inputs) for title in ("missing 1/n", "dgamma averaged"))
+        return {"dxOut": first["dxOut"], "dgammaOut": second["dgammaOut"]}
+    result = check("rms_norm", kernel)
+    assert result.diagnosis.name is None
+    assert result.explanation is None or all(word in str(result.explanation) for word in ("dxOut", "dgammaOut"))
+
+
+@pytest.mark.parametrize("name", ["hardswish", "rms_norm", "group_norm_swish"])
+def test_named_faults_in_float32_are_named(name):
+    from aclnn_viz.faults import faults
+    wrongly, named = [], 0
+    some = [one for one in faults(name) if one.changes][::1 if SOAK else 4]
+    for one in some:
+        kernel = fault(name, one.name)
+        result = check(name, single(kernel), beyond=True)
+        named += result.diagnosis.name == one.name
+        wrongly += [result.diagnosis.name] * (result.diagnosis.name not in (None, one.name))
+    assert wrongly == [] and named >= 0.95 * len(some)
+
+
+def single(kernel):
+    """The kernel in float32, also where it is given float64."""
+    def run(**inputs):
+        if not any(getattr(value, "dtype", None) == np.float64 for value in inputs.values()):
+            return kernel(**inputs)
+        outputs = kernel(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+                            for name, value in inputs.items()})
+        return {name: value.astype(np.float64) for name, value in outputs.items()}
+    return run
+
+
+def test_float64_outputs_that_were_computed_in_float32_are_recognised():
+    one = next(one for one in prepared_suite(RMS, 0) if one.case.dtype == "float64")
+    assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(RMS.backward(**one.case.inputs))
