@@ -4,17 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz import compare
 from aclnn_viz.accuracy.envelopes import Envelope
-from aclnn_viz.pictures.error_map import error_map
 from aclnn_viz.pictures.error_plot import error_plot
 from aclnn_viz.pictures.error_runs import error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance
-from aclnn_viz.pictures.row_errors import row_errors
-from aclnn_viz.pictures.standards_table import standards_table
-from aclnn_viz.pictures.worst_table import worst_elements
 
 ATLAS = Provenance("dxOut of aclnnRmsNormGrad", "atlas:0", "Ascend910B2", "9.1.0", 7)
 STAND_IN = replace(ATLAS, device="atlas:0 (stand-in)")
@@ -42,21 +37,10 @@ def runs():
     return {"device": sample(source=STAND_IN), "host": sample(widen=0.2), "plan": sample(widen=3.0)}
 
 
-def reports():
-    truth = np.random.default_rng(1).standard_normal((8, 64))
-    good, bad = truth.astype(np.float16), (truth * 1.004).astype(np.float16)
-    return {"good": compare(good, truth, baseline=good), "bad": compare(bad, truth, baseline=good)}
-
-
 PICTURES = {
     "error_plot": lambda: error_plot(sample()),
     "error_runs": lambda: error_runs(runs()),
     "ulp_histogram": lambda: ulp_histogram({"device": sample(source=STAND_IN)}),
     "ulp_histogram_runs": lambda: ulp_histogram(runs()),
-    "error_map": lambda: error_map(sample()),
-    "row_errors": lambda: row_errors(sample(shape=(24, 48)), 1),
-    "worst_elements": lambda: worst_elements(sample(), 6),
-    "standards": lambda: standards_table({"bad": reports()["bad"]}, {"bad": STAND_IN}),
-    "standards_runs": lambda: standards_table(reports(), {"good": ATLAS, "bad": STAND_IN}),
     "nothing": lambda: error_plot(few([0, 0], [0, 0])),
 }

@@ -10,14 +10,11 @@ from pictures.error_samples import ATLAS, PICTURES, few, runs, sample
 from aclnn_viz import compare
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope
 from aclnn_viz.dtypes import FORMATS, float_format
-from aclnn_viz.pictures.error_map import error_map
 from aclnn_viz.pictures.error_plot import error_plot
 from aclnn_viz.pictures.error_runs import error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import CLASSES, ulp_histogram
-from aclnn_viz.pictures.row_errors import row_errors
 from aclnn_viz.pictures.text import number
-from aclnn_viz.pictures.worst_table import worst_elements
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -72,36 +69,6 @@ def test_the_histogram_agrees_with_the_measures():
     assert folded == list(measured.values()) and sum(folded) == e.size
 
 
-def test_the_map_takes_the_maximum_over_samples_and_channels():
-    truth = np.ones((2, 1, 2, 2))
-    actual = truth + 2**-10 * np.float64([[[[0, 1], [2, 0]]], [[[0, 3], [1, 0]]]])
-    picture = error_map(few(actual, truth))
-    assert picture.ulps.tolist() == [[0, 3], [2, 0]] and picture.worst == (0, 1)
-    assert "2 of them without error" in picture.text and "row 0, column 1: 3 ulp" in picture.text
-    with pytest.raises(ValueError, match=r"\(\.\.\., H, W\): got \(1,\)"):
-        error_map(few([1], [1]))
-
-
-def test_rows_by_hand():
-    actual = [[1, 1 + 2**-10, 1 + 2**-9], [0, 0, 0], [2, 2, 2]]
-    picture = row_errors(few(actual, [[1, 1, 1], [0, 0, 0], [2, 2, 2]]), 1)
-    assert (picture.median.tolist(), picture.maximum.tolist()) == ([1, 0, 0], [2, 0, 0])
-    # The 2-norm of (0, 1, 2) * 2**-10 over that of (1, 1, 1); u is 2**-11.
-    assert picture.relative.tolist() == pytest.approx([2 * 5**0.5 / 3**0.5, 0, 0])
-    counted = row_errors(sample(shape=(24, 48)), 1)
-    assert (counted.missed.nonzero()[0].tolist(), counted.undecided.nonzero()[0].tolist()) == ([2], [4])
-    with pytest.raises(ValueError, match=r"axes must be from 1 to 1 for the shape \(3, 3\): got 2"):
-        row_errors(few(actual, actual), 2)
-
-
-def test_the_worst_elements_come_first():
-    picture = worst_elements(few([1, 1 + 2**-10, np.nan, 1 + 2**-9], [1, 1, 1, 1], inputs={"x": np.arange(4.0)}), 3)
-    assert picture.positions.tolist() == [2, 3, 1]
-    assert picture.rows[1] == ["2", "[3]", "1.00195", "1", "2", "x = 3"]
-    with pytest.raises(ValueError, match="count must be at least 1: got 0"):
-        worst_elements(few([1], [1]), 0)
-
-
 def test_a_run_on_one_axis_shares_truth_format_and_shape():
     with pytest.raises(ValueError, match="another truth for b"):
         error_runs({"a": few([1], [1]), "b": few([1], [2])})
@@ -113,18 +80,15 @@ def test_a_run_on_one_axis_shares_truth_format_and_shape():
 
 
 def test_the_twins_hold_the_numbers_of_the_pictures():
-    plot, rows, many = error_plot(sample()), row_errors(sample(shape=(24, 48)), 1), error_runs(runs())
+    plot, many = error_plot(sample()), error_runs(runs())
     worst = number(plot.errors.ulps.max())
     for values in (plot.windows.median, plot.windows.maximum, plot.windows.bound, plot.windows.expected):
         assert all(number(v) in plot.text for v in values)
     assert f"maximum {worst} ulp at {list(plot.errors.index(plot.errors.ulps.argmax()))}" in plot.text
     assert [f"{count:,} {name}" in plot.text for name, count in plot.errors.counts().items()] == [True] * len(VERDICTS)
-    assert all(number(v) in rows.text for v in np.sort(rows.maximum)[-12:])
     assert all(number(v) in many.text for w in many.windows.values() for v in (*w.median, *w.maximum))
     counts = ulp_histogram(runs())
     assert all(f"{v:,}" in counts.text for row in counts.counts.values() for v in row)
-    table = worst_elements(sample())
-    assert all(cell in table.text for row in table.rows for cell in row)
     label = [text.get_text() for text in plot.figure().axes[0].texts if "max" in text.get_text()]
     assert label and worst in label[0] and "x = " in label[0] and "rstd = 0.5" in label[0]
 
@@ -142,8 +106,7 @@ NOTHING = {
 def test_a_picture_says_that_there_is_nothing_to_show(kind):
     actual, truth, words = NOTHING[kind]
     e = errors(actual, truth, ATLAS)
-    for picture in (error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e}), error_map(e), row_errors(e, 1),
-                    worst_elements(e)):
+    for picture in (error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e})):
         drawn = " ".join(text.get_text().replace("\n", " ") for text in picture.figure().texts)
         assert words in picture.text and words in drawn and not picture.figure().axes
 
@@ -155,8 +118,8 @@ def test_edges_are_drawn_without_a_warning(dtype):
     truth = np.float64([[1, tiny, -tiny, huge], [0, np.nan, np.inf, -huge], [1, 1, np.nan, np.inf]])
     actual = np.array([[np.inf, 0, -tiny, huge], [tiny, 1, np.inf, huge], [np.nan, -1, np.nan, 1]]).astype(fmt.numpy)
     e = errors(actual, truth, ATLAS)
-    pictures = [error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e}), error_map(e), row_errors(e, 1),
-                worst_elements(e), error_plot(errors(actual[0, 1:], truth[0, 1:], ATLAS)),
+    pictures = [error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e}),
+                error_plot(errors(actual[0, 1:], truth[0, 1:], ATLAS)),
                 error_plot(errors(np.ones(1, fmt.numpy), np.ones(1), ATLAS))]
     for picture in pictures:
         picture.figure("dark").draw_without_rendering()
@@ -164,8 +127,8 @@ def test_edges_are_drawn_without_a_warning(dtype):
     assert "maximum inf ulp" in pictures[0].title
 
 
-@pytest.mark.parametrize("name", ["errors", "error_plot", "error_runs", "error_map", "histogram", "ordinal_axis",
-                                  "provenance", "row_errors", "standards_table", "style", "table", "worst_table"])
+@pytest.mark.parametrize("name", ["errors", "error_plot", "error_runs", "histogram", "ordinal_axis",
+                                  "provenance", "style", "table"])
 def test_the_examples_of_the_docstrings_hold(name):
     result = doctest.testmod(importlib.import_module(f"aclnn_viz.pictures.{name}"))
     assert result.attempted and not result.failed
