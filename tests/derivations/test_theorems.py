@@ -11,7 +11,7 @@ from derivations import chapters, proves_equal, theorems
 ALL = list(theorems())
 MUTANTS = [(theorem, mutant) for theorem in ALL for mutant in theorem.mutants]
 CLOSE = 1e-20  # 30 digits, a few hundred operations on numbers near 1
-SIZES = [(2, 3, 4, 2, 3, 2, 3), (3, 2, 2, 4, 2, 3, 2), (4, 3, 2, 3, 2, 2, 2)]
+SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3), (4, 3, 2, 3, 2, 2, 2, 3, 2)]
 
 
 def name(theorem):
