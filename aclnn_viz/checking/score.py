@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
+from aclnn_viz import rooms
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
@@ -81,13 +82,18 @@ class Score:
 
 
 def score(names: Iterable | None = None, seed: int = 0, progress: Callable | None = None) -> Score:
-    """Run every named fault of the operators (all of them by default) through `check` and through the usual tests.
+    """Run every fault of the operators (by default of those that have named ones) through `check` and the usual tests.
 
     `progress(iterable, total)` may show a bar.
     """
-    todo = [(operator(name), fault) for name in (names or operators()) for fault in faults(operator(name).name)]
+    todo = [(operator(name), fault) for name in (names or named()) for fault in faults(operator(name).name)]
     found = (_score(op, fault, seed) for op, fault in (progress(todo, len(todo)) if progress else todo))
     return Score(tuple(one for one in found if one))
+
+
+def named() -> list[str]:
+    """The operators that have faults with names and stories of their own."""
+    return [op.name for op in operators() if rooms.file("faults", op.name)]
 
 
 def _score(op, fault: Fault, seed: int) -> FaultScore | None:
