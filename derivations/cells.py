@@ -110,7 +110,7 @@ def settle(e, known=None):
 
     >>> from sympy import Max, floor, symbols
     >>> j = symbols("j", integer=True, nonnegative=True)
-    >>> settle(floor(j + T / (1 + T)) + Max(j - T / (1 + T) - 1, 0))
+    >>> settle(floor(j + T / (1 + T)) + Max(-j - T / (1 + T) - 1, 0))
     j
     """
     return _settle(e, tuple((known or {}).items()))

@@ -122,9 +122,9 @@ class Program:
         address, shape, dtype = self.tensors[tensor]
         return self.get(address, shape, dtype)
 
-    def get(self, address: int, shape, dtype) -> np.ndarray:
-        """Copy device memory to a new array."""
-        found = np.zeros(shape, dtype)
+    def get(self, address: int, shape, dtype, into: np.ndarray | None = None) -> np.ndarray:
+        """Copy device memory to a new array, or into one that is there."""
+        found = np.zeros(shape, dtype) if into is None else into
         if found.nbytes:
             self.calls.call("aclrtMemcpy", found, found.nbytes, address, found.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
         return found

@@ -79,7 +79,7 @@ def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
                          for name, view in described.items()}
         program.queue(op.aclnn_name, program.arguments(promise, given))
         program.synchronise()
-        return {name: program.get(addresses[name], array.shape, array.dtype)
+        return {name: program.get(addresses[name], array.shape, array.dtype, array)
                 for name, array in outputs.items() if name in wanted}
 
 

@@ -5,6 +5,7 @@ import pytest
 from in_child import StandIn, in_child, stand_in
 
 import aclnn_viz as av
+from aclnn_viz.cases.rows import matrix_shape
 
 LAYOUTS = pytest.mark.parametrize("layout", ["8.x", "9.x"])
 SMALL = {"grid_sampler_2d": (1, 2, 4, 4), "group_norm_swish": (2, 4, 3)}
@@ -13,7 +14,7 @@ GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
 def case_of(op, **given):
-    return av.case(op, **{"shape": SMALL.get(op.name, (3, 4))} | GIVEN.get(op.name, {}) | given)
+    return av.case(op, **{"shape": SMALL.get(op.name, matrix_shape(op, 3, 4))} | GIVEN.get(op.name, {}) | given)
 
 
 def on_stand_in(work, layout="9.x", environment=None):

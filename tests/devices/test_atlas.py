@@ -9,6 +9,7 @@ from in_child import StandIn, in_child, stand_in
 from standin.generic import without_their_own
 
 import aclnn_viz as av
+from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz.devices import AclError, DeviceUnavailable, RefusedError, open_device
 
 pytestmark = pytest.mark.needs("g++")
@@ -95,7 +96,7 @@ LARGE = {"hardswish": (512, 512), "rms_norm": (512, 512), "grid_sampler_2d": (1,
 def extra_memory(root, op, view=lambda array: array):
     """Bytes that a run allocates on the host at its peak, the outputs not counted, and the copies that it makes."""
     inputs = {name: view(value) if isinstance(value, np.ndarray) else value
-              for name, value in case_of(op, shape=LARGE[op.name]).inputs.items()}
+              for name, value in case_of(op, shape=LARGE.get(op.name, matrix_shape(op, 512, 512))).inputs.items()}
     notes = StandIn(root)
     with open_device("atlas", root=root) as device:
         device.run(op, **inputs)  # loads what is loaded once
