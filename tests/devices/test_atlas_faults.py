@@ -5,6 +5,7 @@ from in_child import StandIn, in_child, stand_in
 from machine import SOAK
 
 import aclnn_viz as av
+from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz.devices import AclError, DeviceClosedError, open_device
 
 pytestmark = pytest.mark.needs("g++")
@@ -15,7 +16,7 @@ HANDLES = {"aclrtGetSocName", "aclCreateTensor"} | {f"aclCreate{kind}Array" for 
 
 
 def inputs_of(op):
-    return av.case(op, **{"shape": SMALL.get(op.name, (2, 2))} | GIVEN.get(op.name, {})).inputs
+    return av.case(op, **{"shape": SMALL.get(op.name, matrix_shape(op, 2, 2))} | GIVEN.get(op.name, {})).inputs
 
 
 def attempt(root, op):

@@ -10,6 +10,7 @@ import pytest
 from in_child import in_child, stand_in
 
 import aclnn_viz as av
+from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz.acl import CannAcl
 from aclnn_viz.acl.loader import built_for_another
 from aclnn_viz.devices import DeviceUnavailable, FunctionUnavailable, open_device
@@ -20,7 +21,7 @@ GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
 def inputs_of(name, **given):
-    return av.case(name, **{"shape": SMALL.get(name, (2, 2))} | GIVEN.get(name, {}) | given).inputs
+    return av.case(name, **{"shape": SMALL.get(name, matrix_shape(av.operator(name), 2, 2))} | GIVEN.get(name, {}) | given).inputs
 
 
 def runs(root, *names, **options):

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+from machine import ROOT
 
 from aclnn_viz import operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -49,8 +50,8 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
 
 @ALL
 def test_the_line_is_that_of_the_change(op):
-    lines = inspect.getsource(op.page).splitlines()
     for edit in edits(op.page)[::5]:
+        lines = (ROOT / "aclnn_viz" / str(edit).partition(",")[0]).read_text().splitlines()  # it may lie in another page
         names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {"xp"}
         assert not names or any(name in lines[edit.line - 1] for name in names), str(edit)
 
