@@ -131,7 +131,8 @@ def first_control(name: str) -> tuple[str, list, list]:
     with closing(explore(name)) as opened:
         described = controls(opened.subject.state)
     sliders = [control for control in described if control["kind"] == "real"]
-    control = (sliders or [control for control in described if control["kind"] in ("whole", "choice")])[0]
+    control = (sliders or [control for control in described if control["kind"] == "whole"
+                           or control["kind"] == "choice" and len(control["options"]) > 2])[0]
     field = control["field"]
     if control["kind"] == "choice":
         pairs = [(value, index) for index, (value, _) in enumerate(control["options"])]
