@@ -123,3 +123,12 @@ def test_own_explorers_are_found_before_it():
     own = {name: rooms.file("explorer", name) is not None for name in OPERATORS}
     assert {name: subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default" for name in OPERATORS} == own
     assert sum(own.values()) >= 5
+
+
+def test_a_mask_comes_back_from_the_browser_as_a_list():
+    explorer = explore("grid_sampler_3d")
+    try:
+        explorer.values = {**explorer.values, "outputMask": [True, False]}
+        assert not explorer.problem and list(explorer.data.outputs) == ["inputGrad"]
+    finally:
+        explorer.close()
