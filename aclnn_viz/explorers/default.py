@@ -92,13 +92,17 @@ def _control(op, parameter, start: dict):
     if kind == "bool":
         return flag(known, name, group)
     if kind in ("mask", "bools"):
-        return choice(known, {each: " ".join("+" if one else "−" for one in each)
-                              for each in product((True, False), repeat=len(known))}, name, group)
+        masks = [_signs(each) for each in product((True, False), repeat=len(known))]  # as text, for JSON has no tuples
+        return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
         return _real(parameter, float(known))
     if kind == "int" and not getattr(parameter, "values", ()):
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
     return choice(known, {value: str(value) for value in values}, name, group) if len(values) > 1 else None
+
+
+def _signs(mask) -> str:
+    return " ".join("+" if one else "−" for one in mask)
 
 
 def _real(parameter, known: float):
@@ -132,7 +136,8 @@ def options(op, state) -> dict:
             found |= {name: None} if value is False else {}
         elif value is not None and value != getattr(type(state)(), name) and name not in found:
             power = parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
-            found[name] = 10.0**value if power else value
+            signs = parameter.kind == "bools"
+            found[name] = 10.0**value if power else tuple(one == "+" for one in value.split()) if signs else value
     return found
 
 

@@ -108,7 +108,6 @@ def _fitted(name: str, value, control: dict | None):
 
 
 def _option(name, value, control):
-    value = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
     for option in control["options"]:
         same = type(option) is type(value) or type(option) is float and type(value) is int  # a browser writes 3.0 as 3
         if same and option == value:

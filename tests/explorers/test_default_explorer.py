@@ -125,10 +125,10 @@ def test_own_explorers_are_found_before_it():
     assert sum(own.values()) >= 5
 
 
-def test_a_mask_comes_back_from_the_browser_as_a_list():
+def test_a_mask_is_chosen_by_its_signs():
     explorer = explore("grid_sampler_3d")
     try:
-        explorer.values = {**explorer.values, "outputMask": [True, False]}
+        explorer.values = {**explorer.values, "outputMask": "+ −"}
         assert not explorer.problem and list(explorer.data.outputs) == ["inputGrad"]
     finally:
         explorer.close()
