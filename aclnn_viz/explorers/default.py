@@ -66,14 +66,20 @@ def state_of(op) -> type:
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())
     if shapes:
-        texts = {k: ", ".join(f"{name} {value}" for name, value in each.items()) for k, each in enumerate(shapes)
-                 if tuple(each["shape"]) != _shape(op)}
+        texts = {k: _told(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
         moved.append(("shapes", choice(-1, {-1: "these lengths"} | texts, "or", "Shape", "a shape worth trying")))
     if len(_shape(op)) > 2:
         moved.append(("plane", whole(0, 0, 63, "show", "Tensors", "which matrix of tensors with more than two axes")))
     moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
               ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]
     return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
+
+
+def _told(shape: dict) -> str:
+    """A shape worth trying, short enough for its control: `2×3×5, normalizedShape 5`."""
+    short = {name: "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else value
+             for name, value in shape.items()}
+    return ", ".join(str(value) if name == "shape" else f"{name} {value}" for name, value in short.items())
 
 
 def _parameters(op) -> dict:
@@ -199,26 +205,32 @@ def _spans(count: int) -> list[int]:
 
 
 def _matrix(values, state) -> tuple[np.ndarray, str]:
-    """What is shown of a tensor, with at most two axes, and which part that is."""
+    """What is shown of a tensor, with at most two axes, and which part that is.
+
+    Of a matrix no more rows and columns are shown than have pixels of their own.
+    """
     values = np.float64(values)
-    if values.ndim <= 2:
-        return values, ""
-    planes = values.reshape(-1, *values.shape[-2:])
-    shown = min(getattr(state, "plane", 0), len(planes) - 1)
-    return planes[shown], f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}"
+    part = f" {list(values.shape)}" if values.ndim else ""
+    if values.ndim > 2:
+        planes = values.reshape(-1, *values.shape[-2:])
+        shown = min(getattr(state, "plane", 0), len(planes) - 1)
+        part, values = f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}", planes[shown]
+    if values.ndim < 2 or min(values.shape) < 2:  # no map
+        return values, part
+    cut = [f"{LONGEST} {what}" for what, count in zip(("rows", "columns"), values.shape) if count > LONGEST]
+    return values[:LONGEST, :LONGEST], part + (f", first {' and '.join(cut)}" if cut else "")
 
 
 def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
     values, part = _matrix(value, data.state)
-    shape = f" {list(value.shape)}" if value.ndim else ""
-    return _drawn(name, f"{name}{part or shape}", values, kind, height, scale(values))
+    return _drawn(name, f"{name}{part}", values, kind, height, scale(values))
 
 
 def _error(data: Data, name: str, errors) -> Panel:
     values, part = _matrix(errors, data.state)
     finite = errors[np.isfinite(errors)]
     top = float(finite.max(initial=0.0))
-    title = f"{name}{part}: ulps off the truth, at most {number(errors.max(initial=0.0))}"
+    title = f"{name}{part if errors.ndim > 1 else ''}: ulps off the truth, at most {number(errors.max(initial=0.0))}"
     return _drawn(f"{name} error", title, values, ERROR, LOW, ("sequential", 0.0, max(top, 0.5)))
 
 

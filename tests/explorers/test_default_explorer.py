@@ -132,3 +132,14 @@ def test_a_mask_is_chosen_by_its_signs():
         assert not explorer.problem and list(explorer.data.outputs) == ["inputGrad"]
     finally:
         explorer.close()
+
+
+def test_a_map_has_no_more_cells_than_pixels():
+    """The third shape that layer norm tries has 257 columns; what is left out is said, in the title and in words."""
+    made = default.of(operator("layer_norm"))
+    data = made.compute(made.state(shapes=2))
+    panel = next(panel for panel in made.show(data).panels if panel.name == "input")
+    (heat,) = panel.marks
+    assert data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
+    np.testing.assert_array_equal(heat.values, np.float64(data.inputs["input"])[:, :64])
+    assert "in input [3, 257]" in made.show(data).text
