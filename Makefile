@@ -6,7 +6,6 @@
 
 PYTHON ?= python3
 PY := .venv/bin/python
-START := notebooks/00_start_here.ipynb
 
 # Two workers, because most of the suite is plain Python on one core. A file stays with one worker, and each worker
 # has temporary directories of its own, so what a fixture builds is built once for a file and never by two at once.
@@ -34,7 +33,7 @@ test: .venv/.has-test
 	$(PYTEST)
 
 lab: .venv/.has-lab
-	$(PY) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) $(START)
+	.venv/bin/aclnn-viz lab .
 
 verify: .venv/.has-lab
 	.venv/bin/aclnn-viz verify

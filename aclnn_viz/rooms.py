@@ -30,7 +30,7 @@ PACKAGES = {
     "errata": "aclnn_viz.verification.errata",
     "conventions": "aclnn_viz.verification.conventions",
     "explorer": "aclnn_viz.explorers",
-    "sample": "samples",
+    "sample": "aclnn_viz.samples",
 }
 REQUIRED = ("page", "declaration", "derivation", "reference")
 GAP = "GAP"  # marks what a skeleton leaves to fill

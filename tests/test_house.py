@@ -28,6 +28,7 @@ ROOMS = {
     "products": "",
     "operators": "numpy",
     "acl": "ctypes numpy",
+    "samples": "numpy ml_dtypes",
     "tiles": "numpy ml_dtypes",
     "devices": "numpy",
     "cases": "numpy",

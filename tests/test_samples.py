@@ -16,7 +16,7 @@ NAMES = [op.name for op in av.operators() if rooms.file("sample", op.name)]
 def lines(name, capsys, acl=None):
     """Run a sample and return its status and what it printed."""
     acl = acl or av.acl.HostAcl()
-    status = importlib.import_module(f"samples.{name}").main(acl)
+    status = importlib.import_module(f"aclnn_viz.samples.{name}").main(acl)
     assert acl.misuse == []
     return status, capsys.readouterr().out.splitlines()
 
@@ -94,12 +94,12 @@ def test_group_norm_swish(capsys):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_failure_is_told_as_the_program_tells_it(name, capsys):
-    status = importlib.import_module(f"samples.{name}").main(av.acl.HostAcl(memory=64))
+    status = importlib.import_module(f"aclnn_viz.samples.{name}").main(av.acl.HostAcl(memory=64))
     assert status == 207001 and capsys.readouterr().out == "aclrtMalloc failed. ERROR: 207001\n"
 
 
 def test_a_product_without_the_operator_fails_in_phase_1(capsys):
-    status = importlib.import_module("samples.cross_entropy_loss").main(av.acl.HostAcl(soc="Ascend310P3"))
+    status = importlib.import_module("aclnn_viz.samples.cross_entropy_loss").main(av.acl.HostAcl(soc="Ascend310P3"))
     assert status == 161002
     assert capsys.readouterr().out == "aclnnCrossEntropyLossGradGetWorkspaceSize failed. ERROR: 161002\n"
 

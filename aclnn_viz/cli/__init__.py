@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 
 from aclnn_viz.cli import authoring, published
+from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
 
@@ -254,6 +255,9 @@ COMMANDS = {
         "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
         "--force": _FORCE}),
     "device": (device, {}),
+    "lab": (lab, {
+        "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
+        "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {
         "operator": {"help": "short or vendor name, or the folder of an operator"}}),

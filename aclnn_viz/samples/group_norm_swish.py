@@ -6,7 +6,7 @@ Two samples, four channels in two groups, three positions; mean and rstd are tho
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT
-from samples.common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from .common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
 
 
 @program

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT
-from samples.common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from .common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
 
 
 @program

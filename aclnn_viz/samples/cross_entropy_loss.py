@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from aclnn_viz.acl import ACL_BF16, ACL_FLOAT, ACL_INT64
-from samples.common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from .common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
 
 
 @program

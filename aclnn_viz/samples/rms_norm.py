@@ -6,7 +6,7 @@ Its rstd is not that of its x: the numbers are the formula's, not the gradient o
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT, ACL_FORMAT_NCDHW
-from samples.common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from .common import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
 
 
 @program

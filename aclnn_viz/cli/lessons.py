@@ -1,0 +1,67 @@
+"""The command that brings the lessons to a reader: copies of them, and JupyterLab on the start page."""
+
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+from aclnn_viz.errors import problem
+from aclnn_viz.storage.results import new_file
+
+PACKAGE = Path(__file__).parents[1]
+TRAVELS = {"": ("lessons", ["*.ipynb", "capsules/*.capsule", "capsules/cases.json"]), "samples": ("samples", ["*.py"])}
+START = "00_start_here.ipynb"
+SETTINGS = Path(__file__).parent / "jupyter"
+
+
+def lab(options) -> int:
+    """Open JupyterLab on the start page of the lessons, in a folder that gets those lessons and samples it lacks.
+
+    What is in the folder already stays as it is; in a clone of the repository the lessons are opened where they are.
+    JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.
+    """
+    if not options.copy and importlib.util.find_spec("jupyterlab") is None:
+        raise ValueError(problem("the lessons open in JupyterLab", "an environment without it",
+                                 "pip install 'aclnn-viz[symbols,lab]', or only --copy them"))
+    folder = Path(options.folder).resolve()
+    page, copied = START, []
+    if is_clone(folder):
+        page = f"notebooks/{START}"
+    else:
+        copied = copy(folder)
+    told = {"folder": str(folder), "start": page, "copied": copied}
+    print(json.dumps(told) if options.json else
+          f"{folder}: {len(copied)} files copied, what was there is as it was; it begins with {page}", flush=True)
+    if not options.copy:
+        open_in_jupyterlab(folder, page)
+    return 0
+
+
+def is_clone(folder: Path) -> bool:
+    """Tell whether the lessons that this kit brings are those in the folder itself."""
+    there = folder / "notebooks" / START
+    return there.is_file() and there.samefile(PACKAGE / "lessons" / START)
+
+
+def copy(folder: Path) -> list[str]:
+    """Copy the lessons and samples that a folder lacks, and return their places in it."""
+    copied = []
+    for below, (source, patterns) in TRAVELS.items():
+        for path in sorted(path for pattern in patterns for path in (PACKAGE / source).glob(pattern)):
+            place = folder / below / path.relative_to(PACKAGE / source)
+            if not os.path.lexists(place):
+                with new_file(place) as file:
+                    file.write(path.read_bytes())
+                copied.append(str(place.relative_to(folder)))
+    return copied
+
+
+def open_in_jupyterlab(folder: Path, page: str) -> None:
+    """Become a JupyterLab whose root is the folder and whose links all lead to the page."""
+    # A folder of settings before the person's own ones: no question about news, for this JupyterLab only.
+    searched = os.environ.get("JUPYTER_CONFIG_PATH")
+    environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))}
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *root, f"--ServerApp.root_dir={folder}",
+                               f"--LabApp.default_url=/lab/tree/{page}"], environment)

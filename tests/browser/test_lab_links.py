@@ -1,0 +1,55 @@
+"""What `make lab` prints, opened in a browser: the start page, with the whole folder beside it and no question before it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from machine import ROOT
+
+pytestmark = pytest.mark.needs("chromium")
+QUESTIONS = ".jp-Dialog, .Toastify__toast"
+
+
+@pytest.fixture(params=["clone", pytest.param("copy", marks=pytest.mark.soak)])
+def printed(request, tmp_path):
+    """The folder and the links that `aclnn-viz lab` prints to a person who never used Jupyter, without a browser."""
+    folder = ROOT if request.param == "clone" else tmp_path / "my lessons"
+    home, log = tmp_path / "home", tmp_path / "log"
+    (home / ".jupyter").mkdir(parents=True)
+    (home / ".jupyter" / "jupyter_server_config.json").write_text(
+        json.dumps({"ServerApp": {"port": 0, "open_browser": False}}))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "XDG"))}
+    with log.open("wb") as out:
+        process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", "lab", str(folder)], cwd=tmp_path, stdout=out,
+                                   stderr=subprocess.STDOUT, env=environment | {
+                                       "HOME": str(home), "PYTHONPATH": str(ROOT)})
+    try:
+        deadline = time.monotonic() + 60
+        while not (links := re.findall(r"http://\S+", log.read_text().partition("access the server")[2])):
+            assert process.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+        yield folder, links
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser, printed):
+    folder, links = printed
+    assert len({link.partition("/lab")[2] for link in links}) == 1 and "token=" in links[0]
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    try:
+        page.goto(links[0])
+        page.wait_for_selector(".jp-Notebook .jp-Cell h1", timeout=60_000)
+        assert "Start here" in page.locator(".jp-Notebook .jp-Cell h1").first.inner_text()
+        page.wait_for_timeout(1500)  # a question about news comes when all else is there
+        assert page.locator(QUESTIONS).count() == 0
+        page.locator(".jp-BreadCrumbs-home").click()
+        page.wait_for_selector(f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "samples"}")')
+    finally:
+        page.close()

@@ -1,0 +1,97 @@
+"""What travels: an installed wheel brings every lesson and sample, and `aclnn-viz lab` copies them over nobody's work."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+
+import pytest
+
+from aclnn_viz import cli
+from aclnn_viz.cli import lessons
+from machine import ROOT
+
+LESSONS = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz" / "samples").glob("*.py")}
+BESIDE = {"capsules/predicted_a2.capsule", "capsules/cases.json"}
+
+
+def copied(folder, capsys):
+    assert cli.main(["lab", str(folder), "--copy", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path, capsys):
+    told = copied(tmp_path / "new", capsys)
+    assert set(told["copied"]) == LESSONS | SAMPLES | BESIDE and told["start"] in LESSONS
+    assert all((tmp_path / "new" / name).read_bytes() == (lessons.PACKAGE / "lessons" / name).read_bytes() for name in LESSONS)
+
+
+def test_what_is_there_stays(tmp_path, capsys):
+    copied(tmp_path, capsys)
+    mine, gone, link = (tmp_path / name for name in sorted(LESSONS)[:3])
+    mine.write_text("my work")
+    gone.unlink()
+    link.unlink()
+    link.symlink_to("nowhere")
+    assert copied(tmp_path, capsys)["copied"] == [gone.name]
+    assert mine.read_text() == "my work" and link.is_symlink() and gone.is_file()
+
+
+def test_a_clone_is_opened_where_it_is(capsys):
+    told = copied(ROOT, capsys)
+    assert told["copied"] == [] and (ROOT / told["start"]).is_file()
+
+
+def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):
+    """The lessons of another version, say: they are somebody's files, and what is asked for is copied beside them."""
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / lessons.START, tmp_path / "notebooks")
+    assert copied(tmp_path, capsys)["start"] == lessons.START
+
+
+def test_without_jupyterlab_it_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(lessons.importlib.util, "find_spec", lambda name: None)
+    assert cli.main(["lab", str(tmp_path)]) == 2 and "pip install" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def payload(tmp_path_factory):
+    """What a wheel of this clone would unpack, built without a network (and so without the newest setuptools)."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, source, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns(
+        ".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "benchmarks"))
+    project = source / "pyproject.toml"  # a setuptools older than 77 does not read an SPDX licence
+    project.write_text(project.read_text().replace('license = "Apache-2.0"\nlicense-files = ["LICENSE"]\n', ""))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", "import setuptools; setuptools.setup()", "build_py",
+                           "--build-lib", str(out)], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return out
+
+
+def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payload):
+    names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
+    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {f"aclnn_viz/{n}" for n in SAMPLES} <= names
+    assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
+    assert not any("gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names)
+    assert not any(path.is_symlink() for path in payload.rglob("*"))
+
+
+def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tmp_path):
+    """In an environment of its own; NumPy and its like come from this one, for nothing is fetched."""
+    venv.create(tmp_path / "env", symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
+    shutil.copytree(payload, site, dirs_exist_ok=True)  # what an installer does with a wheel of pure Python
+    program = ("import aclnn_viz as av, aclnn_viz.samples.hardswish as sample, sys; from aclnn_viz import cli; "
+               "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
+               "sys.exit(cli.main(['lab', 'mine', '--copy']))")
+    beside = [path for path in sys.path if "site-packages" in path]
+    done = subprocess.run([python, "-c", f"import sys; sys.path += {beside!r}; {program}"], cwd=tmp_path,
+                          capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+    assert done.returncode == 0 and "result[3] is: 4.500000" in done.stdout, done.stderr
+    there = {str(path.relative_to(tmp_path / "mine")) for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    assert there == LESSONS | SAMPLES | BESIDE
