@@ -31,7 +31,8 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
     tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. For what it does not support
     it raises NotImplementedError (or `av.NotSupported`): such cases are counted apart in `result.unsupported`, and the
-    kernel passes only with `allow_unsupported`. Kernels are also "FILE.py:FUNCTION", a device, the name of one, such as
+    kernel passes only with `allow_unsupported`. An error code of a device is an answer where its product does not
+    compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", a device, the name of one, such as
     "host" or "atlas:1", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
     folder of cases stands for the outputs that lie there.
 
@@ -79,7 +80,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if dump is None and isinstance(device, Capsule):
             dump = _recorded(device, op, scope)
         cases = dump if dump is not None else [one.prepare for one in scope.cases(seed)]
-        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, cases)
+        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, cases, scope.takes)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
         small = shrink(wrong, kernel, call_limit, SHRINKING, scope) if wrong and dump is None else None
         return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start, scope=scope,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import comb
 
+from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
@@ -37,8 +38,12 @@ class Evidence:
 
 
 def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
-            progress: Callable | None = None, chosen: Sequence[Callable[[], Prepared]] | None = None) -> Evidence:
-    """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns."""
+            progress: Callable | None = None, chosen: Sequence[Callable[[], Prepared]] | None = None,
+            takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
+    """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns.
+
+    `takes` says whether the product computes a case: then the error code of a device is no excuse.
+    """
     evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
     cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else (make() for make in chosen)
     total = suite_size(op) if chosen is None else len(chosen)
@@ -49,9 +54,10 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
         prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
         names = list(prepared.expected)
         outcome = run(kernel, prepared.case, names, call_limit)
-        evidence.refused += [prepared] * outcome.refused
-        evidence.silent += outcome.outputs is None and not outcome.refused
-        fault, misses = outcome.misbehaviour, []
+        refused = outcome.refused or outcome.by_code and not takes(prepared.case)
+        evidence.refused += [prepared] * refused
+        evidence.silent += outcome.outputs is None and not refused
+        fault, misses = outcome.misbehaviour * (not refused), []
         if outcome.outputs is not None:
             misses = judge(prepared, outcome.outputs)
             evidence.seen.append(Seen(prepared, outcome.outputs, misses))

@@ -14,7 +14,8 @@ from aclnn_viz.cases.files import is_number
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 
-REFUSALS = (NotImplementedError, AclError, FunctionUnavailable, RefusedError, CapsuleError)
+REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
+CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
 FRAMES = 5  # of a traceback
 NOTHING = "returns None where an array is expected"
 
@@ -23,14 +24,16 @@ NOTHING = "returns None where an array is expected"
 class Outcome:
     """What one call did: its outputs as NumPy arrays, or what it did wrong in place of returning them.
 
-    `fatal`: there is no use in calling the kernel again. `refused`: a device, or the kernel itself, said that it does
-    not compute this case. `trace` tells where an error was raised.
+    `fatal`: there is no use in calling the kernel again. `refused`: the kernel said that it does not compute this case;
+    `by_code`: a device said so, by an error that is `misbehaviour` where its product computes it. `trace` tells where an
+    error was raised.
     """
 
     outputs: dict[str, np.ndarray] | None
     misbehaviour: str = ""
     fatal: bool = False
     refused: bool = False
+    by_code: bool = False
     trace: str = ""
 
 
@@ -49,7 +52,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if isinstance(error, REFUSALS):
         return Outcome(None, refused=True)
     if error is not None:
-        return Outcome(None, f"raises {_told(error)}", trace=_trace(error))
+        return Outcome(None, f"raises {_told(error)}", by_code=isinstance(error, CODES), trace=_trace(error))
     try:
         outputs = named(returned, names)
     except (TypeError, ValueError) as problem:

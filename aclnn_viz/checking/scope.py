@@ -95,9 +95,11 @@ class Scope:
         for name, limit in self.limits.items():
             if bound[name] is not None and not _within(bound[name].shape, limit):
                 return f"{name} of shape {bound[name].shape}"
-        if self.beyond:
-            return ""
-        return _refused(self.op.name, made, self.soc, self.cann)
+        return "" if self.beyond else _refused(self.op.name, made, self.soc, self.cann)
+
+    def takes(self, made: Case) -> bool:
+        """Whether the product computes a case."""
+        return not _refused(self.op.name, made, self.soc, self.cann)
 
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""

@@ -10,7 +10,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.checking import read_and_check, write_suite
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.cli import main
-from aclnn_viz.devices import record
+from aclnn_viz.devices import AclError, record
 from aclnn_viz.faults import faults
 from checking.test_exchange import run_outside
 from checking.wrong_kernels import RMS, fault
@@ -165,6 +165,30 @@ def test_a_device_its_name_and_what_calls_it_are_kernels():
         assert av.check("rms_norm", lambda **inputs: device.run("rms_norm", **inputs), soc="Ascend310P3").passed
     named = av.check("rms_norm", "host", soc="Ascend310P3", cann="8.1")
     assert named.passed and named.cases == result.cases
+
+
+class Refusing:
+    """A device that answers some calls with an error code."""
+
+    def __init__(self, device, refuses):
+        self.device, self.refuses, self.soc, self.cann, self.name = device, refuses, device.soc, device.cann, "refusing"
+
+    def run(self, op, /, **inputs):
+        if self.refuses(inputs):
+            raise AclError(f"{op.aclnn_name}GetWorkspaceSize", 161002, "no")
+        return self.device.run(op, **inputs)
+
+
+def test_an_error_code_is_an_excuse_only_where_the_product_does_not_take_the_case():
+    half = np.dtype(np.float16)
+    with av.open_device("host") as device:
+        refusing = Refusing(device, lambda inputs: inputs["x"].dtype == half)
+        for kernel in (refusing, lambda **inputs: refusing.run(RMS, **inputs)):
+            result = av.check(RMS, kernel, allow_unsupported=True)
+            assert not result.passed and result.failed == 0 and result.refused == 0 and not result.unsupported.cases
+            assert "raises" in str(result) and "161002" in str(result) and "float16" in str(result)
+        only_double = av.check(RMS, device, beyond=True)
+        assert only_double.passed and only_double.refused > 0
 
 
 def test_a_capsule_is_a_kernel(tmp_path):
