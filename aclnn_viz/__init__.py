@@ -9,9 +9,10 @@ from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import explore
 from aclnn_viz.export import cpp_sample
 from aclnn_viz.operators import operator, operators
+from aclnn_viz.storage.own import load
 
 __all__ = ["AclError", "Case", "DeviceUnavailable", "NotSupported", "acl", "case", "check", "compare", "cpp_sample",
-           "explore", "open_device", "operator", "operators", "tiles"]
+           "explore", "load", "open_device", "operator", "operators", "tiles"]
 
 
 def __getattr__(name):

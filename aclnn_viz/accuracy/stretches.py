@@ -13,6 +13,7 @@ import numpy as np
 from aclnn_viz.arrays.certified import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.dtypes import FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import problem
+from aclnn_viz.storage.own import as_array
 
 LENGTH = 1 << 15  # 32768 float64 numbers take 256 KiB: the few arrays of a stretch stay in the second-level cache
 RELATIVE_EPS = 1e-7  # added to |truth| in MERE and MARE by every Ascend standard
@@ -156,14 +157,14 @@ def pair(actual, truth, baseline=None) -> Pairing:
         raise TypeError(problem("actual must be an output", "a truth, with its certificate",
                                 "exchange the first two arguments: actual comes before truth"))
     low, error = certificate(truth)
-    actual, truth = np.asarray(actual), np.asarray(truth)
+    actual, truth = (np.asarray(as_array(value, floating=True)) for value in (actual, truth))
     fmt, exact = _format(actual, "actual"), _format(truth, "truth")
     if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
         raise TypeError(problem(f"truth must hold every number of the output's format {fmt.name}", truth.dtype.name,
                                 "compute the truth in float64; of the two arguments actual comes first"))
     _same_shape(truth, "truth", actual)
     if baseline is not None:
-        baseline = np.asarray(baseline)
+        baseline = np.asarray(as_array(baseline, floating=True))
         if baseline.dtype != actual.dtype:
             raise TypeError(problem(f"baseline must have the dtype of actual, {fmt.name}", baseline.dtype.name,
                                     "compute the baseline in the same precision as the output"))

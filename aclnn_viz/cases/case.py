@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from functools import partial
 from operator import index
 
+import numpy as np
+
 from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
-from aclnn_viz.dtypes import float_format
+from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator
+from aclnn_viz.storage.own import is_own
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +32,13 @@ class Case:
         return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
 
 
-def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
+def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     """Draw a case: gradients and parameters at random, saved tensors (rstd, mean, logProb) from the forward pass.
 
     `shape` is that of the first tensor of the forward operator (self, x, input); `grid_shape` (Hout, Wout) and
     `gamma_ndim` where the operator has them. Every parameter of the vendor, and of the forward operator, can be given
-    by its name: an array, or one value for all elements. The same arguments give the same case.
+    by its name: an array of any library, the path of a file, or one value for all elements. Shape and dtype (float32)
+    are told by the arrays that are given, unless they are named. The same arguments give the same case.
 
     Raises ValueError for a shape or value that does not fit, TypeError for a name that the operator has not.
 
@@ -50,15 +54,46 @@ def case(op, /, dtype="float32", seed: int = 0, shape=None, **given) -> Case:
             raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
                                     "use the vendor's names"))
     for parameter in (*op.parameters, *op.forward_parameters):
-        if parameter.name in given and parameter.kind != "tensor":
-            given[parameter.name] = parameter.checked(given[parameter.name])
+        if (name := parameter.name) in given:
+            value = given[name]
+            given[name] = _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
     if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed) < 0:
         raise ValueError(problem("seed is a number from 0 on", repr(seed), "pass an int"))
-    shape = own("SHAPE", default.default_shape(op)) if shape is None else _checked_shape(shape)
-    fmt = float_format(dtype)
+    if shape is None:
+        shape, given = _inferred(op, given, names)
+        shape = own("SHAPE", default.default_shape(op)) if shape is None else shape
+    shape, fmt = _checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
     inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
     return Case(op, inputs, fmt.name, seed)
+
+
+def _taken(parameter, value):
+    """A tensor of any library as an array; one value for all elements as it is."""
+    if is_own(value) or isinstance(value, np.ndarray) and value.dtype.kind in "uV":
+        return parameter.checked(value)
+    return value
+
+
+def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
+    """The shape that given arrays tell, None where they do not, and with it the options that they tell."""
+    for name in (default.first(op), op.like, *op.upstream):
+        if isinstance(given.get(name), np.ndarray) and given[name].ndim and op.tensors[name].shape == \
+                op.tensors[default.first(op)].shape:
+            told = {f"{other}_ndim": value.ndim for other, value in given.items()
+                    if isinstance(value, np.ndarray) and f"{other}_ndim" in names}
+            told |= {f"{other}_shape": value.shape for other, value in given.items()
+                     if isinstance(value, np.ndarray) and f"{other}_shape" in names}
+            return given[name].shape, told | given
+    return None, given
+
+
+def _format(op: Operator, given: dict) -> str:
+    """The format of the first given tensor that has that of the operator, float32 where there is none."""
+    for name, tensor in op.tensors.items():
+        if tensor.dtype == "same" and isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fV":
+            return float_format(given[name]).name
+    return FLOAT32.name
 
 
 def _checked_shape(shape) -> tuple[int, ...]:

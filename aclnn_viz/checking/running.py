@@ -1,6 +1,5 @@
 """Run a kernel of somebody else: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
 
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.cases.files import is_number
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.storage.own import as_array
 
 REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
@@ -54,7 +54,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if error is not None:
         return Outcome(None, f"raises {_told(error)}", by_code=isinstance(error, CODES), trace=_trace(error))
     try:
-        outputs = named(returned, names)
+        outputs = _as_expected(named(returned, names), case)
     except (TypeError, ValueError) as problem:
         return Outcome(None, str(problem))
     changed = [name for name, value in case.inputs.items()
@@ -102,7 +102,7 @@ def to_numpy(value) -> np.ndarray:
     """Return a copy, in the host's byte order, of an array of any library: NumPy, torch (bfloat16 too), or whatever
     speaks DLPack. Raises TypeError for anything else."""
     try:
-        array = _converted(value)
+        array = np.asarray(as_array(value))
     except Exception as error:  # of any library
         raise TypeError(f"returns {type(value).__name__}, which NumPy cannot take: {_told(error)}") from error
     if not is_number(array.dtype):
@@ -111,15 +111,13 @@ def to_numpy(value) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
 
 
-def _converted(value) -> np.ndarray:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            return value.contiguous().view(sys.modules["torch"].int16).numpy().view(BFLOAT16.numpy)
-        return value.numpy()
-    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
-    return np.asarray(value)
+def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.ndarray]:
+    """The outputs, where bfloat16 is expected also from a library that lacks it and returns its bits."""
+    if all(value.dtype != np.uint16 for value in outputs.values()):
+        return outputs
+    expected = case.operator.arrange_backward(**case.operator.bind(case.inputs)).results
+    return {name: as_array(value, floating=True) if name in expected and expected[name].format is BFLOAT16 else value
+            for name, value in outputs.items()}
 
 
 def _trace(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from functools import wraps
 import numpy as np
 
 from aclnn_viz.errors import problem
+from aclnn_viz.storage.own import as_array
 
 REQUIRED = object()
 
@@ -84,6 +85,7 @@ class Parameter:
     def _tensor(self, value):
         if value is None and self.optional:
             return None
+        value = as_array(value, self.name, floating="int" not in (self.dtype or ""))
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)
             return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))

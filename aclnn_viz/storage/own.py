@@ -1,0 +1,135 @@
+"""Arrays that come from elsewhere: files of NumPy, bare numbers, tensors of torch and of whatever speaks DLPack.
+
+bfloat16 comes in many forms, none of which loses a bit here: as itself, as NumPy's files and libraries that lack it hold
+it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.
+"""
+
+import sys
+import zipfile
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.errors import problem
+from aclnn_viz.storage.damage import StoredError
+from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.tensors import dtype_named, from_bin, from_npy
+
+LARGEST = 8 << 30  # bytes of one file
+_FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
+
+
+def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
+    """Return the array of a .npy, .npz or .bin file.
+
+    Of several arrays in a .npz file the one of that `name` is taken. Bare numbers (.bin: C order, little-endian) need a
+    `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as |V2 are bfloat16; with
+    dtype="bfloat16" those held as uint16 are, too. Raises FileNotFoundError, and ValueError for what is no such file, is
+    damaged or does not have that dtype and shape.
+
+    >>> import tempfile
+    >>> np.save(path := tempfile.mkdtemp() + "/x.npy", np.float32([1, 2]))
+    >>> load(path)
+    array([1., 2.], dtype=float32)
+    """
+    path = Path(path)
+    wanted = None if dtype is None else _dtype(dtype)
+    try:
+        if path.suffix == ".bin":
+            if wanted is None:
+                raise ValueError(problem("bare numbers need a dtype", path.name,
+                                         'pass such as dtype="bfloat16", shape=(4, 16)'))
+            content = read_file(path, LARGEST)
+            shape = (len(content) // wanted.itemsize,) if shape is None else tuple(shape)
+            return from_bin(content, path.name, shape, wanted)
+        if path.suffix not in (".npy", ".npz"):
+            raise ValueError(problem(f"an array is taken from {_FORMS}", path.name, "convert it"))
+        content = read_file(path, LARGEST) if path.suffix == ".npy" else _member(path, name)
+        found = from_npy(content, path.name, wanted)
+    except StoredError as error:
+        raise ValueError(problem(f"an array is taken from {_FORMS}", str(error), "write the file again")) from None
+    found = found.view(BFLOAT16.numpy) if _is_bits(found, wanted is not None and wanted == BFLOAT16.numpy) else found
+    if wanted is not None and found.dtype != wanted:
+        raise ValueError(problem(f"{path.name} must hold {wanted}", str(found.dtype), "leave dtype out, or name its own"))
+    if shape is not None and prod(found.shape) != prod(shape):
+        raise ValueError(problem(f"{path.name} must fill the shape {tuple(shape)}", f"shape {found.shape}",
+                                 "leave shape out, or give one of as many elements"))
+    return found if shape is None else found.reshape(shape)
+
+
+def _dtype(dtype) -> np.dtype:
+    try:
+        return dtype_named(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
+    except TypeError:
+        raise ValueError(problem("dtype is that of a tensor", repr(dtype), "use such as bfloat16 or int64")) from None
+
+
+def _member(path: Path, name: str | None) -> bytes:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            chosen = name if name in held else next(iter(held)) if len(held) == 1 else None
+            if chosen is None:
+                asked = f"{path.name} must hold {name}" if name else "one array of a .npz file is taken"
+                raise KeyError(problem(asked, f"arrays {', '.join(held) or 'none'}", "name one: av.load(path, name=...)"))
+            if held[chosen].file_size > LARGEST:
+                raise StoredError(f"{chosen} of {path.name} with {held[chosen].file_size} bytes")
+            return archive.read(held[chosen])
+    except (FileNotFoundError, StoredError):
+        raise
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+    except Exception as error:  # what is damaged may make the reader of archives raise anything
+        raise StoredError(f"{path.name}, which is no whole archive ({type(error).__name__}: {error})") from None
+
+
+def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
+    """Whether 16 bits are those of bfloat16; unsigned integers only where they can be nothing else."""
+    return array.dtype.itemsize == 2 and (array.dtype.type is np.void or unsigned and array.dtype.kind == "u")
+
+
+def is_own(value) -> bool:
+    """Whether a value is an array of another library, or the path of a file, rather than a NumPy array or a number."""
+    return not isinstance(value, (np.ndarray, np.generic)) and (
+        isinstance(value, Path) or isinstance(value, str) and value.endswith((".npy", ".npz", ".bin"))
+        or hasattr(value, "__dlpack__") or hasattr(value, "__array__") or hasattr(value, "detach"))
+
+
+def as_array(value, name: str | None = None, floating: bool = False):
+    """Return a value as a NumPy array where it is own data in any of its forms, and as it is where it is none.
+
+    Where a `floating` tensor is expected, 16 unsigned bits are bfloat16. `name` chooses from a .npz file. The elements
+    are not copied where the library lets NumPy see them. Raises TypeError for a tensor that NumPy cannot take.
+
+    >>> as_array(np.array([0x3F80], np.uint16), floating=True)
+    array([1], dtype=bfloat16)
+    """
+    if isinstance(value, (str, Path)) and is_own(value):
+        value = load(value, name=name)
+    elif is_own(value):
+        try:
+            value = _converted(value)
+        except Exception as error:  # of any library
+            raise TypeError(problem("a tensor of another library is taken as NumPy sees it",
+                                    f"{type(value).__name__}: {error}", "convert it to a NumPy array")) from error
+    if isinstance(value, np.ndarray) and _is_bits(value, floating):
+        if not value.dtype.isnative:
+            value = value.astype(value.dtype.newbyteorder("="))
+        return value.view(BFLOAT16.numpy)
+    return value
+
+
+def _converted(value) -> np.ndarray:
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            return value.contiguous().view(sys.modules["torch"].int16).numpy().view(BFLOAT16.numpy)
+        return value.numpy()
+    try:
+        return np.from_dlpack(value)
+    except Exception:  # formats that DLPack or NumPy lacks; what the array interface gives is as good
+        if not hasattr(value, "__array__"):
+            raise
+        return np.asarray(value)

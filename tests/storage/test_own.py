@@ -1,0 +1,214 @@
+"""Own data in every form in which it comes: files, bare numbers, bfloat16 as bits, tensors of other libraries."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.storage.own import as_array, load
+
+CASE = av.case("rms_norm", dtype="bfloat16", shape=(4, 16))
+OUT = CASE.operator.backward(**CASE.inputs)
+
+
+class Tensor:
+    """A tensor as torch has it: NumPy cannot take bfloat16 of it, neither by itself nor over DLPack."""
+
+    def __init__(self, array, dtype=None, view=None):
+        self.array, self.dtype = array, dtype or f"torch.{array.dtype}"
+
+    def detach(self):
+        return self
+
+    cpu = contiguous = detach
+
+    def view(self, dtype):
+        assert dtype == "torch.int16"
+        return Tensor(self.array.view(np.int16))
+
+    def numpy(self):
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.numpy()
+
+    def __dlpack__(self, **options):
+        if self.dtype == "torch.bfloat16":
+            raise BufferError("bfloat16 is not supported")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Speaks:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Gives:
+    """An array with NumPy's interface alone, as JAX gives bfloat16."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+@pytest.fixture(autouse=True)
+def torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(int16="torch.int16"))
+
+
+def bits(array):
+    return array.view(np.uint16)
+
+
+FORMS = {"tensor": Tensor, "array interface": Gives, "uint16": bits, "V2": lambda array: array.view("V2"),
+         "big-endian V2": lambda array: bits(array).astype(">u2")}
+ALL_FORMS = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def changed(form, values):
+    return {name: form(value) if isinstance(value, np.ndarray) and value.dtype == BFLOAT16.numpy else value
+            for name, value in values.items()}
+
+
+def same(found, expected):
+    assert {name: (value.dtype, value.tobytes()) for name, value in found.items()} == {
+        name: (value.dtype, value.tobytes()) for name, value in expected.items()}
+
+
+@ALL_FORMS
+def test_bfloat16_goes_through_unchanged(form):
+    inputs = changed(form, CASE.inputs)
+    same(CASE.operator.backward(**inputs), OUT)
+    truth = CASE.operator.truth(**inputs)
+    assert (truth["dxOut"] == CASE.operator.truth(**CASE.inputs)["dxOut"]).all()
+    with av.open_device("host") as device:
+        same(device.run("rms_norm", **inputs), OUT)
+    assert av.compare(form(OUT["dxOut"]), truth["dxOut"]).max_ulp == 0.0
+    assert av.compare(form(OUT["dxOut"] * 2), truth["dxOut"], baseline=form(OUT["dxOut"])).max_ulp > 1.0
+
+
+@ALL_FORMS
+def test_a_kernel_may_return_it(form):
+    def kernel(**inputs):
+        return changed(form, CASE.operator.backward(**inputs))
+    options = {"dtypes": ("bfloat16",), "shapes": ((4, 16),)}
+    assert av.check("rms_norm", kernel, **options).passed
+    wrong = av.check("rms_norm", lambda **inputs: changed(form, {
+        name: value * value.dtype.type(2) for name, value in CASE.operator.backward(**inputs).items()}), **options)
+    assert not wrong.passed and wrong.failed and not wrong.misbehaviour
+
+
+def test_unsigned_integers_stay_integers_where_these_are_expected():
+    assert as_array(np.zeros(2, np.uint16)).dtype == np.uint16
+    with pytest.raises(TypeError, match="target must be int64 or int32"):
+        av.operator("cross_entropy_loss").backward(**av.case("cross_entropy_loss", shape=(2, 3)).inputs | {
+            "target": np.zeros(2, np.uint16)})
+    assert not av.check("hardswish", lambda **inputs: inputs["self"].astype(np.uint16), dtypes=("float32",)).passed
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("form", [Tensor, Speaks, Gives])
+def test_other_formats_of_other_libraries(form, dtype):
+    array = np.arange(6, dtype=dtype).reshape(2, 3).T
+    found = as_array(form(array))
+    assert found.dtype == dtype and (found == array).all()
+
+
+def test_a_tensor_that_numpy_cannot_take_is_told():
+    class Odd:
+        def __dlpack__(self):
+            raise BufferError("on a device")
+    with pytest.raises(TypeError, match="taken as NumPy sees it: got Odd.*; convert it to a NumPy array"):
+        av.operator("hardswish").backward(self=Odd(), gradOutput=np.ones(3, np.float32))
+
+
+def test_files_of_every_form(tmp_path):
+    tensors = {name: value for name, value in CASE.inputs.items()}
+    np.savez(tmp_path / "case.npz", **tensors)
+    np.save(tmp_path / "x.npy", tensors["x"])  # NumPy writes |V2
+    tensors["x"].tofile(tmp_path / "x.bin")
+    same(CASE.operator.backward(**dict.fromkeys(tensors, str(tmp_path / "case.npz"))), OUT)
+    same(CASE.operator.backward(**tensors | {"x": tmp_path / "x.npy"}), OUT)
+    same(CASE.operator.backward(**tensors | {"x": av.load(tmp_path / "x.bin", "bfloat16", (4, 16))}), OUT)
+    assert load(tmp_path / "x.bin", dtype=BFLOAT16.numpy).shape == (64,)
+    np.save(tmp_path / "bits.npy", bits(tensors["x"]))
+    assert load(tmp_path / "bits.npy").dtype == np.uint16
+    assert load(tmp_path / "bits.npy", "bfloat16", (64,)).tobytes() == tensors["x"].tobytes()
+    np.save(tmp_path / "out.npy", OUT["dxOut"])
+    assert av.compare(tmp_path / "out.npy", CASE.operator.truth(**tensors)["dxOut"]).max_ulp == 0.0
+
+
+def test_a_case_infers_shape_and_format_from_what_is_given():
+    given = changed(Tensor, {name: CASE.inputs[name] for name in ("x", "dy", "gamma")})
+    made = av.case("rms_norm", **given)
+    assert made.dtype == "bfloat16" and made.inputs["rstd"].shape == (4, 1)
+    assert made.inputs["x"].tobytes() == CASE.inputs["x"].tobytes()
+    wide = av.case("rms_norm", x=np.ones((2, 3, 4)), gamma=np.ones((3, 4)))
+    assert wide.dtype == "float64" and wide.inputs["rstd"].size == 2
+    grid = av.case("grid_sampler_2d", input=np.ones((1, 2, 4, 5), np.float32), grid=np.zeros((1, 3, 2, 2), np.float32))
+    assert grid.inputs["gradOutput"].shape == (1, 2, 3, 2)
+    loss = av.case("cross_entropy_loss", logProb=np.zeros((3, 7), np.float16))
+    assert loss.dtype == "float16" and loss.inputs["target"].shape == (3,)
+    assert av.case("rms_norm").dtype == "float32"
+
+
+def cut(path, count):
+    path.write_bytes(path.read_bytes()[:count])
+
+
+@pytest.mark.parametrize(("make", "options", "words"), [
+    (lambda path: np.save(path / "a.npy", np.ones(3)), {"dtype": "float32"}, "must hold float32: got float64;"),
+    (lambda path: np.save(path / "a.npy", np.ones(3)), {"shape": (2,)}, r"must fill the shape \(2,\): got shape"),
+    (lambda path: np.save(path / "a.npy", np.array([{}])), {}, "NumPy cannot read"),
+    (lambda path: (np.save(path / "a.npy", np.ones(3)), cut(path / "a.npy", 140)), {}, "12 bytes of numbers|bytes of"),
+    (lambda path: (path / "a.npz").write_bytes(b"PK\x03\x04 and no more"), {}, "no whole archive"),
+    (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {}, "one array of a .npz file is taken: got "
+     "arrays u, v; name one"),
+    (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {"name": "w"}, "must hold w: got arrays u, v;"),
+    (lambda path: (path / "a.bin").write_bytes(b"abc"), {}, "bare numbers need a dtype: got a.bin; pass such as"),
+    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32", "shape": (2,)}, "3 bytes instead of 8"),
+    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32"}, "3 bytes instead of 0"),
+    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "int8"}, "dtype must be a floating format"),
+    (lambda path: (path / "a.txt").write_bytes(b"abc"), {}, "an array is taken from a .npy file.*: got a.txt; convert"),
+])
+def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
+    make(tmp_path)
+    with pytest.raises(ValueError, match=words) as told:
+        load(next(tmp_path.iterdir()), **options)
+    assert ": got " in str(told.value) and "; " in str(told.value)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(FileNotFoundError):
+        load("nowhere.npy")
+
+
+@pytest.mark.needs("torch")
+def test_torch_itself(monkeypatch):
+    monkeypatch.undo()
+    import torch
+
+    inputs = {name: torch.from_numpy(bits(value).view(np.int16)).view(torch.bfloat16)
+              if value.dtype == BFLOAT16.numpy else torch.from_numpy(value) for name, value in CASE.inputs.items()}
+    same(CASE.operator.backward(**inputs), OUT)
+    assert av.check("rms_norm", lambda **given: {"dxOut": torch.from_numpy(bits(
+        (out := CASE.operator.backward(**given))["dxOut"]).view(np.int16)).view(torch.bfloat16), "dgammaOut": out[
+            "dgammaOut"]}, dtypes=("bfloat16",), shapes=((4, 16),)).passed
