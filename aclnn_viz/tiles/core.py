@@ -11,9 +11,9 @@ from pathlib import Path
 
 from aclnn_viz.errors import problem
 from aclnn_viz.tiles.hazards import Stop
-from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPE_NAMES, PIPES, UNWRITTEN, S, Span, UnifiedBuffer, V
+from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPE_NAMES, PIPES, UNWRITTEN, WRITTEN, S, Span, UnifiedBuffer, V
 
-_MACHINE = str(Path(__file__).parent)
+_MACHINE = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 _local = threading.local()
 
 
@@ -68,7 +68,7 @@ class Core:
     def where(self) -> tuple[str, int]:
         """File and line of the program, the innermost frame that is none of the machine's."""
         frame = sys._getframe(1)
-        while frame.f_code.co_filename.rpartition("/")[0] == _MACHINE:
+        while frame.f_code.co_filename in _MACHINE:
             frame = frame.f_back
         return frame.f_code.co_filename, frame.f_lineno
 
@@ -97,10 +97,10 @@ class Core:
     def horizon(self, pipe: int) -> list[int]:
         """A pipe gets its next instruction after the scalar unit's own waits; but not after its stores."""
         mine, scalar = self.seen[pipe], self.seen[S]
-        return [mine[0], *(max(a, b) for a, b in zip(mine[1:], scalar[1:]))]
+        return [mine[0], *map(max, mine[1:], scalar[1:])]
 
     def wait(self, pipe: int, clock: list[int]):
-        self.seen[pipe] = [max(a, b) for a, b in zip(self.seen[pipe], clock)]
+        self.seen[pipe] = list(map(max, self.seen[pipe], clock))
 
     def barrier(self, pipe: int | None = None):
         """Everything so far on a pipe, or on all, is finished before what follows on it."""
@@ -159,7 +159,7 @@ class Core:
             self.wait(S, clock)
 
     def _check(self, one: Instruction, memory, span: Span, writing: bool):
-        other = next(iter(memory.unordered(span, one.horizon, writing, self, one.atomic)), None)
+        found = memory.unordered(span, one.horizon, writing, self, one.atomic)
         if memory is not self.ub:
             if writing and memory.read_only:
                 self.hazard("input overwritten", f"{one.name} writes to {memory.name}", True)
@@ -169,17 +169,18 @@ class Core:
                 who = "other cores" if core is None else f"core {core}"
                 self.hazard("race between cores", f"{one.name} {does} {count} elements of {memory.name} that {who} "
                             f"{verb.removesuffix('s') if core is None else verb} in the same phase", writing)
-        if other:
-            self._unordered(one, other, writing, memory)
+        if found:
+            self._unordered(one, found[0], writing, memory)
         elif not writing or one.atomic:
-            state = span.view(memory.state, getattr(memory, "unit", 1))
-            if state.min() == UNWRITTEN:
+            state = span.view(memory.state, memory.unit)
+            least = state.min(initial=WRITTEN)
+            if least == UNWRITTEN:
                 kind = "dirty atomics" if writing else "unwritten"
                 does = "adds onto" if writing else "reads"
                 missing = int((state == UNWRITTEN).sum())
                 self.hazard(kind, f"{one.name} {does} {missing} of {state.size} "
                             f"{'bytes' if memory is self.ub else f'elements of {memory.name}'} that nobody wrote")
-            elif state.max() == PADDING:
+            elif least == PADDING:
                 self.hazard("padding", f"{one.name} reads {int((state == PADDING).sum())} bytes that only pad a copy")
 
     def _unordered(self, one, other, writing, memory):

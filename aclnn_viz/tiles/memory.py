@@ -13,7 +13,7 @@ import numpy as np
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-UNWRITTEN, WRITTEN, PADDING = range(3)
+UNWRITTEN, PADDING, WRITTEN = range(3)  # so that the least of a span tells whether all of it is data
 POISON = 0xFF  # as bytes of any floating format: a nan
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
@@ -29,7 +29,10 @@ class Span(NamedTuple):
 
     @property
     def end(self) -> int:
-        return self.start + self.length + sum((n - 1) * step for n, step in zip(self.shape, self.strides))
+        end = self.start + self.length
+        for n, step in zip(self.shape, self.strides):
+            end += (n - 1) * step
+        return end
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
         """The part of an array that has one element for each `unit` bytes."""
@@ -49,12 +52,14 @@ class Span(NamedTuple):
 class UnifiedBuffer:
     """The memory of one core. `writes` and `reads` hold, per pipe and byte, the position of the last access."""
 
+    unit = 1
+
     def __init__(self, size: int):
         self.size = size
         self.bytes = np.full(size, POISON, np.uint8)
         self.state = np.zeros(size, np.uint8)
-        self.writes = [np.zeros(size, np.int32) for _ in PIPES]
-        self.reads = [np.zeros(size, np.int32) for _ in PIPES]
+        self.writes: list = [None] * 4  # each made when its pipe first writes or reads, for most never do
+        self.reads: list = [None] * 4
         self.last_write, self.last_read = [0] * 4, [0] * 4
 
     def unordered(self, span: Span, horizon, writing: bool, core=None, atomic: bool = False) -> list[tuple[int, int]]:
@@ -70,6 +75,8 @@ class UnifiedBuffer:
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False):
         held, last = (self.writes, self.last_write) if writing else (self.reads, self.last_read)
+        if held[pipe] is None:
+            held[pipe] = np.zeros(self.size, np.int32)
         span.view(held[pipe])[...] = position
         last[pipe] = position
         if writing:
