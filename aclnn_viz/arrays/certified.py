@@ -78,13 +78,13 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
     with np.errstate(all="ignore"):
         size, reach = np.abs(high), np.abs(low) + 1.01 * error
         if fmt is FLOAT64:
-            near = ~(reach < 0.24 * spacing(size, fmt))
+            near = np.asarray(~(reach < 0.24 * spacing(size, fmt)))
         else:
             # The bits behind the last one that is kept: a tie is where they are 1000...
             dropped = 53 - fmt.significand_bits
             rest, step = (size.view(np.int64) & ((1 << dropped) - 1)) - (1 << (dropped - 1)), spacing(size, fmt)
             # A quarter of a step below a power of two there is another tie.
-            near = ~((np.abs(rest) * 2.0**-dropped * step > reach) & (reach < 0.2 * step))
+            near = np.asarray(~((np.abs(rest) * 2.0**-dropped * step > reach) & (reach < 0.2 * step)))
             near |= size > 0.99 * fmt.largest  # next to what overflows
             small = size < 2.0**fmt.min_exponent  # where one spacing serves all
             if small.any():

@@ -188,3 +188,5 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
         apart = rounded_sum(high, low - error, fmt) != rounded_sum(high, low + error, fmt)
     assert found[apart].all() and 0.02 < apart.mean() < 0.9
     assert (found & ~apart).mean() < 0.05  # within a hundredth of the width more
+    alone = [undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)]  # arrays of no axes
+    assert alone == found[:200].tolist()
