@@ -20,7 +20,7 @@ ids = [program.name for program in PROGRAMS]
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
 def test_a_sample_of_the_suite_lies_within_the_envelope(program):
-    _suite(program, 7)
+    _suite(program, 8)
 
 
 @pytest.mark.soak
@@ -31,16 +31,18 @@ def test_the_whole_suite_lies_within_the_envelope(program):
 
 
 def _suite(program, most, turn=0):
-    """Every case of the suite, or so many spread over it, each under one schedule and on one number of cores."""
-    recipes = [recipe for recipe in suite(program.operator) if recipe[1].dtype != "float64"]
-    step = max(len(recipes) // most, 1) if most else 1
-    for number, (_, case) in enumerate(recipes[::step], turn):
+    """Every case of the suite, or so many of the small ones, each under one schedule and on one number of cores."""
+    cases = [case for _, case in suite(program.operator) if case.dtype != "float64"]
+    if most:
+        cases = [case for case in cases if max(np.size(value) for value in case.inputs.values()) <= 150]
+        cases = cases[::max(len(cases) // most, 1)]
+    for number, case in enumerate(cases, turn):
         judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
 def test_random_shapes_under_every_schedule(program):
-    _random(program, 3, 2)
+    _random(program, 2, 1)
 
 
 @pytest.mark.soak
@@ -76,25 +78,25 @@ def test_float64_is_refused(program):
 def test_atomic_sums_come_in_another_order():
     """Else nothing shows that a deterministic program is more than lucky."""
     atomic = next(program for program in PROGRAMS if program.name == "rms_norm_atomic")
-    case = av.case("rms_norm", shape=(200, 33))
+    case = av.case("rms_norm", shape=(24, 33))
     found = {av.tiles.launch(atomic, schedule=seed, **case.inputs).outputs["dgammaOut"].tobytes() for seed in range(4)}
     assert len(found) > 1
 
 
 def test_rows_that_are_cut_give_what_whole_rows_give():
-    case = av.case("rms_norm", shape=(9, 700))
+    case = av.case("rms_norm", shape=(6, 300))
     whole, *_ = rms_norm.PROGRAMS
     for atomic in (False, True):
         cut = av.tiles.Program("rms_norm", "cut", partial(rms_norm.tiling, tileLength=128, atomic=atomic),
                                rms_norm.kernel, whole.plan, not atomic, "strict")
-        for schedule in SCHEDULES:
+        for schedule in ("late", 0):
             run = judged(cut, case, schedule=schedule, cores=4)
         assert run.gm_bytes > 1.5 * av.tiles.launch(whole, cores=4, **case.inputs).gm_bytes
 
 
 CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
        ("group_norm_swish", {"shape": (3, 4, 200), "numGroups": 2}),
-       ("layer_norm", {"shape": (140, 70), "normalizedShape": (70,)}),  # more rows a core than a group has
+       ("layer_norm", {"shape": (132, 66), "normalizedShape": (66,)}),  # more rows a core than a group has
        ("layer_norm", {"shape": (5, 130), "normalizedShape": (130,), "dtype": "bfloat16"})]
 
 
@@ -102,14 +104,13 @@ CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
 def test_short_tiles_give_what_long_ones_give(op, options):
     (program, *_), module = av.tiles.programs(op), rooms.module("tiles", op)
     cut = replace(program, tiling=partial(module.tiling, tileLength=64))
-    for schedule in ("late", 0):
-        judged(cut, av.case(op, **options), schedule=schedule, cores=2)
+    judged(cut, av.case(op, **options), schedule="late", cores=2)
 
 
 @pytest.mark.parametrize("op", ["hardswish", "group_norm_swish", "grid_sampler_2d"])
 def test_these_give_the_same_bits_on_any_number_of_cores(op):
     (program, *_), case = av.tiles.programs(op), av.case(op)
-    one, *more = (av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 2, 3, 7, 48))
+    one, *more = (av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 3, 48))
     assert all(same_bits(one, other) for other in more)
 
 

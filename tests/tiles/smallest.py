@@ -1,0 +1,270 @@
+"""The smallest program that shows each hazard; what is said of it stands in test_hazards.py."""
+
+import numpy as np
+from small_kernels import NO_PAD, buffer, gm, queue, sync
+
+from aclnn_viz.tiles.ascendc import *  # noqa: F403
+
+FLOAT = np.dtype(np.float32)
+V_S, MTE2_V, V_MTE3 = HardEvent.V_S, HardEvent.MTE2_V, HardEvent.V_MTE3
+
+
+def row(count, size=4):
+    return DataCopyExtParams(1, count * size, 0, 0, 0)
+
+
+def load(x, count=64, length=64):
+    """A tensor of `length` floats with `count` of x in it, awaited by the vector unit."""
+    tensor = buffer(TPipe(), FLOAT, length)
+    DataCopyPad(tensor, gm(x), row(count), NO_PAD)
+    sync(MTE2_V)
+    return tensor
+
+
+def store(y, tensor, count=64):
+    sync(V_MTE3)
+    DataCopyPad(gm(y), tensor, row(count))
+
+
+# ---- one kernel a hazard -----------------------------------------------------------------------------------------------
+
+def unwritten(x, y):
+    tensor = buffer(TPipe(), FLOAT, 64)
+    Duplicate(tensor, 1.0, 32)
+    PipeBarrier(PIPE_V)
+    Adds(tensor, tensor, 1.0, 64)
+
+
+def padding(x, y):
+    tensor = load(x, 5)
+    Adds(tensor, tensor, 1.0, 8)
+
+
+def beyond_tensor(x, y):
+    pipe = TPipe()
+    tensor, _ = buffer(pipe, FLOAT, 64), buffer(pipe, FLOAT, 64)
+    Duplicate(tensor, 1.0, 72)
+
+
+def beyond_unified_buffer(x, y):
+    pipe = TPipe()
+    buffer(pipe, FLOAT, 49000)
+    Duplicate(buffer(pipe, FLOAT, 64), 1.0, 128)
+
+
+def beyond_global_memory(x, y):
+    load(x, 64)
+    DataCopyPad(buffer(TPipe(), FLOAT, 64), gm(x)[200], row(64), NO_PAD)
+
+
+def misaligned(x, y):
+    Duplicate(buffer(TPipe(), FLOAT, 64)[2], 1.0, 8)
+
+
+def shortened(x, y):
+    DataCopy(buffer(TPipe(), FLOAT, 64), gm(x), 13)
+
+
+def too_many_blocks(x, y):
+    DataCopy(buffer(TPipe(), FLOAT, 64), gm(x), DataCopyParams(5000, 1, 0, 0))
+
+
+def missing_wait(x, y):
+    tensor = buffer(TPipe(), FLOAT, 64)
+    DataCopy(tensor, gm(x), 64)
+    Adds(tensor, tensor, 1.0, 64)
+
+
+def missing_wait_for_a_reader(x, y):
+    tensor = load(x)
+    store(y, tensor)
+    Duplicate(tensor, 0.0, 64)
+
+
+def missing_barrier(x, y):
+    tensor = load(x)
+    Adds(tensor, tensor, 1.0, 64)
+    Adds(tensor, tensor, 1.0, 64)
+
+
+def missing_scalar_wait(x, y):
+    load(x).GetValue(0)
+
+
+def missing_wait_after_set_value(x, y):
+    tensor = buffer(TPipe(), FLOAT, 8)
+    tensor.SetValue(0, 1.0)
+    Adds(tensor, tensor, 1.0, 1)
+
+
+def used_after_free(x, y):
+    que = queue(TPipe(), VECIN, 1, 256)
+    tensor = que.AllocTensor(FLOAT)
+    DataCopy(tensor, gm(x), 64)
+    que.EnQue(tensor)
+    tensor = que.DeQue(FLOAT)
+    que.FreeTensor(tensor)
+    Adds(tensor, tensor, 1.0, 64)
+
+
+def used_after_enque(x, y):
+    que = queue(TPipe(), VECIN, 1, 256)
+    tensor = que.AllocTensor(FLOAT)
+    DataCopy(tensor, gm(x), 64)
+    que.EnQue(tensor)
+    sync(MTE2_V)
+    Adds(tensor, tensor, 1.0, 64)
+    que.FreeTensor(que.DeQue(FLOAT))
+
+
+def not_freed(x, y):
+    que = queue(TPipe(), VECIN, 2, 256)
+    for _ in range(3):
+        que.EnQue(que.AllocTensor(FLOAT))
+        que.DeQue(FLOAT)
+
+
+def never_freed(x, y):
+    queue(TPipe(), VECIN, 1, 256).AllocTensor(FLOAT)
+
+
+def freed_twice(x, y):
+    que = queue(TPipe(), VECIN, 1, 256)
+    tensor = que.AllocTensor(FLOAT)
+    que.FreeTensor(tensor)
+    que.FreeTensor(tensor)
+
+
+def not_initialised(x, y):
+    TQue(VECIN, 1).AllocTensor(FLOAT)
+
+
+def another_queue(x, y):
+    pipe = TPipe()
+    one, other = queue(pipe, VECIN, 1, 256), queue(pipe, VECOUT, 1, 256)
+    other.EnQue(one.AllocTensor(FLOAT))
+
+
+def queue_order(x, y):
+    que = queue(TPipe(), VECIN, 1, 256, depth=2)
+    tensor = que.AllocTensor(FLOAT)
+    que.EnQue(tensor)
+    que.EnQue(tensor)
+
+
+def queue_empty(x, y):
+    queue(TPipe(), VECIN, 1, 256).DeQue(FLOAT)
+
+
+def queue_depth(x, y):
+    que = queue(TPipe(), VECIN, 2, 256)
+    for _ in range(2):
+        que.EnQue(que.AllocTensor(FLOAT))
+    for _ in range(2):
+        que.FreeTensor(que.DeQue(FLOAT))
+
+
+def ninth(x, y):
+    pipe = TPipe()
+    for que in [queue(pipe, VECIN, 1, 256) for _ in range(9)]:
+        que.AllocTensor(FLOAT)
+
+
+def many_buffers(x, y):
+    pipe = TPipe()
+    for _ in range(33):
+        queue(pipe, VECIN, 2, 32)
+
+
+def no_bytes(x, y):
+    buffer(TPipe(), FLOAT, 0)
+
+
+def full(x, y):
+    pipe = TPipe()
+    queue(pipe, VECIN, 2, 65536)
+    queue(pipe, VECOUT, 2, 65536)
+
+
+def flag_twice(x, y):
+    SetFlag(V_S, 0)
+    SetFlag(V_S, 0)
+    WaitFlag(V_S, 0)
+
+
+def flag_never_set(x, y):
+    WaitFlag(V_S, 0)
+
+
+def flag_left(x, y):
+    SetFlag(V_S, 3)
+
+
+def ninth_event(x, y):
+    SetFlag(V_S, 8)
+
+
+def race(x, y):
+    store(y, load(x))
+
+
+def tail_over_a_neighbour(x, y):
+    """Five elements a core, rounded up to eight."""
+    tensor = load(x)
+    sync(V_MTE3)
+    DataCopy(gm(y)[5 * GetBlockIdx()], tensor, 8)
+
+
+def dirty(x, y):
+    tensor = load(x)
+    SetAtomicAdd(FLOAT)
+    store(y, tensor)
+    SetAtomicNone()
+
+
+def atomics_left_on(x, y):
+    SetAtomicAdd(FLOAT)
+
+
+def repeat(x, y):
+    Duplicate(buffer(TPipe(), FLOAT, 64), 1.0, 64, 256, 1, 8)
+
+
+def stride(x, y):
+    tensor = load(x)
+    Adds(tensor, tensor, 1.0, 64, 1, UnaryRepeatParams(1, 1, 256, 8))
+
+
+def mask(x, y):
+    Duplicate(buffer(TPipe(), FLOAT, 64), 1.0, 65, 1, 1, 8)
+
+
+def format_of_a_call(x, y):
+    pipe = TPipe()
+    tensor = buffer(pipe, bfloat16_t, 64)
+    Add(tensor, tensor, tensor, 64)
+
+
+def format_of_a_cast(x, y):
+    pipe = TPipe()
+    Cast(buffer(pipe, bfloat16_t, 64), buffer(pipe, FLOAT, 64), RoundMode.CAST_NONE, 64)
+
+
+def overlap(x, y):
+    tensor = load(x)
+    Adds(tensor[8], tensor, 1.0, 32)
+
+
+def comparison(x, y):
+    tensor = load(x)
+    CompareScalar(buffer(TPipe(), uint8_t, 64), tensor, 1.0, CMPMODE.LT, 60)
+
+
+def input_overwritten(x, y):
+    tensor = load(x)
+    store(x, tensor)
+
+
+def deadlock(x, y):
+    if GetBlockIdx():
+        SyncAll()
