@@ -22,6 +22,7 @@ _HEAD = """\
 #include "kernel_operator.h"
 using namespace AscendC;
 """
+_CEIL = "__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n"
 
 
 def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, **inputs) -> str:
@@ -36,13 +37,30 @@ def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     tiling = program.tiling(platform, **op.bind(inputs))
     module = inspect.getmodule(program.kernel)
     tree = ast.parse(inspect.getsource(module))
+    classes = [getattr(module, node.name) for node in tree.body if isinstance(node, ast.ClassDef)]
+    modules = dict.fromkeys(inspect.getmodule(one) for cls in classes for one in _above(cls)) or [module]
     lines = Lines()
     parts = [_HEAD.format(name=program.name, aclnn=op.aclnn_name, soc=soc), *_types(tiling), _struct(tiling),
              f"// On the host: blockDim = {tiling.blockDim}, user workspace = {tiling.workspace} bytes.\n",
-             *_constants(tree, lines)]
-    parts += [lines.kernel_class(node) for node in tree.body if isinstance(node, ast.ClassDef)]
+             *(line for one in modules for line in _constants(ast.parse(inspect.getsource(one)), lines)), _CEIL,
+             *(lines.kernel_class(_as_one(cls)) for cls in classes)]
     entry = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "kernel")
     return "\n".join([*parts, _entry(entry, program, lines)])
+
+
+def _above(cls) -> list[type]:
+    """The classes that a class extends, and itself last."""
+    return cls.__mro__[-2::-1]
+
+
+def _as_one(cls) -> ast.ClassDef:
+    """One class in place of a class and those it extends, whose methods it may replace: nothing virtual on a core."""
+    methods = {}
+    for one in _above(cls):
+        node = ast.parse(textwrap.dedent(inspect.getsource(one))).body[0]
+        methods.update((part.name, part) for part in node.body if isinstance(part, ast.FunctionDef))
+    node.body = list(methods.values())
+    return node
 
 
 def _types(tiling) -> list[str]:
@@ -64,13 +82,13 @@ def _struct(tiling) -> str:
 
 
 def _constants(tree: ast.Module, lines: Lines) -> list[str]:
-    """Module-level numbers and padding, and the one helper that the translation needs."""
+    """Module-level numbers and padding."""
     found = [f"constexpr int64_t {node.targets[0].id} = {node.value.value};" for node in tree.body
              if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
              and isinstance(node.value.value, int)]
     found += [f"const DataCopyPadExtParams<T> {node.targets[0].id} = {lines.text(node.value)};" for node in tree.body
               if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("DataCopyPadExtParams(")]
-    return [*found, "__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }", ""]
+    return found
 
 
 def _entry(entry: ast.FunctionDef, program: Program, lines: Lines) -> str:

@@ -81,6 +81,12 @@ def _grid_sampler_2d(rng):
             "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
 
 
+def _grid_sampler_3d(rng):
+    n, c, d, h, w, *points = (int(k) for k in rng.integers(1, [4, 5, 5, 5, 5, 4, 4, 3]))
+    return {"shape": (n, c, d, h, w), "grid_shape": tuple(points), "interpolationMode": int(rng.integers(2)),
+            "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
+
+
 SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
           "group_norm_swish": _group_norm_swish, "layer_norm": _layer_norm,
-          "grid_sampler_2d": _grid_sampler_2d}
+          "grid_sampler_2d": _grid_sampler_2d, "grid_sampler_3d": _grid_sampler_3d}

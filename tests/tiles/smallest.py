@@ -26,7 +26,7 @@ def store(y, tensor, count=64):
     DataCopyPad(gm(y), tensor, row(count))
 
 
-# ---- one kernel a hazard -----------------------------------------------------------------------------------------------
+# ---- one kernel a hazard ---------------------------------------------------------------------------------------------
 
 def unwritten(x, y):
     tensor = buffer(TPipe(), FLOAT, 64)

@@ -25,13 +25,20 @@ def expression(python):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_every_call_of_the_program_stands_in_its_sketch(program):
-    text, source = sketched(program), inspect.getsource(inspect.getmodule(program.kernel))
-    kernel = next(node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-    written = Counter(node.func.id for node in ast.walk(kernel) if isinstance(node, ast.Call)
+    text, module = sketched(program), inspect.getmodule(program.kernel)
+    (kernel,) = (one for one in vars(module).values() if inspect.isclass(one) and one.__module__ == module.__name__)
+    sources = [ast.parse(inspect.getsource(cls)) for cls in kernel.__mro__[:-1]]  # what it extends, too
+    written = Counter(node.func.id for source in sources for node in ast.walk(source) if isinstance(node, ast.Call)
                       and isinstance(node.func, ast.Name) and node.func.id in CALLS)
     found = Counter(name for name in re.findall(r"\b(\w+)(?:<\S+?>)?\(", text) if name in CALLS)
     assert written.keys() == found.keys() and all(found[name] >= number for name, number in written.items())
     assert text.count("{") == text.count("}") and "self." not in text and "not compiled here" in text
+
+
+def test_a_method_that_is_replaced_stands_there_once():
+    program = next(program for program in PROGRAMS if program.name == "grid_sampler_3d")
+    text = sketched(program)
+    assert text.count("inline auto Corners(") == 1 and "GridSampler2D" not in text and "constexpr int64_t POINTS" in text
 
 
 def test_the_numbers_are_those_of_the_launch():

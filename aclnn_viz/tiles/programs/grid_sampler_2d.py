@@ -10,6 +10,8 @@ its other lanes zero. A faster kernel would turn the images first, and treat coo
 between vector instructions, and between these and the scalar unit, are left to the compiler.
 """
 
+from math import prod
+
 import numpy as np
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
@@ -25,16 +27,18 @@ F = float32.type
 
 def tiling(platform, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask, atomic=False):
     """Points dealt to the cores for `atomic`; else whole images, so that one core adds to a pixel in a fixed order."""
-    samples, channels, height, width = input.shape
-    points = grid.shape[1] * grid.shape[2]
+    samples, channels, *size = input.shape
+    depth, height, width = (1, *size)[-3:]
+    points = prod(grid.shape[1:-1])
     tasks = samples * points if atomic else samples
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1) if any(outputMask) else 0
     total = input.size
     return Tiling(cores, workspace=4 * total if input.dtype != float32 and outputMask[0] else 0, T=input.dtype,
-                  samples=samples, channels=channels, height=height, width=width, points=points,
-                  span=span * (1 if atomic else points), total=total, part=-(-total // (8 * max(cores, 1))) * 8,
-                  mode=interpolationMode, padding=paddingMode, aligned=alignCorners, inOrder=not atomic)
+                  samples=samples, channels=channels, depth=depth, height=height, width=width,
+                  pixels=prod(size), axes=len(size), points=points, span=span * (1 if atomic else points), total=total,
+                  part=-(-total // (8 * max(cores, 1))) * 8, mode=interpolationMode, padding=paddingMode,
+                  aligned=alignCorners, inOrder=not atomic)
 
 
 class GridSampler2DGrad:
@@ -61,7 +65,7 @@ class GridSampler2DGrad:
         pipe.InitBuffer(gradBuf, CHANNELS * self.lanes * 4)
         pipe.InitBuffer(workBuf, CHANNELS * self.lanes * 4)
         pipe.InitBuffer(sumBuf, 32)
-        pipe.InitBuffer(pointBuf, 2 * POINTS * 4)
+        pipe.InitBuffer(pointBuf, tiling.axes * POINTS * 4)
         self.grad, self.work = gradBuf.Get(float32), workBuf.Get(float32)
         self.sum, self.gathered = sumBuf.Get(float32), pointBuf.Get(float32)
 
@@ -106,11 +110,7 @@ class GridSampler2DGrad:
 
     def Point(self, point):
         sample, place = point // self.t.points, point % self.t.points
-        columns = self.Axis(F(self.gridGm.GetValue(2 * point)), self.t.width)
-        rows = self.Axis(F(self.gridGm.GetValue(2 * point + 1)), self.t.height)
-        inside = [(int(row) * self.t.width + int(column), wy * wx, wy * dx, dy * wx)
-                  for row, wy, dy in rows if 0 <= row < self.t.height
-                  for column, wx, dx in columns if 0 <= column < self.t.width]
+        inside = self.Corners(point)
         dots = [F(0)] * len(inside)
         slopes = self.wantsGrid and self.t.mode != NEAREST
         for channel in range(0, self.t.channels if inside else 0, CHANNELS):
@@ -118,17 +118,25 @@ class GridSampler2DGrad:
             plane = sample * self.t.channels + channel
             self.Load(self.gradQue, self.gradGm[plane * self.t.points + place], count, self.t.points)
             self.Widen(self.grad, self.gradQue, count)
-            for k, (pixel, weight, _, _) in enumerate(inside):
-                at = plane * self.t.height * self.t.width + pixel
+            for k, (pixel, weight, *_) in enumerate(inside):
+                at = plane * self.t.pixels + pixel
                 if self.wantsInput:
                     self.AddTap(at, weight, count)
                 if slopes:
                     dots[k] = dots[k] + self.Dot(at, count)
         if self.wantsGrid:
-            gx, gy = F(0), F(0)
-            for dot, (_, _, dx, dy) in zip(dots, inside):
-                gx, gy = gx + dot * dx, gy + dot * dy
-            self.Keep(point, gx if slopes else F(0), gy if slopes else F(0))
+            sums = [F(0)] * self.t.axes
+            for dot, (_, _, *along) in zip(dots, inside if slopes else []):
+                sums = [total + dot * slope for total, slope in zip(sums, along)]
+            self.Keep(point, sums)
+
+    def Corners(self, point):
+        """The taps of a point that lie in the image: pixel, weight, and the weight's derivatives by x and y."""
+        columns = self.Axis(F(self.gridGm.GetValue(2 * point)), self.t.width)
+        rows = self.Axis(F(self.gridGm.GetValue(2 * point + 1)), self.t.height)
+        return [(int(row) * self.t.width + int(column), wy * wx, wy * dx, dy * wx)
+                for row, wy, dy in rows if 0 <= row < self.t.height
+                for column, wx, dx in columns if 0 <= column < self.t.width]
 
     def Load(self, que, source, count, step):
         """One element of each of `count` planes, `step` elements apart, each into a block of its own."""
@@ -152,34 +160,34 @@ class GridSampler2DGrad:
         self.outQue.EnQue(out)
         out = self.outQue.DeQue(float32)
         SetAtomicAdd(float32)
-        pixels = self.t.height * self.t.width
-        DataCopyPad(self.sumGm[at], out, DataCopyExtParams(count, 4, self.lanes // 8 - 1, (pixels - 1) * 4, 0))
+        DataCopyPad(self.sumGm[at], out, DataCopyExtParams(count, 4, self.lanes // 8 - 1, (self.t.pixels - 1) * 4, 0))
         SetAtomicNone()
         if self.t.inOrder:
             PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may overtake each other
         self.outQue.FreeTensor(out)
 
     def Dot(self, at, count):
-        self.Load(self.xQue, self.xGm[at], count, self.t.height * self.t.width)
+        self.Load(self.xQue, self.xGm[at], count, self.t.pixels)
         self.Widen(self.work, self.xQue, count)
         Mul(self.work, self.work, self.grad, count * self.lanes)
         ReduceSum(self.sum, self.work, self.work, count * self.lanes)
         return self.sum.GetValue(0)
 
-    def Keep(self, point, gx, gy):
+    def Keep(self, point, sums):
         k = (point - self.first) % POINTS
-        self.gathered.SetValue(2 * k, gx)
-        self.gathered.SetValue(2 * k + 1, gy)
+        for axis in range(self.t.axes):
+            self.gathered.SetValue(self.t.axes * k + axis, sums[axis])
         if k == POINTS - 1 or point == self.last - 1:
+            count = self.t.axes * (k + 1)
             out = self.outQue.AllocTensor(self.T)
             if self.T == float32:
-                Muls(out, self.gathered, 1.0, 2 * k + 2)
+                Muls(out, self.gathered, 1.0, count)
             else:
-                Cast(out, self.gathered, RoundMode.CAST_RINT, 2 * k + 2)
+                Cast(out, self.gathered, RoundMode.CAST_RINT, count)
             self.outQue.EnQue(out)
             out = self.outQue.DeQue(self.T)
-            DataCopyPad(self.gridGradGm[2 * (point - k)], out,
-                        DataCopyExtParams(1, (2 * k + 2) * self.T.itemsize, 0, 0, 0))
+            DataCopyPad(self.gridGradGm[self.t.axes * (point - k)], out,
+                        DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0))
             self.outQue.FreeTensor(out)
 
     # ---- one axis of one point, by the scalar unit -------------------------------------------------------------------
