@@ -50,19 +50,24 @@ class Fault:
 
 @cache
 def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
+    return page_from(rewritten(right, changes), right)
+
+
+def rewritten(right: ModuleType, changes) -> str:
+    """Return the source of a module with texts changed; ValueError for a text that does not stand there once."""
     source = inspect.getsource(right)
     for old, new in changes:
         if source.count(old) != 1:
             raise ValueError(problem(f"a change names text that stands once in {right.__name__}",
                                      f"{old!r}, {source.count(old)} times", "quote more or less of the page"))
         source = source.replace(old, new)
-    return page_from(source, right)
+    return source
 
 
-def page_from(source: str, right: ModuleType) -> ModuleType:
-    """Return the module that a changed source of a page makes."""
-    page = ModuleType(right.__name__)
-    exec(compile(source, f"<a wrong {right.__name__}>", "exec"), page.__dict__)
+def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
+    """Return the module that a changed source of a page makes, under a name of its own if one is given."""
+    page = ModuleType(name or right.__name__)
+    exec(compile(source, f"<a wrong {page.__name__}>", "exec"), page.__dict__)
     return page
 
 

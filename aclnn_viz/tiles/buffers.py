@@ -22,10 +22,14 @@ FREE, OCCUPIED, ENQUE, DEQUE = "free", "allocated", "enqueued", "dequeued"
 
 
 class Block:
-    """A part of the Unified Buffer and its life; `turn` counts how often it was handed out."""
+    """A part of the Unified Buffer and its life; `turn` counts how often it was handed out.
 
-    def __init__(self, name: str, start: int, length: int, state: str = FREE):
-        self.name, self.start, self.length, self.state, self.turn = name, start, length, state, 0
+    `label` is what the program calls its queue or buffer, "" where no name was found.
+    """
+
+    def __init__(self, name: str, label: str, start: int, length: int, state: str = FREE):
+        self.name, self.label, self.start, self.length = name, label, start, length
+        self.state, self.turn = state, 0
         self.clock = [0] * 4  # what EnQue or FreeTensor saw
 
     def check_use(self, core, name: str, writing: bool, turn: int):
@@ -33,6 +37,12 @@ class Block:
             core.hazard("used after FreeTensor", f"{name} uses {self.name} after FreeTensor", writing)
         elif self.state == ENQUE:
             core.hazard("used after EnQue", f"{name} uses {self.name} after EnQue and before DeQue", writing)
+
+
+def _variable(value, frame) -> str:
+    """What a frame calls a value: by an attribute of one of its objects, else by a variable."""
+    owners = [vars(owner) for owner in frame.f_locals.values() if hasattr(owner, "__dict__") and owner is not value]
+    return next((name for names in (*owners, frame.f_locals) for name, held in names.items() if held is value), "")
 
 
 class TPipe:
@@ -58,7 +68,8 @@ class TPipe:
                            f"{self.top + num * length} of {self.core.ub.size}", True)
         where = self.core.where()
         name = f"{type(buffer).__name__} of line {where[1]}"
-        blocks = [Block(name, self.top + k * length, length) for k in range(num)]
+        label = _variable(buffer, self.core.frame())
+        blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         self.top += num * length
         self.buffers += blocks
         buffer.blocks, buffer.pipe = blocks, self

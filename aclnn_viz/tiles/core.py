@@ -37,6 +37,12 @@ class Instruction:
         self.horizon, self.run, self.reads, self.writes, self.atomic = horizon, run, reads, writes, atomic
         self.epoch, self.landed, self.missing, self.entry = core.epoch, False, 0, None
 
+    def land(self):
+        """Do it, and remember when."""
+        self.run()
+        if self.core.machine.landed is not None:
+            self.core.machine.landed.append(self)
+
     def __repr__(self):
         return f"{self.name} on {PIPE_NAMES[self.pipe]} of core {self.core.index}, line {self.where[1]}"
 
@@ -65,15 +71,21 @@ class Core:
 
     # ---- hazards -------------------------------------------------------------------------------------------------
 
-    def where(self) -> tuple[str, int]:
-        """File and line of the program, the innermost frame that is none of the machine's."""
+    def frame(self):
+        """The innermost frame of the program, none of the machine's."""
         frame = sys._getframe(1)
         while frame.f_code.co_filename in _MACHINE:
             frame = frame.f_back
+        return frame
+
+    def where(self) -> tuple[str, int]:
+        """File and line of the program."""
+        frame = self.frame()
         return frame.f_code.co_filename, frame.f_lineno
 
     def hazard(self, kind: str, what: str, writing: bool = False):
         self.machine.hazards.add(kind, what, self.index, self.where(), writing)
+        self.machine.hazardous.add((self.index, sum(self.count)))
 
     def stop(self, kind: str, what: str, writing: bool = False):
         """Note a hazard after which the core cannot go on."""

@@ -1,9 +1,13 @@
 """A tile fault: an edit of a program, where it comes from, and what shows it."""
 
+import linecache
+import sys
 from dataclasses import dataclass, field
+from functools import cache
+from zlib import crc32
 
 from aclnn_viz import rooms
-from aclnn_viz.faults.fault import changed
+from aclnn_viz.faults.fault import page_from, rewritten
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.launching import Program
 
@@ -32,8 +36,22 @@ class TileFault:
     def broken(self, op) -> Program:
         """Return the wrong program; ValueError when the right one no longer says what is to be changed."""
         short = operator(op).name
-        name, module = self.program or short, changed(rooms.module("tiles", short), self.changes)
-        return next(program for program in module.PROGRAMS if program.name == name)
+        return edited(short, self.program or short, self.changes)
+
+
+@cache
+def edited(op: str, name: str, changes: tuple[tuple[str, str], ...]) -> Program:
+    """Return the program of this name when the texts of its file are changed.
+
+    The changed file can be read as any other: hazards quote its lines, and a sketch is made of it.
+    """
+    right = rooms.module("tiles", op)
+    source = rewritten(right, changes)
+    page = page_from(source, right, f"{right.__name__}_{crc32(source.encode()):08x}")
+    page.__file__ = page.PROGRAMS[0].kernel.__code__.co_filename
+    sys.modules[page.__name__] = page
+    linecache.cache[page.__file__] = len(source), None, source.splitlines(True), page.__file__
+    return next(program for program in page.PROGRAMS if program.name == name)
 
 
 def faults(op) -> tuple[TileFault, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.tiles.buffers import Block
 from aclnn_viz.tiles.core import Core, Instruction
 from aclnn_viz.tiles.hazards import Hazard, Hazards, Stop
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
@@ -88,6 +89,8 @@ class Run:
 
     `waits` are the lines of the program that make something wait, of which `without` may name some to leave out.
     `ub_bytes` is what InitBuffer took on the fullest core, `gm_bytes` what moved between global memory and the cores.
+    `landed` holds the instructions in the order in which they took effect, `buffers` what InitBuffer gave each core,
+    `hazardous` (core, how many it had issued before) of each instruction that showed a hazard.
     """
 
     outputs: dict[str, np.ndarray]
@@ -98,6 +101,9 @@ class Run:
     tiling: Tiling
     platform: Platform
     waits: tuple[int, ...]
+    landed: list[Instruction] | None
+    buffers: tuple[tuple[Block, ...], ...]
+    hazardous: frozenset[tuple[int, int]]
 
     @property
     def cores(self) -> int:
@@ -111,6 +117,8 @@ class Machine:
                  without=frozenset()):
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
+        self.landed: list[Instruction] | None = [] if traced else None
+        self.hazardous: set[tuple[int, int]] = set()
         self.waits: set[int] = set()  # the lines of the program that make something wait
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
@@ -223,14 +231,15 @@ class _Thread:
 
 
 def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, schedule="eager",
-           sync: str | None = None, *, traced: bool = True, without=frozenset(), **inputs) -> Run:
+           sync: str | None = None, *, traced: bool = True, without=frozenset(), unified_buffer: int | None = None,
+           **inputs) -> Run:
     """Run a tile program on the emulated vector cores of a SoC.
 
     `cores` are those offered to the tiling (None: all of the SoC). `schedule` is "eager" (everything lands as issued),
     "late" (nothing lands before something waits for it) or a seed (any legal order). With `sync` "auto" the waits that
     the vendor's compiler inserts are there (between vector instructions, and around GetValue and SetValue); with
     "strict" each must be in the program; None takes the program's own. Hazards are found under any schedule. No time is
-    modelled: the order is, the cycles are not. Raises ValueError for a SoC, schedule or inputs that do not fit, and
+    modelled: the order is, the cycles are not. `unified_buffer` bytes may be fewer than the SoC has. Raises ValueError for a SoC, schedule or inputs that do not fit, and
     NotImplementedError for float64, which no vector core takes.
 
     >>> import aclnn_viz as av
@@ -240,7 +249,7 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     (0, (100,))
     """
     op = operator(program.operator)
-    platform = Platform.of(soc, cores)
+    platform = Platform.of(soc, cores, unified_buffer)
     sync = program.sync if sync is None else sync
     if sync not in SYNCS:
         raise ValueError(problem("sync must be 'auto' or 'strict'", repr(sync), "choose one"))
@@ -267,7 +276,9 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     _look_back(machine, program, outputs)
     return Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
-               sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)))
+               sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)), machine.landed,
+               tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
+               frozenset(machine.hazardous))
 
 
 def _poisoned(shape, dtype) -> np.ndarray:

@@ -25,7 +25,8 @@ using namespace AscendC;
 _CEIL = "__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n"
 
 
-def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, **inputs) -> str:
+def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, unified_buffer: int | None = None,
+           **inputs) -> str:
     """Return an Ascend C sketch of a program: tiling struct with its numbers, kernel class, entry function.
 
     >>> import aclnn_viz as av
@@ -33,7 +34,7 @@ def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     >>> "PipeBarrier<PIPE_V>();" in text, "self." in text
     (True, False)
     """
-    op, platform = operator(program.operator), Platform.of(soc, cores)
+    op, platform = operator(program.operator), Platform.of(soc, cores, unified_buffer)
     tiling = program.tiling(platform, **op.bind(inputs))
     module = inspect.getmodule(program.kernel)
     tree = ast.parse(inspect.getsource(module))

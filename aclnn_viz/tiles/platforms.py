@@ -77,12 +77,13 @@ class Platform:
     product: Product
     arch: Arch
     cores: int
+    unified_buffer: int  # bytes
 
     @classmethod
-    def of(cls, soc: str, cores: int | None = None) -> "Platform":
-        """Return the platform of a SoC name, with fewer or more cores if told.
+    def of(cls, soc: str, cores: int | None = None, unified_buffer: int | None = None) -> "Platform":
+        """Return the platform of a SoC name, with fewer cores or a smaller Unified Buffer if told.
 
-        Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
+        A smaller buffer makes many tiles of few elements, which can be looked at. Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
         """
         product = product_of(soc)
         if product.npu_arch not in ARCHS:
@@ -94,7 +95,11 @@ class Platform:
         if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= real[1]:
             raise ValueError(problem("cores must be a number of vector cores that the SoC has", f"{cores!r}",
                                      f"use 1 to {real[1]} on {soc}"))
-        return cls(soc, product, ARCHS[product.npu_arch], cores)
+        size = product.unified_buffer if unified_buffer is None else unified_buffer
+        if not isinstance(size, int) or isinstance(size, bool) or not 16384 <= size <= product.unified_buffer:
+            raise ValueError(problem("unified_buffer must be bytes that the SoC has, 16384 at least", f"{size!r}",
+                                     f"use 16384 to {product.unified_buffer} on {soc}"))
+        return cls(soc, product, ARCHS[product.npu_arch], cores, size)
 
     def GetCoreNumAiv(self) -> int:
         """The vector cores."""
@@ -102,4 +107,4 @@ class Platform:
 
     def GetCoreMemSize(self) -> int:
         """The bytes of a core's Unified Buffer that a program may use."""
-        return self.product.unified_buffer - self.arch.reserved
+        return self.unified_buffer - self.arch.reserved

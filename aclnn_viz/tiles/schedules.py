@@ -15,7 +15,7 @@ class Eager:
     """Every instruction lands when it is issued: the order in which the program is written."""
 
     def issue(self, one: Instruction):
-        one.run()
+        one.land()
 
     def reach(self, core, one: Instruction):
         pass
@@ -54,7 +54,7 @@ class Late:
             heapq.heappush(self.ready, one.entry)
 
     def land(self, one: Instruction):
-        one.run()
+        one.land()
         one.landed = True
         landed, issued = self.landed[one.core], one.core.issued[one.pipe]
         waiting = self.waiting.get((one.core, one.pipe), {})

@@ -13,7 +13,7 @@ from aclnn_viz.tiles.memory import V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 from aclnn_viz.tiles.vector import need_format
 
-SCRATCH = 188416  # from here on, some forms of Select use the Unified Buffer of Atlas A2 themselves
+SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
 
 
 class CMPMODE(Enum):
@@ -82,8 +82,9 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
         return
     scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
     tensors = (src0,) if scalar else (src0, src1)
-    if selMode is not SELMODE.VSEL_CMPMASK_SPR and max(pipe.top for pipe in core.pipes) > SCRATCH:
-        core.hazard("unified buffer full", f"Select works in the Unified Buffer from byte {SCRATCH} on, which "
+    scratch = core.platform.unified_buffer - SCRATCH
+    if selMode is not SELMODE.VSEL_CMPMASK_SPR and max(pipe.top for pipe in core.pipes) > scratch:
+        core.hazard("unified buffer full", f"Select works in the Unified Buffer from byte {scratch} on, which "
                     "InitBuffer has handed out")
     spans = [tensor.span("Select", False, count * size) for tensor in tensors]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
