@@ -80,4 +80,5 @@ def cpp(subject, state) -> str:
     return cpp_sample(subject.operator(state), case(subject, state))
 
 
-TEXTS = {"cell": cell, "test": lambda subject, state: subject.test(subject, state), "cpp": cpp}
+TEXTS = {"cell": cell, "test": lambda subject, state: subject.test(subject, state),
+         "cpp": lambda subject, state: subject.cpp(subject, state)}

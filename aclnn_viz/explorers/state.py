@@ -25,9 +25,13 @@ class StateError(ValueError):
         return made
 
 
-def choice(default, options: dict, label: str, group: str, help: str = ""):
-    """One of a few values, shown by the texts of `options`."""
-    return _field(default, kind="choice", options=options, label=label, group=group, help=help)
+def choice(default, options: dict, label: str, group: str, help: str = "", of: str = "", owners: dict | None = None):
+    """One of a few values, shown by the texts of `options`.
+
+    Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
+    """
+    only = {"of": of, "owners": owners} if owners else {}
+    return _field(default, kind="choice", options=options, label=label, group=group, help=help, **only)
 
 
 def flag(default: bool, label: str, group: str, help: str = ""):
@@ -53,7 +57,9 @@ def controls(state_class) -> list[dict]:
     for entry in fields(state_class):
         if control := entry.metadata.get("control"):
             options = [[value, text] for value, text in control.get("options", {}).items()]
-            described.append(control | {"field": entry.name, "options": options, "initial": entry.default})
+            owners = [control["owners"].get(value) for value, _ in options] if "owners" in control else []
+            described.append(control | {"field": entry.name, "options": options, "initial": entry.default,
+                                        "owners": owners})
     return described
 
 
@@ -64,6 +70,17 @@ def check_indices(state) -> None:
         if (size := control.get("below")) and getattr(state, name) >= (count := getattr(state, size)):
             raise StateError(name, f"{name} must be one of the {count} along {described[size]['label']}",
                              f"{getattr(state, name)}", f"choose {'0 to ' * (count > 1)}{count - 1}")
+
+
+def check_choices(state) -> None:
+    """Raise StateError for the first option of a state that belongs to another value of its field `of`."""
+    for control in controls(type(state)):
+        if control["owners"]:
+            name, of, owners = control["field"], getattr(state, control["of"]), control["owners"]
+            there = [value for (value, _), owner in zip(control["options"], owners) if owner in (None, of)]
+            if getattr(state, name) not in there:
+                raise StateError(name, f"{name} of {of} must be one of {', '.join(map(repr, there))}",
+                                 shown(getattr(state, name)), "choose one")
 
 
 def check_names(state_class, values: dict) -> None:

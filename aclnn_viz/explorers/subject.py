@@ -18,6 +18,7 @@ class Subject:
     compute: Callable  # (state, backward) -> data, which holds its state
     show: Callable  # data -> Picture
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
+    cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
 
     def picture(self, data) -> tuple[dict, dict]:
         """Return the arrays by name, and what else the browser gets of the picture."""

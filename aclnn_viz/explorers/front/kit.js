@@ -42,9 +42,10 @@ function makeControls(described, parent, change) {
     if (c.kind === "choice") {
       input = element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
       read = () => c.options[input.selectedIndex][0];
-      write = (value) => {
+      write = (value, all) => {
         const index = c.options.findIndex(([option]) => option === value);
         if (input.selectedIndex !== index) input.selectedIndex = index;
+        c.owners.forEach((owner, k) => { input.options[k].hidden = Boolean(owner) && owner !== all[c.of]; });
       };
     } else if (c.kind === "flag") {
       input = element("input", { type: "checkbox" });
@@ -117,11 +118,14 @@ function makeLifts(model, parent) {
   return { bar, stop: () => model.off("msg:custom", receive) };
 }
 
-// The indices that must shrink with the sizes in `moved`.
+// The indices that must shrink with the sizes in `moved`, and the choices that are not offered beside the new values.
 function followed(controls, values, moved) {
   const indices = controls.filter((c) => c.below && moved[c.below] !== undefined && !(c.field in moved)
     && values[c.field] >= moved[c.below] && Number.isFinite(moved[c.below]));
-  return Object.fromEntries(indices.map((c) => [c.field, Math.max(c.low, moved[c.below] - 1)]));
+  const gone = controls.filter((c) => c.owners?.length && c.of in moved && !(c.field in moved)
+    && (c.owners[c.options.findIndex(([option]) => option === values[c.field])] ?? moved[c.of]) !== moved[c.of]);
+  return Object.fromEntries([...indices.map((c) => [c.field, Math.max(c.low, moved[c.below] - 1)]),
+    ...gone.map((c) => [c.field, c.initial])]);
 }
 
 // build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay(changes)}: draw after each answer
@@ -146,7 +150,7 @@ function explorer(build) {
       set(moved) {
         const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
-        for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+        for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
         model.set("values", values);
         model.save_changes();
         parts.overlay(changes);
@@ -198,7 +202,7 @@ function explorer(build) {
     const restored = () => {  // the state was set in Python
       if (model.get("values") === values) return;
       values = { ...model.get("values") };
-      for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+      for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
       parts.overlay(values);
     };
     const repaint = () => {  // the first one comes when the browser has given the panels their sizes
@@ -218,7 +222,7 @@ function explorer(build) {
     model.on("change:picture", answered);
     model.on("change:problem", answered);
     model.on("change:values", restored);
-    for (const [field, made] of Object.entries(inputs)) made.write(values[field]);
+    for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
       model.off("change:picture", answered);
       model.off("change:problem", answered);

@@ -1,0 +1,240 @@
+"""The explorer of tile programs: who owns what, the Unified Buffer, the pipes step by step, and the hazards, in words, too."""
+
+import linecache
+import textwrap
+from itertools import groupby
+
+import numpy as np
+
+from aclnn_viz import tiles
+from aclnn_viz.explorers import lift, tiles_time
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.explorers.tiles_data import Data, Owned, State, compute, how, inputs, operator_of, pipe_name, program_of
+from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.picture import Picture
+
+CELLS, ROWS = 200, 13  # of the panel of owners, at most
+WIDE = 470  # pixels of its cells
+LINES, LETTERS = 12, 104  # of the panel of the program
+HAZARD = 1  # the kind of marks on what is wrong
+NOTHING = Axis("", 0, 1, ticks=())
+
+
+def panels(data: Data) -> list[Panel]:
+    return [owners(data), program(data), tiles_time.unified_buffer(data), moved(data), words(data), tiles_time.pipes(data)]
+
+
+def owners(data: Data) -> Panel:
+    """The outputs one below the other, each element in the colour of its core; tails and wrong numbers have marks."""
+    parts = data.work.owned
+    columns = min(max(part.core.shape[1] for part in parts), CELLS)
+    total, found, ticks, texts = sum(len(part.core) for part in parts), [], [], []
+    rows = min(total, ROWS + 1 - len(parts))
+    for part in parts:
+        down, across = _picked(part, rows * len(part.core) // total, columns)
+        ticks.append((len(found) + (len(down) - 1) / 2, part.name))
+        small = [array[np.ix_(down, across)].astype(float) for array in (part.core, part.tile, part.tail, part.wrong)]
+        found += [np.stack([np.where(row < 0, np.nan, row) for row in each]) for each in zip(*small)]
+        texts += _names(part, *(array[np.ix_(down, across)] for array in (part.core, part.tile, part.cores)), columns)
+        found.append(np.full((4, columns), np.nan))
+        texts.append([""] * columns)
+    core, tile, tail, wrong = np.stack(found[:-1], axis=1)
+    shade = core + tile % 2 / 2  # neighbouring tiles of a core can be told apart
+    marks = [Heat(shade, "sequential", 0, max(data.work.run.cores, 1), words=tuple(sum(texts[:-1], [])))]
+    for mask, kind, label, size in ((tail == 1, 3, "tail: no whole 32 bytes", 2.2), (wrong == 1, HAZARD, "wrong number", 3.0)):
+        if mask.any():
+            y, x = np.nonzero(mask)
+            marks.append(Dots(x.astype(float), y + 0.3, kind, label, size))  # below the words
+    some = f", {rows} of {total} rows" if rows < total else ""
+    return Panel("owners", f"Which core and tile writes what (core.tile){some}", tuple(marks), Axis("", -0.5, columns - 0.5, ticks=()),
+                 Axis("", len(core) - 0.5, -0.5, ticks=tuple(ticks)), 8, 180)
+
+
+def _picked(part: Owned, most: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and columns of an output that are drawn: no more rows than can be seen, and columns for the whole width."""
+    rows, wide = part.core.shape
+    across = np.linspace(0, wide - 1, columns).round() if wide > columns else np.arange(columns) * wide // columns
+    return np.linspace(0, rows - 1, max(most, 1)).round().astype(int), across.astype(int)
+
+
+def _names(part: Owned, core, tile, cores, columns: int) -> list[list[str]]:
+    """The words in the cells of an output: core and tile once in the longest run of each that has room for them."""
+    longest = {}
+    for row, (c, t, n) in enumerate(zip(core.tolist(), tile.tolist(), cores.tolist())):
+        at = 0
+        for (owner, number, many), run in groupby(zip(c, t, n)):
+            length = len(list(run))
+            name = "" if owner < 0 else f"Σ {many} cores" if many > 1 else f"{owner}.{number}"
+            if length > longest.get(name, (0, 0, 0))[0]:
+                longest[name] = length, row, at + length // 2
+            at += length
+    texts = [[""] * columns for _ in range(len(core))]
+    for name, (length, row, at) in longest.items():
+        if length * WIDE / columns > 6 * len(name) + 3:
+            texts[row][at] = name
+    return texts
+
+
+def program(data: Data) -> Panel:
+    """The lines of the program that are at work in this step, by pipe, and those of hazards."""
+    active = {job.line: pipe_name(job.pipe) for job in data.jobs if job.step == data.step}
+    hazards = [hazard.line for hazard in data.hazards if hazard.line]
+    marks, lines = [], _lines(data)
+    for k, line in enumerate(_shown([*active, *hazards[:2]], len(lines))):
+        if line is None:
+            marks.append(Note(0.3, k, "⋮", "center"))
+            continue
+        if line in active:
+            marks.append(Box(0.05, k - 0.47, 99.9, k + 0.47, "", KINDS_OF_PIPES[active[line]], filled=True))
+        elif line in hazards:
+            marks.append(Box(0.05, k - 0.47, 99.9, k + 0.47, "", HAZARD))
+        text = lines[line - 1].rstrip("\n").removeprefix("    ")
+        indent = len(text) - len(text.lstrip())
+        text = text.strip() if len(text.strip()) <= LETTERS - indent else f"{text.strip()[:LETTERS - indent - 1]}…"
+        signs = " ".join(filter(None, ("✗" if line in hazards else "", active.get(line))))
+        marks += [Note(3.4, k, str(line), "right"), Note(11 + 0.8 * indent, k, text, "left")]
+        marks += [Note(4.2, k, signs, "left")] if signs else []
+    at = ", ".join(f"{pipe} line {line}" for line, pipe in active.items()) or "this core is not at work"
+    title = f"The program in step {data.step} of core {data.state.core}: {at}"
+    return Panel("program", title if len(title) < 100 else f"{title[:99]}…", tuple(marks), Axis("", 0, 100, ticks=()),
+                 Axis("", LINES - 0.4, -0.6, ticks=()), 12, 180)
+
+
+def _lines(data: Data) -> list[str]:
+    return linecache.getlines(data.work.program.kernel.__code__.co_filename)
+
+
+def _shown(wanted: list[int], last: int) -> list[int | None]:
+    """Line numbers around the wanted ones that fill the panel; None stands between lines that do not follow."""
+    wanted = sorted(set(wanted or [1]))[:LINES // 2]
+    shown, around = wanted, 0
+    while around < LINES:
+        around += 1
+        more = sorted({line for at in wanted for line in range(max(at - around, 1), min(at + around, last) + 1)})
+        if len(_gapped(more)) > LINES:
+            break
+        shown = more
+    return _gapped(shown)
+
+
+def _gapped(lines: list[int]) -> list[int | None]:
+    found = []
+    for line in lines:
+        found += ([None] if found and line > found[-1] + 1 else []) + [line]
+    return found
+
+
+def moved(data: Data) -> Panel:
+    """Bytes that copies move, beside those of all elements that are copied, each once."""
+    run, least = data.work.run, data.work.least
+    most = max(run.gm_bytes, least, 1)
+    marks = []
+    for row, (name, size, kind) in enumerate((("moved", run.gm_bytes, 0), ("least", least, 2))):
+        marks += [Note(0, row + 0.5, f"{name} {kib(size)}", "left"),
+                  Box(0.5, row + 0.15, 0.5 + 0.5 * size / most, row + 0.85, "", kind, filled=True)]
+    times = f"{run.gm_bytes / least:.2f} ×" if least else "beside"
+    return Panel("moved", f"Bytes: {times} the least", tuple(marks), Axis("", 0, 1.02, ticks=()),
+                 Axis("", 2.0, 0.0, ticks=()), 4, 72)
+
+
+def words(data: Data) -> Panel:
+    """The first hazard, and how many more there are."""
+    lines = []
+    for hazard in data.hazards[:1]:
+        lines += textwrap.wrap(f"✗ {hazard}", 68)
+    lines = [*lines[:4], lines[4] + " …"] if len(lines) > 5 else lines
+    lines = lines or ["None: every access is ordered, every byte that is", "read was written, every wait has its partner."]
+    more = len(data.hazards) - 1
+    title = "Hazards" if more < 1 else f"Hazards: the first of {more + 1}"
+    return Panel("words", title, tuple(Note(0.01, k, text, "left") for k, text in enumerate(lines)), NOTHING,
+                 Axis("", 4.6, -0.6, ticks=()), 8, 72)
+
+
+def headline(data: Data) -> list[str]:
+    run, work = data.work.run, data.work
+    most = max((int(part.tile.max()) + 1 for part in work.owned), default=0)
+    lines = [f"{data.state.program} on {run.cores} of {data.state.cores} cores: up to {most} tiles a core, {work.steps} "
+             f"steps, {kib(run.ub_bytes)} of the {kib(run.platform.GetCoreMemSize())} of a Unified Buffer."]
+    wrong = [f"{int(part.wrong.sum()):,} of {part.wrong.size:,} numbers of {part.name}" for part in work.owned
+             if part.wrong.any()]
+    kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
+    found = f"Hazards: {', '.join(kinds)}" if kinds else "No hazard"
+    numbers = f"wrong are {', '.join(wrong)}" if wrong else "all numbers are right"
+    lines.append(f"{found}; {numbers}, landing {_landing(data)}.")
+    if data.fault:
+        lines.append(f"The fault: {data.fault.story}. {_seen(data, kinds, wrong)}")
+    return lines
+
+
+def _landing(data: Data) -> str:
+    order = {"eager": "as issued", "late": "as late as the waits allow"}.get(
+        data.state.schedule, f"in the order drawn by seed {data.state.schedule}")
+    return order + (f" ({data.work.overtaken} of {len(data.work.run.trace)} instructions overtaken)" if data.work.overtaken else "")
+
+
+def _seen(data: Data, kinds, wrong) -> str:
+    fault = data.fault
+    if fault.shows in kinds or wrong:
+        return f"It shows as: {fault.shows}."
+    case = ", ".join(f"{name}={value!r}" for name, value in fault.case.items()) or "the shape of its case"
+    return f"It does not show here ({fault.shows}): it does with {case} on {fault.cores} cores."
+
+
+def describe(data: Data) -> str:
+    """The text twin: outputs and their owners, hazards, buffers, and the pipes step by step."""
+    state, run = data.state, data.work.run
+    lines = [*headline(data), f"Emulated: {state.soc}; an order, no cycles: nothing was measured.", ""]
+    for part in data.work.owned:
+        lines.append(f"{part.name} {list(part.shape)}: {int(part.tail.sum())} elements in tails, "
+                     f"{int((part.cores > 1).sum())} added up by several cores, {int(part.wrong.sum())} wrong")
+        for core in range(run.cores):
+            own = part.core == core
+            lines.append(f"  core {core}: {int(own.sum())} elements, {len(np.unique(part.tile[own]))} tiles")
+    lines += ["", f"Hazards: {len(data.hazards) or 'none'}"]
+    lines += [f"  {hazard} ({hazard.times} times)\n    {hazard.source}" for hazard in data.hazards]
+    lines += ["", f"Bytes moved by copies: {run.gm_bytes}; each element that is copied, once: {data.work.least}", ""]
+    return "\n".join([*lines, *tiles_time.describe(data)])
+
+
+def show(data: Data) -> Picture:
+    notice = f"emulated: {data.state.soc}; steps are an order, no cycles: nothing was measured on hardware"
+    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
+
+
+TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""
+
+import aclnn_viz as av
+from aclnn_viz.accuracy.envelopes import envelope, explain
+from aclnn_viz.explorers.tiles_data import State, how, inputs, program_of
+
+STATE = State({arguments})
+PROGRAM = program_of(STATE)  # put yours in its place
+
+
+def test_the_program_in_this_state():
+    op, given = av.operator({operator!r}), inputs(STATE)
+    run = av.tiles.launch(PROGRAM, schedule={schedule!r}, **how(STATE), **given)
+    truth, bounds = op.truth(**given), envelope(op, PROGRAM.plan, **given)
+    wrong = {{name: explain(run.outputs[name], truth[name], bounds[name]).not_explained for name in truth}}
+    assert sorted({{hazard.kind for hazard in run.hazards}}) == {kinds!r}
+    assert wrong == {wrong!r}
+'''
+
+
+def pytest_case(subject, state: State) -> str:
+    """Return a test module that runs the program of this state and expects the same of it."""
+    work = compute(state).work
+    return TEST.format(name=state.program, arguments=lift.arguments(state), operator=work.program.operator,
+                       schedule=state.schedule, kinds=sorted({hazard.kind for hazard in work.run.hazards}),
+                       wrong={part.name: int(part.wrong.sum()) for part in work.owned})
+
+
+def cpp(subject, state: State) -> str:
+    """Return the Ascend C sketch of the program, with the numbers of this state."""
+    return tiles.sketch(program_of(state), **how(state), **inputs(state))
+
+
+def subject():
+    return Subject("tiles", operator_of, State, inputs, compute, show, pytest_case, cpp)

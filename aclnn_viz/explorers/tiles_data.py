@@ -1,0 +1,272 @@
+"""The explorer of tile programs: state -> run of the machine -> who owns what, which pipe does what, what lies where.
+
+What is varied: the program, and one of its named faults; format and shape; the product, the cores offered to the
+tiling, the bytes of their Unified Buffer, one buffer or two for each queue; the order in which things land. What is
+seen: the outputs by the core and the tile that write each element, tails and wrong numbers; the pipes of a core step by
+step with what waits for what, below them every buffer with what is written, read and kept; the lines of the program
+that are at work; the bytes moved beside the fewest possible; hazards in words and at their lines and steps. What is
+understood: a tensor is cut twice, for cores and for tiles, and seldom without a rest; two buffers let a copy run beside
+the arithmetic; a wait that is missing shows in the order of steps before it shows in a number.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz import tiles
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
+from aclnn_viz.cases import case
+from aclnn_viz.cases.rows import matrix_shape, rows_of
+from aclnn_viz.explorers.state import StateError, check_choices, check_indices, choice, whole
+from aclnn_viz.operators import operator, operators
+from aclnn_viz.products import PRODUCTS
+from aclnn_viz.rooms import own
+from aclnn_viz.tiles import fault as editing
+from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
+from aclnn_viz.tiles.platforms import ARCHS, BLOCK
+
+PROGRAMS = {program.name: program for op in operators() for program in tiles.programs(op.name)}
+FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
+          if (fault.program or program.operator) == name}
+SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
+ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
+MOST = 1 << 15  # elements, so that an answer comes at once
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved."""
+
+    program: str = choice(next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program")
+    fault: str = choice("none", {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()}, "fault",
+                        "Program", "a named mistake in the program", of="program",
+                        owners={name: name.partition(":")[0] for name in FAULTS})
+    dtype: str = choice("float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program")
+    rows: int = whole(7, 1, 32, "rows", "Tensors")
+    columns: int = whole(2401, 1, 4096, "columns", "Tensors")
+    soc: str = choice("Ascend910B2", {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated")
+    cores: int = whole(3, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
+    unified_buffer: int = choice(98304, {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
+                                 "UB", "Machine", "less than the product has makes tiles small enough to be seen")
+    buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
+    schedule: str | int = choice("eager", {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1",
+                                           2: "drawn: 2"}, "lands", "Machine", "when what a pipe does takes effect; late: "
+                                                                               "not before something waits for it")
+    core: int = whole(0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores")
+    step: int = whole(12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last")
+
+    seed = 0  # of the numbers, which do not matter here
+
+    def __post_init__(self):
+        check_choices(self)
+        check_indices(self)
+        if self.rows * self.columns > MOST:
+            raise StateError("columns", f"rows x columns must be at most {MOST:,}", f"{self.rows * self.columns:,}",
+                             "lower one of them")
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """An instruction at its place in the timeline: `writes` and `reads` are (memory, span); `after` is what it awaited.
+
+    `hazardous`: a hazard showed when it was issued.
+    """
+
+    step: int
+    pipe: int
+    name: str
+    line: int
+    epoch: int
+    writes: list
+    reads: list
+    after: "Job | None"
+    hazardous: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Owned:
+    """One output, (rows, columns) each: the core that writes an element last (-1: none), how many do, its tile there.
+    Of sums, what cleared them before is no writer.
+
+    `tail` marks elements of a copy behind its last whole 32 bytes, `wrong` numbers that rounding does not explain.
+    """
+
+    name: str
+    shape: tuple
+    core: np.ndarray
+    cores: np.ndarray
+    tile: np.ndarray
+    tail: np.ndarray
+    wrong: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a state does, whichever core and step of it are looked at."""
+
+    program: tiles.Program
+    run: tiles.Run
+    owned: list[Owned]
+    jobs: dict[int, list[Job]]  # by core, in their order of issue
+    steps: int
+    least: int  # bytes: each element that is copied, once
+    overtaken: int  # instructions that landed after one that was issued later
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn."""
+
+    state: State
+    work: Work
+
+    @property
+    def step(self) -> int:
+        return min(self.state.step, self.work.steps - 1)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The instructions of the chosen core."""
+        return self.work.jobs.get(self.state.core, [])
+
+    @property
+    def hazards(self) -> tuple[tiles.Hazard, ...]:
+        return self.work.run.hazards
+
+    @property
+    def fault(self):
+        return FAULTS.get(self.state.fault)
+
+
+def operator_of(state: State):
+    return operator(PROGRAMS[state.program].operator)
+
+
+def program_of(state: State) -> tiles.Program:
+    """Return the program of a state, with its fault and number of buffers."""
+    right, fault = PROGRAMS[state.program], FAULTS.get(state.fault)
+    changes = (fault.changes if fault else ()) + ((ONE_BUFFER,) if state.buffers == 1 else ())
+    return editing.edited(right.operator, right.name, changes) if changes else right
+
+
+def options(state: State) -> dict:
+    """Return the options of the case: rows that can be dealt to cores, and attributes that the fault needs."""
+    op = operator_of(state)
+    shape = matrix_shape(op, state.rows, state.columns)
+    if len(shape) > 2:  # whole images are dealt, not their rows
+        given = {"shape": (state.rows, *(2,) * (len(shape) - 2), state.columns)} | own("cases", op.name, "FEW", {})
+    else:
+        given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
+    fault = FAULTS.get(state.fault)
+    needed = {name: value for name, value in fault.case.items() if not _sizes(value)} if fault else {}
+    return {name: value for name, value in needed.items() if name != "dtype"} | given
+
+
+def _sizes(value) -> bool:
+    """Whether a value counts something, such as the axes of a shape, and so belongs to the shape that it comes with."""
+    return any(type(each) is int for each in (value if isinstance(value, tuple) else (value,)))
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for."""
+    return case(operator_of(state), state.dtype, state.seed, **options(state)).inputs
+
+
+def compute(state: State, backward=None) -> Data:
+    """Run the program of a state; `backward` is that of every explorer, and not needed."""
+    return Data(state, _work(*(getattr(state, name) for name in MACHINE)))
+
+
+#: The fields that decide what runs; the others decide what of it is drawn.
+MACHINE = [name for name in State.__dataclass_fields__ if name not in ("core", "step")]
+
+
+def launched(state: State) -> tiles.Run:
+    """Run the program of a state on the machine of that state.
+
+    >>> launched(State(dtype="float16")).hazards
+    ()
+    """
+    return tiles.launch(program_of(state), **how(state), schedule=state.schedule, **inputs(state))
+
+
+def how(state: State) -> dict:
+    return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
+
+
+@lru_cache(64)
+def _work(*values) -> Work:
+    state = State(**dict(zip(MACHINE, values)))
+    try:
+        run, program = launched(state), program_of(state)
+    except (ValueError, NotImplementedError) as error:
+        field = "cores" if str(error).startswith("cores") else "fault" if state.fault != "none" else "program"
+        raise StateError.of(field, error) from error
+    ordered = sorted(run.trace, key=lambda one: one.epoch)
+    made, jobs = {}, defaultdict(list)
+    for one, slot in zip(ordered, tiles.timeline(run)):
+        place = slot.core, len(jobs[slot.core])
+        made[one] = Job(slot.step, one.pipe, one.name, slot.line, one.epoch, one.writes, one.reads, made.get(slot.after),
+                        place in run.hazardous)
+        jobs[slot.core].append(made[one])
+    stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
+              for memory, span in one.writes if memory is not one.core.ub]
+    return Work(program, run, owned(state, program, run, stores), dict(jobs),
+                max((job.step for every in jobs.values() for job in every), default=0) + 1, _least(run),
+                _overtaken(run))
+
+
+def _least(run) -> int:
+    """The bytes of all elements that copies read or write, each of them once; a workspace could be done without."""
+    reached = {}
+    for one in run.trace:
+        for memory, span in (*one.reads, *one.writes) if one.pipe in (MTE2, MTE3) else ():
+            if memory is not one.core.ub and memory.name != "workspace":
+                span.view(reached.setdefault(memory, np.zeros(memory.size // memory.unit, bool)), memory.unit)[...] = True
+    return sum(int(elements.sum()) * memory.unit for memory, elements in reached.items())
+
+
+def owned(state: State, program, run, stores) -> list[Owned]:
+    """Return who writes each element of the outputs, by the stores (core, memory, span, atomic) in their order."""
+    given, op, found = inputs(state), operator_of(state), []
+    truth, bounds = op.truth(**given), envelope(op, program.plan, **given)
+    for name, actual in run.outputs.items():
+        n = actual.size
+        core, tile, tail, counts = np.full((2, n), -1), np.full((2, n), -1), np.zeros(n, bool), defaultdict(int)
+        writers = np.zeros((2, run.cores, n), bool)
+        for index, memory, span, atomic in (store for store in stores if store[1].name == name):
+            kind = int(atomic)
+            for part, value in ((core[kind], index), (tile[kind], counts[index]), (writers[kind, index], True)):
+                span.view(part, memory.unit)[...] = value
+            if rest := span.length % BLOCK:
+                span.view(tail, memory.unit)[..., -(rest // memory.unit):] = True
+            counts[index] += 1
+        core, tile, many = (np.where(core[1] < 0, *part) for part in (core, tile, writers.sum(axis=1)))
+        wrong = verdicts(actual, truth[name], bounds[name]) == NOT_EXPLAINED
+        shape = _matrix(actual.shape)
+        found.append(Owned(name, actual.shape, *(part.reshape(shape) for part in (core, many, tile, tail, np.asarray(wrong)))))
+    return found
+
+
+def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+    """A shape in two axes; the last ones are taken together where they are short."""
+    wide, rows = 1, list(shape)
+    while rows and wide < 16:
+        wide *= rows.pop()
+    return int(np.prod(rows)), wide
+
+
+def _overtaken(run) -> int:
+    """How many instructions landed after one that was issued later on their core."""
+    count, last = 0, {}
+    number = {one: k for k, one in enumerate(run.trace)}
+    for one in run.landed:
+        count += number[one] < last.get(one.core, -1)
+        last[one.core] = max(number[one], last.get(one.core, -1))
+    return count
+
+
+def pipe_name(pipe: int) -> str:
+    return PIPE_NAMES[pipe].removeprefix("PIPE_")

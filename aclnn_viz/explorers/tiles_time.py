@@ -1,0 +1,196 @@
+"""The panels of a core in the explorer of tile programs: its Unified Buffer, and its pipes and buffers step by step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.explorers.tiles_data import Data, Job, pipe_name
+from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
+
+KINDS_OF_PIPES = {"MTE2": 0, "V": 2, "MTE3": 3, "S": 4}
+ORDER = (MTE2, V, MTE3, S)
+NAMES = {MTE2: "MTE2, in", V: "V, vector", MTE3: "MTE3, out", S: "S, scalar"}
+PAGE = 36  # steps that are drawn at once
+ACROSS, SHORT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
+THIN = 7  # pixels: blocks of a queue that are narrower are drawn as one
+MOST_ROWS = 15  # of buffers that have room
+APART = 1.9  # rows between pipes, in rows of buffers
+TALL = 0.75  # half of a row of a pipe
+WRITES, READS, HOLDS = 0, 2, 4
+HAZARD = 1
+
+
+def kib(size: int) -> str:
+    """Bytes as they are said.
+
+    >>> kib(512), kib(98304)
+    ('512 B', '96.0 KiB')
+    """
+    return f"{size} B" if size < 1024 else f"{size / 1024:.1f} KiB"
+
+
+@dataclass(frozen=True)
+class Life:
+    """A buffer of the chosen core: steps in which it is written and read, and (from, to) in which it keeps data."""
+
+    name: str
+    start: int
+    length: int
+    writes: dict[int, int]  # by step, up to which byte of the buffer
+    reads: set[int]
+    holds: tuple[tuple[int, int], ...]
+
+
+def lives(data: Data) -> list[Life]:
+    """Return the buffers of the chosen core in their order, each with its steps."""
+    if data.state.core >= data.work.run.cores:
+        return []
+    found, blocks = [], data.work.run.buffers[data.state.core]
+    names = [block.label or block.name for block in blocks]
+    for k, block in enumerate(blocks):
+        writes, reads = {}, set()
+        for job in data.jobs:
+            for spans, writing in ((job.writes, True), (job.reads, False)):
+                for memory, span in spans:
+                    if hasattr(memory, "name") or not block.start <= span.start < block.start + block.length:
+                        continue  # global memory has a name
+                    if writing:
+                        writes[job.step] = max(writes.get(job.step, 0), span.end - block.start)
+                    else:
+                        reads.add(job.step)
+        holds = []
+        starts = sorted(writes)
+        for at, until in zip(starts, [*starts[1:], np.inf]):
+            used = [step for step in reads if at < step <= until]
+            if used:
+                holds.append((at, max(used)))
+        number = names[:k].count(names[k])
+        name = f"{names[k]} {number + 1}" if names.count(names[k]) > 1 else names[k]
+        found.append(Life(name, block.start, block.length, writes, reads, tuple(holds)))
+    return found
+
+
+def state_of(life: Life, step: int) -> tuple[int | None, int]:
+    """What happens to a buffer in a step (WRITES, READS, HOLDS or None), and how many of its bytes are in use."""
+    past = [at for at in life.writes if at <= step]
+    filled = life.writes[max(past)] if past else 0
+    if step in life.writes:
+        return WRITES, filled
+    if step in life.reads:
+        return READS, filled
+    return (HOLDS, filled) if any(a < step < b for a, b in life.holds) else (None, 0)
+
+
+def unified_buffer(data: Data) -> Panel:
+    """The Unified Buffer of the chosen core as a bar, its buffers against its size, and below what they hold now."""
+    size = data.work.run.platform.GetCoreMemSize()
+    marks, taken, spans = [], 0, {}
+    for life in lives(data):
+        end = life.start + life.length
+        if SHORT * life.length / size >= THIN:
+            marks.append(Box(life.start / 1024, 0.08, end / 1024, 1, "", 4))
+        spans.setdefault(life.name.split()[0], []).extend((life.start, end))
+        kind, filled = state_of(life, data.step)
+        if kind is not None:
+            marks.append(Box(life.start / 1024, 1.08, (life.start + min(filled, life.length)) / 1024, 1.92, "", kind,
+                             filled=True))
+        taken = max(taken, end)
+    for name, ends in spans.items():
+        start, end = min(ends), max(ends)
+        if SHORT * (ends[1] - ends[0]) / size < THIN <= SHORT * (end - start) / size:
+            marks.append(Box(start / 1024, 0.08, end / 1024, 1, "", 4))
+        room = (SHORT * (end - start) / size - 4) / 6
+        text = next((text for text in (name, name.removesuffix("Buf").removesuffix("Que")) if len(text) <= room), "")
+        marks += [Note((start + end) / 2048, 0.54, text)] if text else []
+    if SHORT * (size - taken) / size > 95:
+        marks.append(Note((taken + size) / 2048, 0.54, f"{kib(size - taken)} free"))
+    ticks = tuple((at, f"{at}") for at in range(0, size // 1024 + 1, max(size // 1024 // 6 // 8 * 8, 4)))
+    return Panel("unified_buffer", f"Unified Buffer of core {data.state.core} in step {data.step}, in KiB", tuple(marks),
+                 Axis("", 0, size / 1024, ticks=ticks), Axis("", 2.0, 0.0, ticks=((0.54, "buffers"), (1.5, "in use"))), 8, 72)
+
+
+def pipes(data: Data) -> Panel:
+    """The pipes of the chosen core step by step, with what waits for what; below them its buffers."""
+    first = data.step // PAGE * PAGE
+    last = first + PAGE if data.work.steps > PAGE else max(data.work.steps, 8)
+    used = [pipe for pipe in ORDER if pipe != S or any(job.pipe == S for job in data.jobs)]
+    level = {pipe: APART * k for k, pipe in enumerate(used)}
+    here = [job for job in data.jobs if first <= job.step < last]
+    marks, room = [], ACROSS / (last - first)
+    for job in here:
+        text = _brief(job)
+        fits = int((room - 5) / 6.2)
+        y, bad = level[job.pipe], job.hazardous
+        marks += [Box(job.step - 0.46, y - TALL, job.step + 0.46, y + TALL, "",
+                      HAZARD if bad else KINDS_OF_PIPES[pipe_name(job.pipe)], filled=True),
+                  Note(job.step, y, ("✗" if bad else "") + text[:max(fits - bad, 0)])]
+    waits = [job for job in here if job.after and job.after.step >= first and job.after.pipe in level]
+    if waits:
+        x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits)))
+        marks.append(Arrows(x0, y0, x1 - x0, y1 - y0, 4, "waits for the other pipe"))
+    ticks = [(y, NAMES[pipe]) for pipe, y in level.items()]
+    marks += _buffers(data, first, last, APART * len(used) + 0.4, ticks)
+    epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}
+    marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
+    marks.append(Rule("x", data.step, "", HAZARD))
+    if not data.jobs:
+        idle = "stops before its first instruction" if data.state.core < data.work.run.cores else "gets nothing to do"
+        marks.append(Note((first + last) / 2, 1, f"core {data.state.core} {idle}"))
+    bottom = max(y for y, _ in ticks) + 0.6
+    page = f", steps {first} to {min(last, data.work.steps) - 1} of {data.work.steps}" if data.work.steps > PAGE else ""
+    title = (f"Core {data.state.core}: its pipes side by side, and what lies in its buffers{page}. Steps are an order, no "
+             "cycles: nothing was measured")
+    return Panel("pipes", title, tuple(marks), Axis("step (drag to move through time)", first - 0.5, last - 0.5),
+                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=("step",))
+
+
+def _brief(job: Job) -> str:
+    """A copy is told by its tensor, everything else by its name."""
+    if job.pipe in (MTE2, MTE3):
+        return next((memory.name for memory, _ in (*job.reads, *job.writes) if hasattr(memory, "name")), job.name)
+    return job.name
+
+
+def _ends(job: Job, level) -> tuple[float, float, float, float]:
+    """From the end of what is waited for to the start of what waits."""
+    down = np.sign(level[job.pipe] - level[job.after.pipe])
+    return (job.after.step + 0.3, level[job.after.pipe] + TALL * down, job.step - 0.3, level[job.pipe] - TALL * down)
+
+
+def _buffers(data: Data, first: int, last: int, top: float, ticks: list) -> list:
+    points = {WRITES: [], READS: []}
+    keeps_x, keeps_y = [], []
+    found = lives(data)
+    if len(found) > MOST_ROWS:  # those of these steps
+        found = [life for life in found if any(first <= step < last for step in (*life.writes, *life.reads))]
+    for k, life in enumerate(found[:MOST_ROWS]):
+        y = top + k
+        ticks.append((y, life.name))
+        points[WRITES] += [(step, y) for step in life.writes if first <= step < last]
+        points[READS] += [(step, y) for step in life.reads if first <= step < last]
+        for a, b in life.holds:
+            if a < last and b >= first:
+                keeps_x += [max(a, first - 0.5), min(b, last - 0.5), np.nan]
+                keeps_y += [y, y, np.nan]
+    marks = [Line(np.array(keeps_x, float), np.array(keeps_y, float), HOLDS, "keeps data", 2.0)] if keeps_x else []
+    for kind, label, size in ((WRITES, "written", 4.5), (READS, "read", 3.0)):
+        if points[kind]:
+            x, y = np.array(points[kind], float).T
+            marks.append(Dots(x, y, kind, label, size))
+    return marks
+
+
+def describe(data: Data) -> list[str]:
+    """The core in words: buffers with their bytes and what they do now, and its instructions by step."""
+    lines = [f"Core {data.state.core}, step {data.step} of 0 to {data.work.steps - 1}:"]
+    doing = {WRITES: "is written", READS: "is read", HOLDS: "keeps data"}
+    for life in lives(data):
+        kind, filled = state_of(life, data.step)
+        used = f" ({min(filled, life.length)} bytes)" if kind is not None else ""
+        lines.append(f"  {life.name}: {life.length} bytes from {life.start} on, {doing.get(kind, 'free')}{used}")
+    for job in sorted(data.jobs, key=lambda job: (job.step, job.pipe)):
+        after = f", after {job.after.name} of step {job.after.step}" if job.after else ""
+        lines.append(f"  step {job.step:3} {pipe_name(job.pipe):4} {job.name} in line {job.line}{after}")
+    return lines

@@ -1,0 +1,231 @@
+"""The explorer of tile programs: owners, bytes and steps counted out by hand, hazards at their place, lift-out."""
+
+import re
+
+import numpy as np
+import pytest
+from aclnn_viz import tiles
+from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.explorers.tiles import _gapped, _shown, owners, show, subject
+from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, launched, program_of
+from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
+from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+
+SMALL = {"rows": 3, "columns": 33, "cores": 4}
+BARRIER = {"fault": "hardswish: barrier removed", "schedule": "late"}
+
+
+def panel(data, name):
+    return next(panel for panel in show(data).panels if panel.name == name)
+
+
+def notes(data, name):
+    return [mark.text for mark in panel(data, name).marks if isinstance(mark, Note)]
+
+
+def test_the_owner_of_every_element_is_counted_out():
+    """99 float32 elements are 13 blocks of 32 bytes for 4 cores: 4, 3, 3, 3 of them, and 3 elements are a tail."""
+    part, = compute(State(**SMALL)).work.owned
+    expected = [core for core, blocks in enumerate((4, 3, 3, 3)) for _ in range(8 * blocks)][:99]
+    assert part.core.reshape(-1).tolist() == expected and (part.cores == 1).all() and (part.tile == 0).all()
+    assert np.flatnonzero(part.tail).tolist() == [96, 97, 98] and not part.wrong.any()
+
+
+def test_tiles_are_numbered_by_core_and_cover_what_the_tiling_says():
+    data = compute(State())
+    part, length = data.work.owned[0], data.work.run.tiling.tileLength
+    for core in range(3):
+        counts = np.bincount(part.tile[part.core == core])
+        assert set(counts[:-1]) == {length} and 0 < counts[-1] <= length
+
+
+def test_sums_are_owned_by_all_who_add_and_not_by_who_clears():
+    data = compute(State(program="rms_norm_atomic", rows=6, columns=40))
+    dx, dgamma = data.work.owned
+    assert (dgamma.cores == 3).all() and dx.core.tolist() == [[core] * 40 for core in (0, 0, 1, 1, 2, 2)]
+    assert "Σ 3 cores" in next(mark for mark in owners(data).marks if isinstance(mark, Heat)).words
+
+
+def test_bytes_moved_are_those_of_the_least_where_nothing_is_moved_twice():
+    assert (compute(State(**SMALL)).work.run.gm_bytes, compute(State(**SMALL)).work.least) == (3 * 99 * 4,) * 2
+    work = compute(State(program="rms_norm", rows=4, columns=40, cores=2)).work
+    matrices, row = 3 * 4 * 40 * 4, 40 * 4  # dy, x, dx; gamma and dgamma; each core's dgamma goes to a slot and is read
+    assert (work.run.gm_bytes, work.least) == (matrices + 2 * row + row + 2 * 2 * row, matrices + 2 * row)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_step_comes_before_what_it_waits_for_and_pipes_do_one_thing_at_a_time(name):
+    work = compute(State(program=name, rows=4, columns=60)).work
+    for jobs in work.jobs.values():
+        assert all(job.after.step < job.step for job in jobs if job.after)
+        assert len({(job.pipe, job.step) for job in jobs}) == len(jobs)
+    assert not work.run.hazards and not any(part.wrong.any() for part in work.owned)
+    assert work.least <= work.run.gm_bytes
+
+
+def test_two_buffers_save_steps_and_one_takes_less_memory():
+    one, two = (compute(State(buffers=count, unified_buffer=65536, columns=4000)) for count in (1, 2))
+    assert [life.name for life in lives(one)][:3] == ["gradQue", "xQue", "outQue"]
+    assert [life.name for life in lives(two)][:4] == ["gradQue 1", "gradQue 2", "xQue 1", "xQue 2"]
+    tile = [data.work.run.tiling.tileLength for data in (one, two)]
+    assert sum(life.length for life in lives(one)[:3]) == 3 * 4 * tile[0] and tile[0] != tile[1]
+
+
+def test_a_buffer_is_written_then_keeps_its_data_then_is_read():
+    data = compute(State())
+    life = next(life for life in lives(data) if life.name == "gradQue 1")
+    assert [state_of(life, step)[0] for step in (0, 1, 8, 9)] == [WRITES, HOLDS, HOLDS, READS]
+    assert state_of(life, 0)[1] == 4 * data.work.run.tiling.tileLength  # filled to its end by the first tile
+
+
+def test_a_hazard_is_shown_at_its_step_its_line_and_its_numbers():
+    data = compute(State(**BARRIER))
+    (hazard,), wrong = data.hazards, [job for job in data.jobs if job.hazardous]
+    assert hazard.kind == "missing barrier" and hazard.source == "Adds(slope, slope, 0.5, count)"
+    assert {(job.name, job.line) for job in wrong} == {("Adds", hazard.line)} and len(wrong) == 3  # one a tile
+    before = {job.step: job.name for job in data.jobs if job.name == "Muls"}
+    assert all(before.get(job.step - 1) == "Muls" for job in wrong)
+    assert sum(text.startswith("✗") for text in notes(data, "pipes")) == 3 and "✗" in notes(data, "program")
+    assert data.work.owned[0].wrong.any() and "wrong number" in [
+        mark.label for mark in owners(data).marks if isinstance(mark, Dots)]
+    silent = compute(State(**BARRIER | {"schedule": "eager"}))
+    assert silent.hazards and not silent.work.owned[0].wrong.any() and "all numbers are right" in show(silent).headline[1]
+
+
+def test_only_the_instruction_that_meets_the_hazard_is_marked():
+    data = compute(State(program="rms_norm", fault="rms_norm: gamma not awaited", core=1))
+    line = data.hazards[0].line
+    assert {job.hazardous for job in data.jobs if job.line == line} == {True, False}
+
+
+@pytest.mark.parametrize("key", [key for k, key in enumerate(FAULTS) if k % 6 == 0])
+def test_a_fault_shows_as_its_entry_says_or_the_headline_says_where_it_does(key):
+    fault = FAULTS[key]
+    data = compute(State(program=key.partition(":")[0], fault=key, dtype=fault.case.get("dtype", "float32")))
+    shown = fault.shows in {hazard.kind for hazard in data.hazards} or any(part.wrong.any() for part in data.work.owned)
+    assert (f"It shows as: {fault.shows}" in show(data).headline[-1]) == shown
+    assert shown or f"It does not show here ({fault.shows}): it does with " in show(data).headline[-1]
+
+
+def test_most_faults_show_in_the_first_state():
+    """Those of the program that is shown first: all but one."""
+    first = [key for key in FAULTS if key.startswith(f"{State.program}:")]
+    dtype = {key: FAULTS[key].case.get("dtype", "float32") for key in first}
+    silent = [key for key in first if "It does not show" in show(compute(State(fault=key, dtype=dtype[key]))).headline[-1]]
+    assert silent == ["hardswish: lanes behind the tail"]  # its tiles end with whole repeats
+
+
+def test_a_fault_of_another_program_is_refused():
+    with pytest.raises(StateError, match="fault of layer_norm must be one of 'none', .*: got 'hardswish: barrier removed'; choose"):
+        State(program="layer_norm", fault="hardswish: barrier removed")
+    for key in FAULTS:
+        State(program=key.partition(":")[0], fault=key)
+    assert len(FAULTS) == sum(len(tiles.faults(op)) for op in {program.operator for program in PROGRAMS.values()})
+
+
+@pytest.mark.parametrize(("changes", "field", "message"), [
+    ({"rows": 32, "columns": 4096}, "columns", "rows x columns must be at most 32,768: got 131,072; lower one of them"),
+    ({"core": 3}, "core", "core must be one of the 3 along cores: got 3; choose 0 to 2"),
+])
+def test_what_cannot_be_shown_is_said_beside_its_control(changes, field, message):
+    with pytest.raises(StateError) as told:
+        State(**changes)
+    assert (told.value.field, str(told.value)) == (field, message)
+
+
+def test_more_cores_than_the_product_has_are_refused():
+    with pytest.raises(StateError, match="cores must be a number of vector cores that the SoC has: got 48; use 1 to 40") as told:
+        compute(State(soc="Ascend910B4", cores=48))
+    assert told.value.field == "cores"
+
+
+def test_a_core_without_work_says_so():
+    data = compute(State(rows=1, columns=8, cores=4, core=3))
+    assert "core 3 gets nothing to do" in notes(data, "pipes") and data.work.run.cores == 1
+
+
+def test_a_program_that_cannot_begin_says_why():
+    data = compute(State(fault="hardswish: planned for one buffer", unified_buffer=32768))
+    assert data.hazards[0].kind == "unified buffer full" and "32768 of 32512" in " ".join(notes(data, "words"))
+    assert "core 0 stops before its first instruction" in notes(data, "pipes")
+
+
+def test_every_schedule_lands_the_same_bits_of_a_right_program():
+    outputs = {schedule: compute(State(schedule=schedule)).work.run.outputs["out"].tobytes() for schedule in ("eager", "late", 0)}
+    assert len(set(outputs.values())) == 1
+    assert [compute(State(schedule=schedule)).work.overtaken > 0 for schedule in outputs] == [False, True, True]
+
+
+def test_lines_of_the_program_are_shown_around_those_at_work():
+    assert _shown([50], 200) == list(range(45, 56))
+    assert _shown([5, 90], 200) == [3, 4, 5, 6, 7, None, 88, 89, 90, 91, 92]
+    assert _gapped([1, 2, 4]) == [1, 2, None, 4]
+    data = compute(State(step=10))
+    source = [text for text in notes(data, "program") if "DataCopyPad" in text or "Muls" in text]
+    assert {job.line for job in data.jobs if job.step == 10} <= {int(text) for text in notes(data, "program") if text.isdigit()}
+    assert len(source) >= 3  # three pipes at once
+
+
+def test_nothing_claims_to_be_measured():
+    shown = show(compute(State()))
+    assert "no cycles: nothing was measured" in shown.notices[0]
+    assert "no cycles: nothing was measured" in panel(compute(State()), "pipes").title and "nothing was measured" in shown.text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_panels_fit(name):
+    for more in ({}, {"step": 9999, "rows": 16, "columns": 5, "cores": 20}):
+        assert_fits(show(compute(State(program=name, **more))))
+
+
+@pytest.mark.parametrize("field", [control["field"] for control in controls(State)])
+def test_every_value_of_a_control_changes_the_picture(field):
+    made = explore("tiles")
+    assert_control_answers(made, show, field, must_draw=field != "fault")
+    made.close()
+
+
+@pytest.fixture
+def explorer():
+    made = explore("tiles", program="rms_norm", fault="rms_norm: sum not awaited", schedule="late", columns=60, step=20)
+    yield made
+    made.close()
+
+
+def test_a_lifted_cell_opens_the_same_state(explorer):
+    assert_lifted_cell_opens_the_same_state(explorer)
+
+
+def test_a_lifted_test_judges_a_program(explorer):
+    text, namespace = explorer.lifted("test"), {}
+    exec(text, namespace)
+    namespace["test_the_program_in_this_state"]()
+    namespace["PROGRAM"] = tiles.programs("rms_norm")[0]  # the right one shows no hazard
+    with pytest.raises(AssertionError):
+        namespace["test_the_program_in_this_state"]()
+
+
+def test_a_lifted_sketch_is_of_the_changed_program_with_its_numbers(explorer):
+    text, run = explorer.lifted("cpp"), explorer.data.work.run
+    assert "not compiled here" in text and f"int64_t tileLength = {run.tiling.tileLength};" in text
+    right = subject().cpp(subject(), State(program="rms_norm", columns=60))
+    waits = "SetFlag<HardEvent::V_MTE3>(0)"
+    assert text.count(waits) == right.count(waits) - 1  # the fault took one out
+
+
+def test_pictures_are_of_their_kind(explorer):
+    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
+
+
+def test_the_program_of_a_state_is_the_kits_own_unless_something_is_changed():
+    assert program_of(State()) is tiles.programs("hardswish")[0]
+    assert launched(State(buffers=1)).tiling.tileLength > launched(State()).tiling.tileLength
+
+
+def test_boxes_of_the_unified_buffer_end_where_the_machine_says():
+    data = compute(State())
+    ends = [mark.x1 for mark in panel(data, "unified_buffer").marks if isinstance(mark, Box)]
+    assert max(ends) * 1024 == pytest.approx(data.work.run.ub_bytes)
+    assert re.search(r"gradQue 1: \d+ bytes from 0 on", show(data).text)
