@@ -12,8 +12,8 @@ from aclnn_viz.operators import operator, operators
 def explorers() -> tuple[str, ...]:
     """Return what `explore` opens: every operator, and the subjects of this room that are no operators.
 
-    >>> explorers()[-2:]
-    ('numeric_error', 'two_phase')
+    >>> explorers()[-3:]
+    ('numeric_error', 'tiles', 'two_phase')
     """
     names = tuple(op.name for op in operators())
     return names + tuple(name for name in _subjects() if name not in names)
@@ -44,7 +44,7 @@ def subject_of(name):
 
 
 def explore(name, /, **state):
-    """Return the explorer of an operator, of "numeric_error" or of "two_phase", as a Jupyter widget.
+    """Return the explorer of an operator, of "numeric_error", "tiles" or "two_phase", as a Jupyter widget.
 
     Its state is the default one but for the values given. An operator may also be called by its vendor's name; one that
     has no explorer of its own gets one made of its declaration.

@@ -12,6 +12,7 @@ the arithmetic; a wait that is missing shows in the order of steps before it sho
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 
@@ -147,7 +148,12 @@ def operator_of(state: State):
 def program_of(state: State) -> tiles.Program:
     """Return the program of a state, with its fault and number of buffers."""
     right, fault = PROGRAMS[state.program], FAULTS.get(state.fault)
-    changes = (fault.changes if fault else ()) + ((ONE_BUFFER,) if state.buffers == 1 else ())
+    changes = fault.changes if fault else ()
+    if state.buffers == 1:
+        if not hasattr(import_module(right.kernel.__module__), "BUFFERS"):
+            raise StateError("buffers", "one buffer needs a program that says how many there are",
+                             f"{state.program}, whose queues are those of another", "choose two")
+        changes += (ONE_BUFFER,)
     return editing.edited(right.operator, right.name, changes) if changes else right
 
 
