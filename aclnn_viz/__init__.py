@@ -1,6 +1,6 @@
 """Learn, see and verify the backward operators of Huawei's CANN aclnn library."""
 
-from aclnn_viz import acl
+from aclnn_viz import acl, operators
 from aclnn_viz.accuracy import compare
 from aclnn_viz.cases import Case, case
 from aclnn_viz.checking import check
@@ -8,7 +8,7 @@ from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import explore
 from aclnn_viz.export import cpp_sample
-from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators import operator
 from aclnn_viz.storage.own import load
 
 __all__ = ["AclError", "Case", "DeviceUnavailable", "NotSupported", "acl", "case", "check", "compare", "cpp_sample",

@@ -10,7 +10,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +81,7 @@ FLOAT8_E4M3 = FloatFormat("float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN",
 KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
 _BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
+_BY_DTYPE = {f.numpy for f in KNOWN}
 
 
 def float_format(dtype) -> FloatFormat:
@@ -100,10 +101,21 @@ def float_format(dtype) -> FloatFormat:
         if got is None:  # which NumPy takes for float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise ValueError(problem(
-            "dtype must be a floating format", repr(str(got)), f"use one of {', '.join(f.name for f in FORMATS)}"
+            "dtype must be a floating format", repr(f"{got!s:.60}"), f"use one of {', '.join(f.name for f in FORMATS)}"
         )) from None
+
+
+def numbers(name: str, values) -> np.ndarray:
+    """Return real numbers as an array; TypeError for anything else."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biuf" or array.dtype in _BY_DTYPE:
+            return array
+    except (ValueError, TypeError, OverflowError):
+        pass
+    raise TypeError(problem(f"{name} are numbers, or an array of them", shown(values), "pass a NumPy array"))
 
 
 def ulp(values, dtype) -> np.ndarray:
@@ -113,7 +125,7 @@ def ulp(values, dtype) -> np.ndarray:
     0.0009765625
     """
     fmt = float_format(dtype)
-    values = np.asarray(values, dtype=np.float64)
+    values = numbers("values", values).astype(np.float64)
     _, exponent = np.frexp(values)
     exponent = np.where(values == 0, fmt.min_exponent, np.maximum(exponent - 1, fmt.min_exponent))
     spacing = np.ldexp(1.0, exponent - fmt.significand_bits + 1)
@@ -128,8 +140,7 @@ def round_to(values, dtype) -> np.ndarray:
     >>> float(round_to(1 + 2**-8 + 2**-30, "bfloat16"))
     1.0078125
     """
-    fmt = float_format(dtype)
-    values = np.asarray(values)
+    fmt, values = float_format(dtype), numbers("values", values)
     if fmt is BFLOAT16 and values.dtype == np.float64 or fmt.bits < 16:
         values = values.astype(np.float64)
         # Each value is divided by its own spacing, a power of two, so that rint performs the only rounding.
@@ -149,7 +160,7 @@ def ordinals(values, dtype=None) -> np.ndarray:
     [0, 1, -1]
     """
     fmt = float_format(values if dtype is None else dtype)
-    values = np.asarray(values, dtype=fmt.numpy)
+    values = numbers("values", values).astype(fmt.numpy, copy=False)
     bits = values.view(f"i{fmt.bits // 8}").astype(np.int64)
     magnitude = bits & np.int64((1 << (fmt.bits - 1)) - 1)
     return np.where(magnitude > fmt.largest_ordinal, np.iinfo(np.int64).min, np.where(bits < 0, -magnitude, magnitude))
@@ -165,6 +176,9 @@ def ordinal_distance(a, b, dtype=None) -> np.ndarray:
     """
     fmt = float_format(a if dtype is None else dtype)
     first, second = ordinals(a, fmt), ordinals(b, fmt)
+    if first.shape != second.shape and first.ndim and second.ndim:
+        raise ValueError(problem("a and b have one shape, or one of them is a number",
+                                 f"{first.shape} and {second.shape}", "compare element by element"))
     missing = np.iinfo(np.int64).min
     nan_a, nan_b = first == missing, second == missing
     # The difference of two float64 ordinals can exceed int64, never the range of float64.

@@ -1,4 +1,9 @@
-"""The one form of every message about bad input: what was asked, what was got, what to do."""
+"""The one form of every message about bad input: what was asked, what was got, what to do; and the usual questions."""
+
+import os
+from collections.abc import Mapping
+from operator import index
+from pathlib import Path
 
 
 def problem(asked: str, got: str, fix: str) -> str:
@@ -8,6 +13,86 @@ def problem(asked: str, got: str, fix: str) -> str:
     "dtype must be a floating format: got 'int8'; pass one of float16, bfloat16, float32, float64"
     """
     return f"{asked}: got {got}; {fix}"
+
+
+def shown(value) -> str:
+    """Say in few words what a value is, whatever it is.
+
+    >>> shown(3), shown([1] * 100)
+    ('3', 'list [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...')
+    """
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"an array {value.dtype}{list(value.shape)}"
+    text = " ".join(repr(value).split())
+    text = text if len(text) <= 60 else text[:40] + "..."
+    return text if isinstance(value, (str, bytes, int, float, type(None))) else f"{type(value).__name__} {text}"
+
+
+def need(value, kinds, asked: str, fix: str):
+    """Return the value when it is of one of the kinds; TypeError for any other."""
+    if not isinstance(value, kinds):
+        raise TypeError(problem(asked, shown(value), fix))
+    return value
+
+
+def by_name(name: str, value, fix: str = "pass a dict") -> Mapping:
+    """Return a mapping whose keys are texts; TypeError for anything else."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(problem(f"{name} is a dict by name", shown(value), fix))
+    return value
+
+
+def listed(name: str, value, kind) -> list:
+    """Return what an iterable gives, all of one kind, as a list; TypeError for anything else."""
+    try:
+        items = None if isinstance(value, (str, bytes)) else list(value)
+    except TypeError:
+        items = None
+    if items is None or not all(isinstance(item, kind) for item in items):
+        raise TypeError(problem(f"{name} is a list of {getattr(kind, '__name__', 'names')}", shown(value), "pass such a list"))
+    return items
+
+
+def place_of(path) -> Path:
+    """Return a path; TypeError for what is no text or path, ValueError for a text that can name no file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
+    if "\0" in str(path) or not str(path):
+        raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
+    return Path(path)
+
+
+def flag(name: str, value) -> bool:
+    """Return True or False; TypeError for what only behaves like them.
+
+    >>> flag("saturate", True)
+    True
+    """
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(problem(f"{name} is True or False", shown(value), "pass one of them"))
+    return bool(value)
+
+
+def whole(name: str, value, least: int = 0) -> int:
+    """Return a whole number from `least` on; ValueError for anything else.
+
+    >>> whole("seed", 3)
+    3
+    """
+    try:
+        number = least - 1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise ValueError(problem(f"{name} is a number from {least} on", f"{value!r:.60}", "pass an int"))
+    return number
+
+
+def function(name: str, value):
+    """Return a function, or what can be called like one; TypeError for anything else."""
+    if not callable(value):
+        raise TypeError(problem(f"{name} is a function", shown(value), "pass what can be called"))
+    return value
 
 
 class NotSupported(NotImplementedError):

@@ -33,6 +33,7 @@ class Product:
     memory_padding: int
     cores: dict[str, tuple[int, int]] = field(default_factory=dict)
     unified_buffer: int | None = None
+    aliases: tuple[str, ...] = ()  # what people call it, beside its tag and its name
 
     def allocation_size(self, size: int) -> int:
         """Return the bytes of device memory that `aclrtMalloc` takes for `size` bytes."""
@@ -44,43 +45,78 @@ class Product:
 
 TRAINING = Product(
     "910", "Atlas training series", "Atlas 训练系列产品", "Ascend910", r"Ascend910(A|B|ProA|ProB|PremiumA)",
-    "Ascend910A", DAV_1001, ("saturate",), 32, {"Ascend910A": (32, 0)}, 262144)
+    "Ascend910A", DAV_1001, ("saturate",), 32, {"Ascend910A": (32, 0)}, 262144, ("Atlas training", "training"))
 A2 = Product(
     "910b", "Atlas A2 training and inference", "Atlas A2 训练系列产品/Atlas 800I A2 推理产品", "Ascend910B",
     r"Ascend910B\d[\w-]*", "Ascend910B2", DAV_2201, ("inf_nan", "saturate"), 32,
-    {"Ascend910B1": (24, 48), "Ascend910B2": (24, 48), "Ascend910B3": (20, 40), "Ascend910B4": (20, 40)}, 196608)
+    {"Ascend910B1": (24, 48), "Ascend910B2": (24, 48), "Ascend910B3": (20, 40), "Ascend910B4": (20, 40)}, 196608,
+    ("A2", "Atlas A2", "Atlas 800I A2"))
 A3 = Product(
     "A3", "Atlas A3 training and inference", "Atlas A3 训练系列产品/Atlas A3 推理系列产品", "Ascend910_93",
-    r"Ascend910_93\d\d", "Ascend910_9391", DAV_2201, ("inf_nan", "saturate"), 32, {"Ascend910_9391": (24, 48)}, 196608)
+    r"Ascend910_93\d\d", "Ascend910_9391", DAV_2201, ("inf_nan", "saturate"), 32, {"Ascend910_9391": (24, 48)}, 196608,
+    ("Atlas A3",))
 INFERENCE = Product(
     "310p", "Atlas inference series", "Atlas 推理系列产品", "Ascend310P", r"Ascend310P\d", "Ascend310P3", DAV_2002,
-    ("saturate",), 32, {"Ascend310P3": (8, 7)}, 262144)
+    ("saturate",), 32, {"Ascend310P3": (8, 7)}, 262144, ("Atlas inference",))
 INFERENCE_A2 = Product(
     "310b", "Atlas 200I/500 A2 inference", "Atlas 200I/500 A2 推理产品", "Ascend310B", r"Ascend310B\d", "Ascend310B1",
-    DAV_3002, ("saturate",), 32)
+    DAV_3002, ("saturate",), 32, aliases=("Atlas 200I A2", "Atlas 500 A2"))
 ASCEND_950 = Product(
     "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", "Ascend950", r"Ascend950\w*|Ascend910_95\w*",
-    "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952)
+    "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952,
+    ("950PR", "950DT", "Ascend 950PR", "Ascend 950DT"))
 ARCHITECTURES = (DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510)  # whose libraries and kernels were read
 PRODUCTS = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 
 
-def product_of(soc_name: str) -> Product:
-    """Return the product of an SoC name as `aclrtGetSocName` spells it.
+def soc_of(name: "str | Product") -> str:
+    """Return an SoC name as `aclrtGetSocName` spells it: of such a name in any case, or of what a product is called.
 
-    `Ascend910B` without a digit is the old 910; the SoCs of Atlas A2 have a digit there. Raises ValueError for a name
-    of no product.
+    `Ascend910B` without a digit is the old 910; the SoCs of Atlas A2 have a digit there. A product stands for its most
+    common SoC. Raises ValueError for a name of no product.
+
+    >>> soc_of("ascend910b2"), soc_of("Atlas A2"), soc_of("a2"), soc_of("Ascend910B")
+    ('Ascend910B2', 'Ascend910B2', 'Ascend910B2', 'Ascend910B')
+    """
+    if isinstance(name, Product):
+        return name.example_soc
+    text = name if isinstance(name, str) else ""
+    for product in PRODUCTS:
+        if re.fullmatch(product.soc_pattern, text):
+            return text
+    for product in PRODUCTS:
+        called = (product.tag, product.name, product.chinese_name, *product.aliases)
+        if _plain(text) in map(_plain, called):
+            return product.example_soc
+    upper = "Ascend" + text[6:].upper()
+    for product in PRODUCTS:
+        if text[:6].lower() == "ascend" and re.fullmatch(product.soc_pattern, text, re.IGNORECASE):
+            known = {soc.lower(): soc for soc in (*product.cores, *_OLD)}
+            return known.get(text.lower(), upper)
+    raise ValueError(problem("soc must be the SoC name of an Atlas product", f"{name!r:.60}",
+                             f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}, or such as 'A2'"))
+
+
+def product_of(name: "str | Product") -> Product:
+    """Return the product of an SoC name, or of what a product is called, by the rules of `soc_of`.
 
     >>> product_of("Ascend910B2").name
     'Atlas A2 training and inference'
-    >>> product_of("Ascend910B").name
-    'Atlas training series'
     """
-    for product in PRODUCTS:
-        if isinstance(soc_name, str) and re.fullmatch(product.soc_pattern, soc_name):
-            return product
-    raise ValueError(problem("soc must be the SoC name of an Atlas product", repr(soc_name),
-                             f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}"))
+    soc = soc_of(name)
+    return next(product for product in PRODUCTS if re.fullmatch(product.soc_pattern, soc))
+
+
+def version_of(cann: "str | Version") -> "Version":
+    """Return the CANN version of a text, or the version itself; ValueError for anything else."""
+    return cann if isinstance(cann, Version) else Version.parse(cann)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+_OLD = ("Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA")  # the SoC names that are not in capitals
 
 
 _BETA, _RELEASE = "beta", "release"

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 
 #: The package that holds an operator's file of each kind; in a folder of its own the file is named like the kind.
 PACKAGES = {
@@ -80,6 +80,14 @@ def open_folder(folder: str | Path) -> str:
                                  "rename the folder"))
     _outside[folder.name] = folder
     return folder.name
+
+
+def name_of(op) -> str:
+    """Return the short name of an operator, or of an object that has one; ValueError for any other."""
+    name = getattr(op, "name", op)
+    if isinstance(name, str) and name in names():
+        return name
+    raise ValueError(problem(f"an operator is one of {', '.join(names())}", shown(op), "use one of these names"))
 
 
 def holds_operator(folder: str | Path) -> bool:

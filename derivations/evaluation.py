@@ -1,6 +1,7 @@
 """Evaluate one expression on NumPy arrays: in their own precision, or with mpmath at any number of digits."""
 
 import math
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 import mpmath
@@ -10,6 +11,7 @@ from sympy import (
     Abs,
     Add,
     And,
+    Basic,
     Dummy,
     ITE,
     Indexed,
@@ -43,7 +45,7 @@ def evaluate(e, values, indices=(), digits=None):
     the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 an object array of
     mpmath numbers, computed from the exact values of the inputs.
 
-    Raises KeyError for a name without a value.
+    Raises KeyError for a name without a value, TypeError for what is no expression or mapping.
 
     >>> from sympy import IndexedBase, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)
@@ -51,6 +53,13 @@ def evaluate(e, values, indices=(), digits=None):
     >>> evaluate(x[i] / Sum(x[j], (j, 0, n - 1)), {"x": [1.0, 3.0], "n": 2}, {i: 2}).tolist()
     [0.25, 0.75]
     """
+    _need(isinstance(e, Basic), "evaluate takes a SymPy expression", e, "pass one")
+    _need(isinstance(values, Mapping) and all(isinstance(name, str) for name in values),
+          "values is a dict of arrays and numbers by name", values, 'pass such as {"x": [1.0]}')
+    _need(indices == () or isinstance(indices, Mapping), "indices is a dict of lengths by index", indices,
+          "pass such as {i: 2}")
+    _need(digits is None or isinstance(digits, int) and 0 < digits < 10**6, "digits is a number of decimal digits, or None",
+          digits, "pass such as 50")
     indices = dict(indices)
     numbers = _Digits() if digits else _Float64()
     with mpmath.workdps(digits) if digits else nullcontext():
@@ -58,6 +67,11 @@ def evaluate(e, values, indices=(), digits=None):
         axes = tuple(indices)
         result = _Evaluator(arrays, numbers).value(e, axes, {index: (0, length) for index, length in indices.items()})
         return np.array(np.broadcast_to(result, [indices[index] for index in axes]))
+
+
+def _need(holds, asked, value, fix):
+    if not holds:
+        raise TypeError(f"{asked}: got {type(value).__name__} {value!r:.60}; {fix}")
 
 
 class _Float64:

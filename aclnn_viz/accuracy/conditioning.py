@@ -13,7 +13,7 @@ import numpy as np
 
 from aclnn_viz.accuracy.stretches import pair, rounded_truth, same
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import by_name, function, whole
 
 CAUSES = ("format", "baseline", "input", "kernel")
 
@@ -69,8 +69,8 @@ def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, sa
     >>> attribute_errors(np.float32([3.0, 3.0]), lambda x: 1.5 * x.astype(float), {"x": x}).counts
     {'format': 1, 'baseline': 0, 'input': 0, 'kernel': 1}
     """
-    if samples < 1:
-        raise ValueError(problem("samples must be at least 1", str(samples), "draw some perturbed inputs"))
+    samples, seed, truth = whole("samples", samples, 1), whole("seed", seed), function("truth", truth)
+    by_name("inputs", inputs, "pass such as case.inputs")
     with np.errstate(all="ignore"):
         right = np.asarray(truth(**inputs))
         pairing = pair(actual, right, baseline)

@@ -9,6 +9,7 @@ A sum in 16 bits whose order is not fixed, as by the atomic additions of Ascend 
 usual error: some order of 256 terms errs a hundred times as much as most do. There the expected width tells more.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,11 +22,12 @@ from aclnn_viz.arrays.bounded_array import plus, rounding
 from aclnn_viz.arrays.certified import Certified, certificate
 from aclnn_viz.arrays.certified import undecided as _undecided
 from aclnn_viz.arrays.local_errors import SLACK
-from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.worlds import either
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import problem
-from aclnn_viz.operators.plans import trace
+from aclnn_viz.errors import need, problem
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.plans import plan_of, trace
 
 VERDICTS = ("explained", "not explained", "undecided")
 EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
@@ -67,8 +69,13 @@ class Explanation:
         return f"{text}; worst at {self.worst}, {self.excess:.4g} times the bound; all within [{box}]"
 
 
-def envelope(op, plan: Plan | None = None, /, **inputs) -> dict[str, Envelope]:
-    """Return the envelope of every output of `op.backward(**inputs)` under a plan (None: the kit's own kernels).
+def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envelope]:
+    """Return the envelope of every output of `op.backward(**inputs)` under a plan.
+
+    `op` is an operator or its name; `plan` a Plan, the name of a product such as "A2" or "A2, CANN 9.0", whose kernels
+    are then the measure, or None for the kit's own. For a kernel of one's own, say what its arithmetic is:
+    `Plan(compute="float32", order="sequential")` adds up one after another, `order="blocked", tile=256` in tiles;
+    formats of sums are `accumulate`, the last rounding is `rounding`. A plan that promises less errs on the safe side.
 
     >>> import aclnn_viz as av, numpy as np
     >>> x = np.float16([1.0, 2.0])
@@ -76,7 +83,8 @@ def envelope(op, plan: Plan | None = None, /, **inputs) -> dict[str, Envelope]:
     >>> bool((out.bound < 0.001).all())
     True
     """
-    plan = HOST if plan is None else plan
+    op = operator(op)
+    plan = plan_of(op, plan)
     page = plan.intended or plan.page
     values, results, xp = trace(op, plan, BoundedArrays, page, inputs)
     if not xp.anchors_moved:
@@ -130,6 +138,7 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
         raise TypeError(problem("actual must be an output", "a truth, with its certificate",
                                 "exchange the first two arguments: actual comes before truth"))
+    _need_one_output(actual, truth, envelope)
     actual, (low, error) = np.asarray(actual), certificate(truth)
     with np.errstate(all="ignore"):
         rounded = rounded_truth(truth, float_format(actual)).astype(np.float64)
@@ -146,6 +155,16 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
             fits = right & ~_undecided(truth, low, error, float_format(actual))
             undecided |= covered & ~fits & ~(apart + unknown <= envelope.bound * SLACK)
     return np.where(undecided, UNDECIDED, np.where(covered, EXPLAINED, NOT_EXPLAINED))
+
+
+def _need_one_output(actual, truth, envelope) -> None:
+    for name, value in (("actual", actual), ("truth", truth), ("envelope", envelope)):
+        if isinstance(value, Mapping):
+            raise TypeError(problem(f"{name} is that of one output", f"a dict of {', '.join(map(str, value))}",
+                                    f"pick one: {name}[{next(iter(value), 'out')!r}]"))
+    need(actual, (np.ndarray, np.generic), "actual must be an output", "pass an array of a floating format")
+    need(truth, (np.ndarray, np.generic), "truth must be an array", "pass op.truth(**inputs)[name]")
+    need(envelope, Envelope, "envelope is that of the output", "pass envelope(op, plan, **inputs)[name]")
 
 
 def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:

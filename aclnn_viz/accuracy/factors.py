@@ -7,7 +7,7 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operators
 
 
@@ -26,8 +26,9 @@ def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
     65280
     """
     known = factors()
-    if factor not in known:
+    if not isinstance(factor, str) or factor not in known:
         raise ValueError(problem(f"factor must be one of {', '.join(known)}", repr(factor), "choose one"))
+    need(plan, Plan, "plan is a Plan", "pass such as Plan(compute='float16')")
     fmt, slope = float_format(dtype), known[factor]
 
     def planned(x: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, 
 from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.accuracy.stretches import pair
 from aclnn_viz.cases import files
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
@@ -140,6 +140,7 @@ def disagreements(report: Report) -> Disagreement:
     >>> bool(disagreements(compare(np.float32([1.0, 1.00002]), np.array([1.0, 1.0]))))
     True
     """
+    need(report, Report, "disagreements are those of a Report", "pass what compare(actual, truth) returns")
     by_outcome = {outcome: {name: verdict for name, verdict in report.verdicts.items() if verdict == outcome}
                   for outcome in (PASS, FAIL)}
     return Disagreement(by_outcome[PASS], by_outcome[FAIL])

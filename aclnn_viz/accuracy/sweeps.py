@@ -12,7 +12,7 @@ import numpy as np
 from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.stretches import Stretch, same
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import function, problem
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
     >>> sweep(lambda x: x * x, lambda x: x * x, "float16").max_ulp
     0.0
     """
-    fmt = float_format(dtype)
+    fmt, f, truth = float_format(dtype), function("f", f), function("truth", truth)
     if fmt.bits != 16:
         raise ValueError(problem("a sweep runs over all inputs of a 16-bit format", fmt.name,
                                  "use float16 or bfloat16; sample wider formats"))

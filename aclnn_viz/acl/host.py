@@ -6,10 +6,11 @@ from aclnn_viz.acl.process import ProcessCalls
 from aclnn_viz.acl.protocol import RUNTIME, offer, operator_with, phases
 from aclnn_viz.acl.transfers import TransferCalls
 from aclnn_viz.acl.two_phase import OperatorCalls
+from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Contract, contract
-from aclnn_viz.products import Version, product_of
+from aclnn_viz.products import product_of, soc_of, version_of
 
 
 def _backward(name: str, inputs: dict) -> dict:
@@ -38,8 +39,8 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     unavailable: dict[str, str] = {}  # functions that the installation lacks, and why
 
     def __init__(self, soc: str = "Ascend910B2", cann: str = "9.1", *, memory: int = 64 << 30, backward=_backward):
-        super().__init__(soc, product_of(soc), Version.parse(cann), memory)
-        self.backward = backward
+        super().__init__(soc_of(soc), product_of(soc), version_of(cann), whole("memory", memory))
+        self.backward = function("backward", backward)
         self.process = self  # the process whose state this is
 
     def __getattr__(self, name: str):

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import place_of, problem
 from aclnn_viz.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
@@ -82,7 +82,7 @@ def roots(root=None) -> list[tuple[Path, str]]:
 def find(root=None) -> Installation:
     """Return the first root that has a runtime; raises DeviceUnavailable with all that was tried."""
     tried = []
-    for path, origin in roots(root):
+    for path, origin in roots(None if root is None else place_of(root)):
         for folder in ("lib64", f"{platform.machine()}-linux/lib64"):
             for name in RUNTIMES:
                 if (runtime := path / folder / name).exists():
@@ -107,7 +107,7 @@ def named_custom(path) -> list[Path]:
 
     Raises DeviceUnavailable when there is none.
     """
-    path = Path(path)
+    path = place_of(path)
     if path.is_file():
         return [path]
     found = ([path / CUSTOM] if (path / CUSTOM).is_file() else []) or _packages(path)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
+from numbers import Real
 
 import numpy as np
 
-from aclnn_viz.dtypes import FloatFormat, float_format, round_to, ulp
-from aclnn_viz.errors import problem
+from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
+from aclnn_viz.errors import flag, function, need, problem, shown, whole
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
 EVEN, AWAY = ROUNDINGS = ("even", "away")
@@ -73,22 +75,35 @@ class Plan:
 
     def __post_init__(self):
         for name in ("storage", "compute", "accumulate", "coordinates", "atomics"):
-            if getattr(self, name) not in (None, STORAGE):
-                float_format(getattr(self, name))
+            value = getattr(self, name)
+            if value is None and name in ("compute", "accumulate"):
+                raise ValueError(problem(f"{name} is the name of a format", "None", "pass such as 'float32'"))
+            if value is None or isinstance(value, str) and value == STORAGE:
+                continue
+            need(value, str, f"{name} is the name of a format", "pass such as 'float32'")
+            float_format(value)
         if self.coordinates not in (None, "float32", "float64"):
             raise ValueError(problem("coordinates must be float32 or float64, for they also count pixels",
                                      repr(self.coordinates), "let a page round them with to_storage"))
-        roundings, scatters = ([value] if isinstance(value, str) else value.values()
+        roundings, scatters = (list(value.values()) if isinstance(value, Mapping) else [value]
                                for value in (self.rounding, self.scatter))
         for name, value, options in [("order", self.order, ORDERS), ("leading", self.leading, (None, *ORDERS)),
                                      *(("scatter", value, (SEQUENTIAL, SHUFFLED)) for value in scatters),
                                      *(("rounding", value, ROUNDINGS) for value in roundings)]:
-            if value not in options:
-                raise ValueError(problem(f"{name} must be one of {', '.join(map(repr, options))}", repr(value),
+            if not isinstance(value, str | None) or value not in options:
+                raise ValueError(problem(f"{name} must be one of {', '.join(map(repr, options))}", f"{value!r:.60}",
                                          "choose one"))
-        for name in ("tile", "cores"):
-            if getattr(self, name) < 1:
-                raise ValueError(problem(f"{name} must be at least 1", f"{getattr(self, name)}", f"give {name} a positive number"))
+        for name, least in (("tile", 1), ("cores", 1), ("seed", 0)):
+            whole(name, getattr(self, name), least)
+        for name in ("saturate", "reciprocal_mean", "blocks"):
+            flag(name, getattr(self, name))
+        for name in ("page", "intended"):
+            getattr(self, name) is None or function(name, getattr(self, name))
+        need(self.name, str, "name is a text", "pass what to call the plan")
+        need(self.notes, tuple, "notes is a tuple of Note", "pass ()")
+        ulps = self.division_ulps
+        if isinstance(ulps, bool) or not isinstance(ulps, Real) or not 0 <= ulps < inf:
+            raise ValueError(problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5"))
 
     def settle(self, result: np.ndarray) -> np.ndarray:
         """Return what the hardware leaves of a floating result: itself, or its saturated form."""
@@ -109,14 +124,13 @@ HOST = Plan("host", accumulate="float64", coordinates="float64", blocks=True, no
          "the blocks of the driver, too", "this kit's kernels"),))
 
 
-def round_away(values, fmt: FloatFormat) -> np.ndarray:
-    """Round to the nearest number of the format, ties away from zero: AscendC's CAST_ROUND.
+def round_away(values, fmt: FloatFormat | str) -> np.ndarray:
+    """Round to the nearest number of the format, or of its name, ties away from zero: AscendC's CAST_ROUND.
 
-    >>> from aclnn_viz.dtypes import FLOAT16
-    >>> float(round_away(2049.0, FLOAT16))
+    >>> float(round_away(2049.0, "float16"))
     2050.0
     """
-    wide = np.asarray(values).astype(np.float64)
+    fmt, wide = float_format(fmt), numbers("values", values).astype(np.float64)
     spacing = np.where(np.isfinite(wide), ulp(wide, fmt), 1.0)
     steps = np.abs(wide) / spacing
     whole = np.floor(steps)

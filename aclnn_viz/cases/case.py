@@ -1,7 +1,9 @@
 """One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from operator import index
 
 import numpy as np
@@ -10,9 +12,11 @@ from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown, whole
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import is_own
+
+MOST = 1 << 36  # elements of a tensor: more than any machine holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +60,14 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     for parameter in (*op.parameters, *op.forward_parameters):
         if (name := parameter.name) in given:
             value = given[name]
-            given[name] = _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed) < 0:
-        raise ValueError(problem("seed is a number from 0 on", repr(seed), "pass an int"))
+            given[name] = value = _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
+            if parameter.kind == "float" and value != value:
+                raise ValueError(problem(f"{name} is a number", "nan", "pass another, or leave it out"))
+    seed = whole("seed", seed)
     if shape is None:
         shape, given = _inferred(op, given, names)
         shape = own("SHAPE", default.default_shape(op)) if shape is None else shape
-    shape, fmt = _checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
+    shape, fmt = checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
     inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
     return Case(op, inputs, fmt.name, seed)
@@ -96,11 +101,16 @@ def _format(op: Operator, given: dict) -> str:
     return FLOAT32.name
 
 
-def _checked_shape(shape) -> tuple[int, ...]:
+def checked_shape(shape) -> tuple[int, ...]:
+    """Return a shape as a tuple; TypeError for what is none, ValueError for lengths below 0 or far too many elements."""
     try:
+        if isinstance(shape, (str, bytes, Mapping)):
+            raise TypeError
         shape = tuple(map(index, shape))
     except TypeError:
-        raise TypeError(problem("shape is a tuple of lengths", repr(shape), "pass such as (4, 16)")) from None
+        raise TypeError(problem("shape is a tuple of lengths", shown(shape), "pass such as (4, 16)")) from None
     if any(n < 0 for n in shape):
         raise ValueError(problem("every length of shape must be at least 0", repr(shape), "mend it"))
+    if prod(max(n, 1) for n in shape) > MOST:
+        raise ValueError(problem(f"a case holds at most {MOST:,} elements", shown(shape), "draw a smaller one"))
     return shape

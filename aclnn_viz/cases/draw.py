@@ -1,9 +1,11 @@
 """Random tensors of a format, and what the caller gives in their place."""
 
+from numbers import Real
+
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, FloatFormat, round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 
 
 class Draw:
@@ -23,9 +25,9 @@ class Draw:
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value
-        if np.ndim(value) == 0 and not isinstance(value, str | bytes):
+        if isinstance(value, Real | np.generic) and not isinstance(value, np.complexfloating | np.flexible):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
-        got = f"shape {value.shape}" if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r:.60}"
+        got = f"shape {value.shape}" if isinstance(value, np.ndarray) else shown(value)
         raise ValueError(problem(f"{name} must have shape {tuple(shape)}", got,
                                  "give an array of that shape, or one value for all elements"))
 
@@ -34,8 +36,8 @@ class Draw:
         value = self.given.get(name, tensor)
         if value is None or isinstance(value, np.ndarray):
             return value
-        if np.ndim(value) or isinstance(value, str | bytes):
-            raise ValueError(problem(f"{name} must be an array, or one value", repr(value), "pass a NumPy array"))
+        if not isinstance(value, Real | np.generic) or isinstance(value, np.complexfloating | np.flexible):
+            raise ValueError(problem(f"{name} must be an array, or one value", shown(value), "pass a NumPy array"))
         return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
 
     def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from aclnn_viz.cases.case import Case
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
@@ -51,7 +51,7 @@ def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, f
     Raises FileExistsError where something is; with `force` a folder is replaced that holds nothing but cases of this
     kit and the outputs of their programs.
     """
-    folder, entries = Path(folder), []
+    folder, entries = place_of(folder), []
     with new_folder(folder, force, is_folder_of_cases) as own:
         for number, one in enumerate(dumped):
             known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}  # a kernel may invent others

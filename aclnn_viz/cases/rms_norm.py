@@ -25,7 +25,7 @@ def draw(source: Draw, shape) -> dict:
 
     def rows(rng):
         scale = 10.0 ** rng.uniform(-1, 1, (prod(shape[:split]), 1))
-        scale[-1:] = np.sqrt(epsilon)  # eps inside or outside of the root makes no difference to the others
+        scale[-1:] = np.sqrt(max(epsilon, 0.0))  # eps inside or outside of the root makes no difference to the others
         return scale * rng.standard_normal((prod(shape[:split]), prod(shape[split:])))
 
     x = source.tensor("x", shape, rows)

@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from numbers import Real
 from pathlib import Path
 
 from aclnn_viz import rooms
@@ -17,7 +18,7 @@ from aclnn_viz.checking.result import CheckResult
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.shrinking import shrink
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, function, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
 
 SHRINKING = 1.5  # seconds
@@ -56,6 +57,13 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     """
     asked = {"soc": soc, "cann": cann, "dtypes": dtypes, "where": where, "shapes": shapes, "limits": limits,
              "plan": plan, "beyond": beyond}
+    seed = whole("seed", seed)
+    flag("allow_unsupported", allow_unsupported)
+    for name, limit in (("time_limit", time_limit), ("call_limit", call_limit)):
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
+            raise TypeError(problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0"))
+    time_limit, call_limit = float(time_limit), float(call_limit)
+    progress is None or function("progress", progress)
     dump = None
     if _names_a_dump(op):
         if kernel is None:
@@ -73,7 +81,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         elif isinstance(kernel, str):
             kernel = load_kernel(kernel)
         if not callable(kernel):
-            raise TypeError(problem("a kernel is a function, a device or the name of one", type(kernel).__name__,
+            raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
         start = time.monotonic()
         scope = Scope.of(op, **asked)

@@ -12,7 +12,7 @@ from aclnn_viz.checking.judging import Prepared, judge, prepared
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.result import CheckResult, dumped
 from aclnn_viz.checking.scope import Scope
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, problem
 from aclnn_viz.operators import Operator, operator
 
 
@@ -39,6 +39,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     counts for which `asked`, the options of `check`, ask. Raises ValueError for what holds no cases, or those of other
     operators, and where no output is found.
     """
+    flag("allow_unsupported", allow_unsupported)
     found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
     scope = Scope.of(found, **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))})
     evidence, silent = Evidence(), 0

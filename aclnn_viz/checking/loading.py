@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 
 
 def load_kernel(name: str) -> Callable:
@@ -17,8 +17,8 @@ def load_kernel(name: str) -> Callable:
     >>> load_kernel("math:sqrt")(4.0)
     2.0
     """
-    place, _, function = name.rpartition(":")
     asked = "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION"
+    place, _, function = need(name, str, asked, "pass such as 'kernel.py:norm'").rpartition(":")
     if not place:
         raise ValueError(problem(asked, repr(name), "name the function as well"))
     if place.endswith(".py") and not Path(place).is_file():

@@ -1,20 +1,21 @@
 """What a kernel is judged on: formats, attributes and shapes; by default what the vendor's operator takes."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case
+from aclnn_viz.cases.case import checked_shape
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judging import Prepared, case_at, prepared, prepared_at, suite_recipes
 from aclnn_viz.devices.two_phase import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.products import A2, Version, product_of
+from aclnn_viz.products import A2, Version, product_of, soc_of, version_of
 
 SOC, CANN = A2.example_soc, "9.1"
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
@@ -47,9 +48,24 @@ class Scope:
            beyond=False) -> "Scope":
         """Check the options of `check`; ValueError for one that names nothing of the operator, TypeError for a kind."""
         op = operator(op)
-        if isinstance(dtypes, str):
-            dtypes = (dtypes,)
+        dtypes = (dtypes,) if isinstance(dtypes, str) else dtypes
+        for option, value, kinds, fix in (
+                ("where", where, Mapping, 'pass such as {"interpolationMode": 0}'),
+                ("limits", limits, Mapping, 'pass such as {"x": 4096}'),
+                ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
+                ("shapes", shapes, Sequence, "pass such as [(4, 16)]")):
+            need(value, (kinds, type(None)), f"{option} is a {kinds.__name__.lower()}", fix)
+            if isinstance(value, (np.ndarray, str, bytes)):
+                raise TypeError(problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix))
+        for shape in shapes or ():
+            checked_shape(shape)
         names = {p.name: p for p in op.parameters}
+        for name, limit in (limits or {}).items():
+            if not isinstance(limit, (int, np.integer)):
+                need(limit, (tuple, list), f"the limit of {name} is a number, or a shape of greatest lengths",
+                     "pass such as 4096 or (None, 4096)")
+                for most in limit:
+                    most is None or whole(f"a length in the limit of {name}", most)
         for option, given in (("where", where), ("limits", limits)):
             for name in given or {}:
                 wanted = (name in names) and ((names[name].kind == "tensor") == (option == "limits")
@@ -57,11 +73,13 @@ class Scope:
                 if not wanted:
                     asked = "attributes or optional tensors" if option == "where" else "tensors"
                     raise ValueError(problem(f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"))
-        if plan is not None and not isinstance(plan, Plan) and plan != "device":
-            raise TypeError(problem('plan is a Plan, "device" or None', repr(plan), "leave it out for any float32 kernel"))
-        scope = cls(op, soc or SOC, cann or CANN, tuple(float_format(name).name for name in dtypes or ()),
-                    dict(where or {}), tuple(shapes or ()), dict(limits or {}), plan, bool(beyond))
-        product_of(scope.soc), Version.parse(scope.cann)
+        need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
+        if isinstance(plan, str) and plan != "device":
+            plan = plans.plan_of(op, plan)
+        soc, cann = soc_of(SOC if soc is None else soc), str(version_of(CANN if cann is None else cann))
+        scope = cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()),
+                    dict(where or {}), tuple(shapes or ()), dict(limits or {}), plan,
+                    flag("beyond", beyond))
         return scope
 
     @property
@@ -103,6 +121,7 @@ class Scope:
 
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
+        seed = whole("seed", seed)
         suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
         if self.shapes:
             suite = [Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)

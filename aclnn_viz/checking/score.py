@@ -10,8 +10,9 @@ from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.usual import USUAL, caught
+from aclnn_viz.errors import function, listed, whole
 from aclnn_viz.faults import Fault, faults
-from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators import Operator, operator, operators
 
 @dataclass(frozen=True)
 class FaultScore:
@@ -86,7 +87,10 @@ def score(names: Iterable | None = None, seed: int = 0, progress: Callable | Non
 
     `progress(iterable, total)` may show a bar.
     """
-    todo = [(operator(name), fault) for name in (names or named()) for fault in faults(operator(name).name)]
+    seed = whole("seed", seed)
+    progress is None or function("progress", progress)
+    chosen = named() if names is None else listed("names", names, (str, Operator))
+    todo = [(operator(name), fault) for name in chosen for fault in faults(operator(name).name)]
     found = (_score(op, fault, seed) for op, fault in (progress(todo, len(todo)) if progress else todo))
     return Score(tuple(one for one in found if one))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.devices.errors import DeviceClosedError
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import StoredCases, index_files
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
@@ -75,7 +75,7 @@ class Capsule:
     """
 
     def __init__(self, path):
-        self.path = Path(path)
+        self.path = place_of(path)
         self.closed = False
         self._stored = StoredCases(Archive(self.path))
         try:

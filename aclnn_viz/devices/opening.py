@@ -7,8 +7,9 @@ from pathlib import Path
 from aclnn_viz.acl import CannAcl, HostAcl
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import Device
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, problem, shown
 from aclnn_viz.operators.plans import predicting
+from aclnn_viz.products import soc_of, version_of
 
 
 def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,
@@ -27,20 +28,21 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     when there is no Atlas, AclError when its runtime reports another failure.
     """
     if not isinstance(name, str | PathLike):
-        raise TypeError(problem("a device is named by a text or a path", repr(name),
+        raise TypeError(problem("a device is named by a text or a path", shown(name),
                                 'open "host", or the path of a capsule'))
+    workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)
-        soc = "Ascend910B2" if soc is None else soc
-        cann = "9.1" if cann is None else cann
+        soc = soc_of("Ascend910B2" if soc is None else soc)
+        cann = version_of("9.1" if cann is None else cann)
         if plan is None:
             return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
-        if plan != "device":
-            raise ValueError(problem('plan must be "device" or None', repr(plan), "leave it out for the kit's values"))
+        if not isinstance(plan, str) or plan != "device":
+            raise ValueError(problem('plan must be "device" or None', shown(plan), "leave it out for the kit's values"))
         acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
         return Device("host (prediction)", acl, workarounds=workarounds, predicts=True)
     atlas = re.fullmatch(r"atlas(?::(\d+))?", str(name))
-    if not atlas and Path(name).is_file():
+    if not atlas and "\0" not in str(name) and Path(name).is_file():
         _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return Capsule(name)
     if not atlas:
@@ -50,8 +52,8 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)
     remarks += [f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"] * (custom is not None)
-    shown = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
-    return Device(shown, acl, device_id, workarounds=workarounds)
+    called = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
+    return Device(called, acl, device_id, workarounds=workarounds)
 
 
 def _only(kind: str, **options) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from aclnn_viz.acl.installation import driver_version
 from aclnn_viz.devices.capsule import digest, is_capsule, write
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, function, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import FORMAT, LONGEST_INDEX, CaseFiles, entry_of
 from aclnn_viz.storage.damage import StoredError
@@ -32,20 +32,22 @@ _OURS = re.compile(rf"[0-9a-f]{{64}}/({re.escape(CASE)}|(in|out)/\w+\.npy)", re.
 
 
 def record(device, cases: Iterable, path, progress=lambda items: items, force: bool = False) -> Path:
-    """Run every (operator, inputs) on the device and write the capsule; return its path.
+    """Run every case, a Case or (operator, inputs), on the device and write the capsule; return its path.
 
     Cases that an earlier, interrupted call for the same path has finished on the same device are not run again.
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
     is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
-    path = Path(path)
+    if not hasattr(device, "acl") or not callable(getattr(device, "run", None)):
+        raise TypeError(problem("cases are recorded on an opened device", shown(device), 'pass av.open_device("host")'))
+    cases, path = [_pair(one) for one in _listed(cases)], place_of(path)
+    function("progress", progress)
     need_place(path, force, is_capsule)
     folder, provenance = path.with_name(path.name + ".part"), provenance_of(device)
     _begin(folder, provenance)
     with alone(folder):
         files, entries = CaseFiles(Folder(folder)), {}
-        for name, inputs in progress(list(cases)):
-            op = operator(name)
+        for op, inputs in progress(cases):
             inputs = op.bind(inputs)
             identity = digest(op, inputs)
             entries[identity] = _finished(files, folder, identity) or _run(device, op, inputs, folder / identity)
@@ -53,6 +55,27 @@ def record(device, cases: Iterable, path, progress=lambda items: items, force: b
         write(path, provenance, list(entries.values()), contents, force)
         _discard(folder)
     return path
+
+
+def _listed(cases) -> list:
+    try:
+        if not isinstance(cases, (str, bytes, Mapping)):
+            return list(cases)
+    except TypeError:
+        pass
+    raise TypeError(problem("cases are a list of Case, or of (operator, inputs)", shown(cases),
+                            "pass such as [av.case(op)]"))
+
+
+def _pair(one) -> tuple:
+    """The operator and the inputs of one case, in either form."""
+    op, inputs = getattr(one, "operator", None), getattr(one, "inputs", None)
+    if isinstance(one, (tuple, list)) and len(one) == 2:
+        op, inputs = one
+    if op is None or not isinstance(inputs, Mapping):
+        raise TypeError(problem("a case to record is a Case, or (operator, inputs)", shown(one),
+                                "pass such as av.case(op)"))
+    return operator(op), inputs
 
 
 def provenance_of(device) -> dict:

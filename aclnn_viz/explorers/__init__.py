@@ -31,7 +31,7 @@ def subject_of(name):
     Raises ValueError for a name that is neither.
     """
     from aclnn_viz.explorers import default  # draws cases, which an import of the kit need not
-    if name in explorers() and name not in (op.name for op in operators()):
+    if isinstance(name, str) and name in explorers() and name not in (op.name for op in operators()):
         return import_module(f"aclnn_viz.explorers.{name}").subject()
     try:
         op = operator(name)

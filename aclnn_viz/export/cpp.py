@@ -8,8 +8,9 @@ from textwrap import wrap
 
 import numpy as np
 
+from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 from aclnn_viz.export.template import FROM_AND_TO_BFLOAT16, FROM_AND_TO_FLOAT16, PROGRAM
 from aclnn_viz.operators import operator
 
@@ -43,6 +44,7 @@ def cpp_sample(op, case) -> str:
     // aclnnHardswishBackward in both phases: gradOutput float32 [2], self float32 [2].
     """
     op = operator(op)
+    need(case, (Case, Mapping), "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)")
     given = case if isinstance(case, Mapping) else case.inputs
     if not isinstance(case, Mapping) and case.operator is not op:
         raise ValueError(problem(f"the case must be one of {op.name}", f"one of {case.operator.name}",

@@ -13,12 +13,13 @@ from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
 __all__ = ["Fault", "faults"]
 
 
-def faults(name: str) -> tuple[Fault, ...]:
-    """Return the faults of an operator by its short name: the named ones, or else mechanical edits of its page.
+def faults(op) -> tuple[Fault, ...]:
+    """Return the faults of an operator or its name: the named ones, or else mechanical edits of its page.
 
     >>> faults("rms_norm")[0].name
     'missing 1/n'
     """
+    name = rooms.name_of(op)
     return rooms.own("faults", name, "FAULTS") or _mechanical(name)
 
 

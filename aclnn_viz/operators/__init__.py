@@ -1,6 +1,8 @@
 """What the vendor promises, one declaration an operator, and the numbers of each operator."""
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from aclnn_viz import rooms
 from aclnn_viz.errors import problem
@@ -13,6 +15,16 @@ def operators() -> tuple[Operator, ...]:
     """Return all operators: those of the house in the order of the lessons, then those from elsewhere."""
     found = [rooms.own("declaration", name, "OPERATOR") for name in rooms.names()]
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter, one.name)))
+
+
+class _Package(ModuleType):
+    """This package under a name that users know as a function: `av.operators()` calls it, imports find its modules."""
+
+    def __call__(self) -> tuple[Operator, ...]:
+        return operators()
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def operator(name: "str | Path | Operator") -> Operator:

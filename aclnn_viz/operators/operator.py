@@ -12,6 +12,7 @@ from aclnn_viz import codes
 from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
@@ -131,7 +132,10 @@ class Operator:
         return self.tensors[output].asked is None or asked(self.tensors[output].asked, attributes)
 
     def layout(self, name: str) -> int:
-        """Return the aclFormat with which the vendor's samples create a tensor."""
+        """Return the aclFormat with which the vendor's samples create a tensor; ValueError for another name."""
+        if not isinstance(name, str) or name not in self.tensors:
+            raise ValueError(problem(f"a tensor of {self.name} is one of {', '.join(self.tensors)}", shown(name),
+                                     "use the vendor's names"))
         return getattr(codes, f"ACL_FORMAT_{self.tensors[name].layout}")
 
     def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:

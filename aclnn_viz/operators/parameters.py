@@ -8,7 +8,7 @@ from functools import wraps
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import by_name, problem
 from aclnn_viz.storage.own import as_array
 
 REQUIRED = object()
@@ -163,6 +163,7 @@ def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind;
     ValueError for a value that is not allowed.
     """
+    by_name(f"the inputs of {what}", inputs, "pass a dict such as case.inputs")
     names = [p.name for p in parameters]
     for name in inputs:
         if name not in names:

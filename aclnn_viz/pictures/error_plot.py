@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
+from aclnn_viz.errors import need
 from aclnn_viz.pictures import style
 from aclnn_viz.pictures.errors import Errors
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
@@ -121,6 +122,7 @@ def error_plot(errors: Errors) -> ErrorPlot:
     >>> error_plot(e).title
     'out: maximum 0.512 ulp, median 0.256 ulp'
     """
+    need(errors, Errors, "an error plot shows Errors", "pass what errors(actual, truth, provenance) returns")
     if nothing := errors.nothing():
         return ErrorPlot(errors, nothing)
     order = ordered(errors)

@@ -1,10 +1,11 @@
 """Several plans or devices on one axis: the running median of each, and its running maximum."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 from aclnn_viz.pictures import style
 from aclnn_viz.pictures.error_plot import limits, value_against_ulps, worst_x
 from aclnn_viz.pictures.errors import Errors
@@ -120,6 +121,11 @@ def named(inputs: dict[str, float]) -> str:
 
 def check_runs(runs: dict[str, Errors]) -> None:
     """Raise ValueError unless one to five runs share one format and one shape."""
+    asked, fix = "runs are Errors by the name of their device", 'pass such as {"host": errors(...)}'
+    for one in need(runs, Mapping, asked, fix).values():
+        need(one, Errors, asked, fix)
+    for name in runs:
+        need(name, str, asked, fix)
     if not 1 <= len(runs) <= len(style.SERIES):
         raise ValueError(problem(f"one axis shows 1 to {len(style.SERIES)} runs", str(len(runs)),
                                  "choose some of them"))

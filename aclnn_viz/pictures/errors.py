@@ -6,9 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
+from aclnn_viz.accuracy.measures import check_inputs
 from aclnn_viz.accuracy.stretches import pair, same
 from aclnn_viz.arrays.certified import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
+from aclnn_viz.errors import need
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
 
@@ -98,16 +100,21 @@ class Errors:
         return ""
 
 
-def errors(actual, truth, provenance: Provenance, *, envelope: Envelope | None = None, inputs=None) -> Errors:
+def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | None = None, inputs=None) -> Errors:
     """Return the errors of an output (any of the four formats) against a float64 truth of the same shape.
 
-    `envelope` belongs to the same output; `inputs`, a dict by name, are looked up where errors are large. Raises
+    `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output; `inputs`, a dict by name, are looked up where errors are large. Raises
     TypeError for a dtype that does not fit, ValueError for a shape that does not.
 
     >>> e = errors(np.float16([1.0, 2.0]), np.array([1.0, 2.001]), Provenance("out", "host"))
     >>> e.ulps.round(3).tolist(), e.steps.tolist()
     ([0.0, 0.512], [0.0, -1.0])
     """
+    if isinstance(provenance, str):
+        provenance = Provenance("output", provenance)
+    need(provenance, Provenance, "provenance tells where the output is from",
+         'pass Provenance.of(case, "dxOut", device), or such as "mine"')
+    check_inputs(inputs)
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
     with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of

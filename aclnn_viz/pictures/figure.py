@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
@@ -24,8 +24,8 @@ def figure(picture, theme: str = "light"):
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
-    if theme not in THEMES:
-        raise ValueError(problem("theme must be light or dark", repr(theme), "choose one"))
+    if not isinstance(theme, str) or theme not in THEMES:
+        raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
     look, wide = THEMES[theme], picture.width
     placed = laid_out(picture.panels)
     heights = {}

@@ -3,6 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from aclnn_viz.cases import Case
+from aclnn_viz.errors import need, problem, shown, whole
+
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?")
 
 
@@ -20,9 +23,26 @@ class Provenance:
     cann: str = ""
     seed: int | None = None
 
+    def __post_init__(self):
+        for name in ("output", "device", "soc", "cann"):
+            need(getattr(self, name), str, f"{name} is a text", "pass its name, or leave it out")
+        self.seed is None or whole("seed", self.seed)
+
     @classmethod
     def of(cls, case, output: str, device) -> "Provenance":
-        """Describe one output of a case that an opened device or a capsule computed."""
+        """Describe one output of a case that an opened device, or a capsule, or who is named as such, computed.
+
+        Raises TypeError for what is no case or device, ValueError for an output that the operator has not.
+        """
+        need(case, Case, "case is a Case", "draw it with av.case(op, ...)")
+        if not isinstance(output, str) or output not in case.operator.outputs:
+            raise ValueError(problem(f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
+                                     shown(output), "choose one"))
+        if isinstance(device, str):
+            return cls(f"{output} of {case.operator.aclnn_name}", device, seed=case.seed)
+        if not all(hasattr(device, name) for name in ("name", "soc", "cann")):
+            raise TypeError(problem("device is an opened device, or says who computed it", shown(device),
+                                    'pass av.open_device("host"), or such as "mine"'))
         return cls(f"{output} of {case.operator.aclnn_name}", device.name, device.soc, str(device.cann), case.seed)
 
     @property

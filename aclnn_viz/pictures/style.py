@@ -73,7 +73,7 @@ class Picture:
         """
         from matplotlib import rc_context
         from matplotlib.figure import Figure
-        if theme not in THEMES:
+        if not isinstance(theme, str) or theme not in THEMES:
             raise ValueError(problem("theme must be light or dark", repr(theme), "choose one"))
         look = THEMES[theme]
         with rc_context(look.rc()):

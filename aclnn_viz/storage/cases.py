@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aclnn_viz.errors import place_of
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError, TooLargeError
 from aclnn_viz.storage.reading import Archive, Folder, Source
 from aclnn_viz.storage.tensors import HEADER_ROOM, bin_bytes, dtype_named, from_npy, npy_bytes
@@ -172,7 +173,7 @@ class StoredCases(CaseFiles):
 
 def opened(path) -> StoredCases:
     """Open the cases in a folder or in a capsule."""
-    path = Path(path)
+    path = place_of(path)
     return StoredCases(Archive(path) if path.is_file() else Folder(path))
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, place_of, problem
 
 UNFINISHED = ".aclnn-viz-unfinished"
 
@@ -23,7 +23,8 @@ def need_place(path, force: bool = False, ours: Callable[[Path], bool] = lambda 
 
     With `force` a file may be replaced for which `ours(path)` says that the kit made it. An empty folder is nothing.
     """
-    path = Path(path)
+    path = place_of(path)
+    flag("force", force)
     if not os.path.lexists(path) or path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
         return
     if path.is_symlink() or not (path.is_file() or path.is_dir()) or not ours(path):
@@ -40,7 +41,7 @@ def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda pa
 
     Raises FileExistsError as `need_place` does, also when something comes there meanwhile.
     """
-    path = Path(path)
+    path = place_of(path)
     need_place(path, force, ours)
     if path.is_dir():
         raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
@@ -79,7 +80,7 @@ def new_folder(path, force: bool = False, ours: Callable[[Path], bool] = lambda 
 
     Raises FileExistsError as `need_place` does.
     """
-    path = Path(path)
+    path = place_of(path)
     need_place(path, force, ours)
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.buffers import Block
 from aclnn_viz.tiles.core import Core, Instruction
@@ -248,18 +248,13 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     >>> len(run.hazards), run.outputs["out"].shape
     (0, (100,))
     """
-    op = operator(program.operator)
+    op = operator(need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]").operator)
     platform = Platform.of(soc, cores, unified_buffer)
     sync = program.sync if sync is None else sync
-    if sync not in SYNCS:
-        raise ValueError(problem("sync must be 'auto' or 'strict'", repr(sync), "choose one"))
+    if not isinstance(sync, str) or sync not in SYNCS:
+        raise ValueError(problem("sync must be 'auto' or 'strict'", shown(sync), "choose one"))
     timing = schedule_of(schedule)
-    bound = op.bind(inputs)
-    results = op.arrange_backward(**bound).results
-    wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
-    if wide:
-        raise NotImplementedError(problem("a vector core takes float16, bfloat16 and float32",
-                                          f"float64 in {', '.join(wide)}", "pass a narrower format"))
+    bound, results = fitting(op, inputs)
     tiling = program.tiling(platform, **bound)
     if not 0 <= tiling.blockDim <= platform.cores:
         raise ValueError(problem(f"blockDim must lie in 0 to the {platform.cores} cores offered", f"{tiling.blockDim}",
@@ -279,6 +274,17 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
                sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)), machine.landed,
                tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
                frozenset(machine.hazardous))
+
+
+def fitting(op, inputs: dict) -> tuple[dict, dict]:
+    """The bound inputs and the results of a call that vector cores can take; NotImplementedError for float64."""
+    bound = op.bind(inputs)
+    results = op.arrange_backward(**bound).results
+    wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
+    if wide:
+        raise NotImplementedError(problem("a vector core takes float16, bfloat16 and float32",
+                                          f"float64 in {', '.join(wide)}", "pass a narrower format"))
+    return bound, results
 
 
 def _poisoned(shape, dtype) -> np.ndarray:

@@ -10,9 +10,10 @@ import textwrap
 
 import numpy as np
 
+from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.launching import DEFAULT_SOC, Program
+from aclnn_viz.tiles.launching import DEFAULT_SOC, Program, fitting
 from aclnn_viz.tiles.lift_lines import Lines
 from aclnn_viz.tiles.platforms import Platform
 
@@ -34,8 +35,9 @@ def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     >>> "PipeBarrier<PIPE_V>();" in text, "self." in text
     (True, False)
     """
+    need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]")
     op, platform = operator(program.operator), Platform.of(soc, cores, unified_buffer)
-    tiling = program.tiling(platform, **op.bind(inputs))
+    tiling = program.tiling(platform, **fitting(op, inputs)[0])
     module = inspect.getmodule(program.kernel)
     tree = ast.parse(inspect.getsource(module))
     classes = [getattr(module, node.name) for node in tree.body if isinstance(node, ast.ClassDef)]

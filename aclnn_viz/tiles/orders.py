@@ -15,10 +15,10 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, whole
 from aclnn_viz.tiles.core import Instruction
 from aclnn_viz.tiles.hazards import Hazard
-from aclnn_viz.tiles.launching import launch
+from aclnn_viz.tiles.launching import Program, launch
 from aclnn_viz.tiles.schedules import Late
 
 LIMIT = 2000
@@ -49,13 +49,13 @@ def explore(program, /, limit: int = LIMIT, **how) -> Orders:
     >>> explore(av.tiles.programs("hardswish")[0], cores=2, **case.inputs).proved
     True
     """
+    need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]")
     return explored(lambda schedule: launch(program, schedule=schedule, traced=False, **how), limit)
 
 
 def explored(run: Callable, limit: int = LIMIT, search: "Search | None" = None) -> Orders:
     """As `explore`, of any `run(schedule)` that returns something with `outputs` and `hazards`."""
-    if limit < 1:
-        raise ValueError(problem("limit must be at least 1", f"{limit}", "count the orders that may be tried"))
+    limit = whole("limit", limit, 1)
     search, hazards, outcomes, count = search or Search(), {}, {}, 0
     while count < limit:
         try:

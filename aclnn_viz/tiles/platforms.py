@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aclnn_viz.errors import problem
-from aclnn_viz.products import DAV_2201, Product, product_of
+from aclnn_viz.products import DAV_2201, Product, product_of, soc_of
 
 BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
 REPEAT = 256  # bytes that a vector instruction treats in one step
@@ -85,7 +85,7 @@ class Platform:
 
         A smaller buffer makes many tiles of few elements, which can be looked at. Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
         """
-        product = product_of(soc)
+        soc, product = soc_of(soc), product_of(soc)
         if product.npu_arch not in ARCHS:
             raise ValueError(problem("tile programs need the table of which vector call takes which format",
                                      f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",

@@ -6,7 +6,7 @@ All three are legal. A program whose waits are right gives the same bits under e
 import heapq
 import random
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.tiles.core import Instruction
 from aclnn_viz.tiles.memory import PIPES
 
@@ -117,6 +117,7 @@ def schedule_of(name):
     """The schedule of "eager", "late" or a seed; ValueError for anything else."""
     if isinstance(name, (Eager, Late)):
         return name
-    if name not in ("eager", "late") and (not isinstance(name, int) or isinstance(name, bool)):
-        raise ValueError(problem("schedule must be 'eager', 'late' or a seed", repr(name), "choose one"))
+    seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
+    if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
+        raise ValueError(problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one"))
     return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)

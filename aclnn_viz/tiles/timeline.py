@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 from aclnn_viz.tiles.core import Instruction
 from aclnn_viz.tiles.launching import Run
 from aclnn_viz.tiles.memory import PIPE_NAMES, PIPES
@@ -30,6 +30,7 @@ def timeline(run: Run) -> list[Slot]:
     >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
     ('PIPE_MTE3', 10)
     """
+    need(run, Run, "a timeline is that of a Run", "pass what launch returns")
     if run.trace is None:
         raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
     slots: list[Slot] = []

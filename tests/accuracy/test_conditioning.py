@@ -105,7 +105,7 @@ def test_the_seed_decides():
 
 
 @pytest.mark.parametrize("keywords, error, message", [
-    ({"samples": 0}, ValueError, "samples must be at least 1: got 0; draw some"),
+    ({"samples": 0}, ValueError, "samples is a number from 1 on: got 0; pass"),
     ({"baseline": np.zeros(3)}, TypeError, "baseline must have the dtype of actual, float32: got float64; compute")])
 def test_what_does_not_fit_is_refused(keywords, error, message):
     with pytest.raises(error, match=message):

@@ -45,10 +45,10 @@ def detective(name: str) -> Detective:
 
 def _named(items, name, kind):
     for one in items:
-        if one.name == name:
+        if isinstance(name, str) and one.name == name:
             return one
     names = ", ".join(one.name for one in items)
-    raise ValueError(problem(f"{kind} is one of {names}", repr(name), "name one of them"))
+    raise ValueError(problem(f"{kind} is one of {names}", f"{name!r:.60}", "name one of them"))
 
 
 def progress() -> Progress:

@@ -79,8 +79,8 @@ class Detective:
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1 on; ValueError for another number."""
-        if not isinstance(number, int) or not 1 <= number <= len(self.hints):
-            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
+        if type(number) is not int or not 1 <= number <= len(self.hints):
+            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
                                      f"ask for 1 to {len(self.hints)}"))
         return self.hints[number - 1]
 
@@ -92,8 +92,8 @@ class Detective:
         names = ", ".join(map(repr, self.suspects))
         if suspect is None:
             return Answer(False, f"the suspects: {names}")
-        if suspect not in self.suspects:
-            raise ValueError(problem(f"a suspect is one of {names}", repr(suspect), "accuse one of them"))
+        if not isinstance(suspect, str) or suspect not in self.suspects:
+            raise ValueError(problem(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them"))
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
             return Answer(False, f"not {suspect!r}: {self._alibi(suspect)}", note)

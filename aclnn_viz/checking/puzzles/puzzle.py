@@ -11,7 +11,7 @@ from typing import NamedTuple
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import function, problem
 
 
 class Curve(NamedTuple):
@@ -85,13 +85,13 @@ class Puzzle:
         hardswish_middle: nothing is returned yet
           write the body: 1 line is enough. hint(1) gives a nudge
         """
-        result = judged(self, answer)
+        result = judged(self, function("an answer", answer))
         return result.noted(keep(self.name, result.passed)) if result.begun else result
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
-        if not isinstance(number, int) or not 1 <= number <= len(self.hints):
-            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", repr(number),
+        if type(number) is not int or not 1 <= number <= len(self.hints):
+            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
                                      f"ask for 1 to {len(self.hints)}, or for solution()"))
         return self.hints[number - 1]
 

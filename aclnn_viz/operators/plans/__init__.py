@@ -12,12 +12,12 @@ import numpy as np
 
 from aclnn_viz import rooms
 from aclnn_viz.arrays.driver import in_blocks
-from aclnn_viz.arrays.plan import Note, Plan
+from aclnn_viz.arrays.plan import HOST, Note, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
-from aclnn_viz.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of
+from aclnn_viz.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of, soc_of, version_of
 
 
 class Traced(NamedTuple):
@@ -29,13 +29,15 @@ class Traced(NamedTuple):
 
 
 def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
-    """Return what `op.backward` returns, computed as the plan says; float64 inputs are computed in float64.
+    """Return what `op.backward` returns, computed as a plan (see `plan_of`) says; float64 inputs stay float64.
 
     >>> import aclnn_viz as av, numpy as np
     >>> x = np.float32([-1.5, 2049.0])
     >>> run(av.operator("hardswish"), Plan(storage="float16"), gradOutput=np.ones(2, np.float32), self=x)["out"]
     array([0., 1.], dtype=float16)
     """
+    op = operator(op)
+    plan = plan_of(op, plan)
     values, results, xp = trace(op, plan, PlannedArrays, plan.page, inputs)
     with np.errstate(all="ignore"):
         return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape)
@@ -81,10 +83,8 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     >>> print(plan.notes[-1])
     documented: one factor swishScale is missing (ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0)
     """
-    op = operator(op)
-    soc = product if isinstance(product, str) else product.example_soc
+    op, soc, version = operator(op), soc_of(product), version_of(cann)
     product = product_of(soc)
-    version = cann if isinstance(cann, Version) else Version.parse(cann)
     if product.npu_arch not in ARCHITECTURES:
         raise ValueError(problem("a plan predicts kernels that were read", f"{soc}, NPU architecture {product.npu_arch}",
                                  "use a product of an older architecture, or a Plan of your own"))
@@ -100,13 +100,38 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     return replace(base, **settings, notes=base.notes + notes)
 
 
+def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
+    """Return a plan: itself, the kit's own for None or "host", or the preset of a product, SoC or alias for CANN 9.1.
+
+    Another version is written behind the product. Raises TypeError for another kind, ValueError for an unknown name.
+
+    >>> plan_of("hardswish", "A2, CANN 9.0").name
+    'hardswish on Ascend910B2, CANN 9.0.0'
+    """
+    asked, fix = "plan is a Plan, the name of a product, or None", 'pass Plan(...), "A2" or "A2, CANN 9.0"'
+    need(plan, (Plan, Product, str, type(None)), asked, fix)
+    if isinstance(plan, Plan):
+        return plan
+    if plan is None or plan == HOST.name:
+        return HOST
+    if isinstance(plan, Product):
+        return preset(op, plan)
+    product, comma, cann = plan.partition(",")
+    try:
+        soc_of(product.strip())
+    except ValueError:
+        raise ValueError(problem(asked, f"{plan!r:.60}", fix)) from None
+    return preset(op, product.strip(), cann.strip().removeprefix("CANN").strip() if comma else "9.1")
+
+
 def predicting(product: Product | str, cann: str | Version = "9.1") -> Callable[[str, dict], dict[str, np.ndarray]]:
     """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
 
     >>> from aclnn_viz.acl import HostAcl
     >>> acl = HostAcl(soc="Ascend910B2", cann="9.1", backward=predicting("Ascend910B2", "9.1"))
     """
-    return lambda name, inputs: run(operator(name), preset(name, product, cann), **inputs)
+    soc, version = soc_of(product), version_of(cann)
+    return lambda name, inputs: run(operator(name), preset(name, soc, version), **inputs)
 
 
 def _unknown(product, version):

@@ -9,33 +9,35 @@ from dataclasses import asdict
 from functools import partial
 
 from aclnn_viz import rooms
-from aclnn_viz.operators import Operator, operators
+from aclnn_viz.errors import listed
+from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
 
 
-def conventions(op: Operator) -> tuple[Convention, ...]:
+def conventions(op) -> tuple[Convention, ...]:
     """The rows of an operator, in the order of the topics.
 
     >>> import aclnn_viz as av
     >>> conventions(av.operator("hardswish"))[0].topic
     'kink'
     """
+    op = operator(op)
     rows = rooms.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
     return tuple(sorted(rows() if callable(rows) else rows, key=lambda row: TOPICS.index(row.topic)))
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
     """Recompute the table of all operators, or of some."""
-    return [recomputed(op.name, row) for op in (operators() if ops is None else ops) for row in conventions(op)]
+    return [recomputed(op.name, row) for op in map(operator, operators() if ops is None else listed("ops", ops, (str, Operator))) for row in conventions(op)]
 
 
 def text_table(rows: list[Row]) -> str:
     """The rows for a terminal, operator by operator and topic by topic."""
     text, head = [], None
-    for row in rows:
+    for row in (rows := listed("rows", rows, Row)):
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
             text += [f"{row.operator}: {row.topic}", ""]
@@ -52,4 +54,5 @@ def _line(label: str, text: str) -> str:
 
 
 def to_json(rows: list[Row]) -> dict:
+    rows = listed("rows", rows, Row)
     return {"passed": bool(rows) and all(row.holds for row in rows), "conventions": [asdict(row) for row in rows]}

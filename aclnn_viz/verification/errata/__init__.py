@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aclnn_viz import rooms
+from aclnn_viz.errors import listed
 from aclnn_viz.operators import operators
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
@@ -40,12 +41,12 @@ def errata() -> tuple[Erratum, ...]:
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:
     """Recompute the errata (all of them by default, or an iterable such as a progress bar over them)."""
-    return [Finding(erratum, erratum.recompute()) for erratum in (errata() if register is None else register)]
+    return [Finding(erratum, erratum.recompute()) for erratum in (errata() if register is None else listed("register", register, Erratum))]
 
 
 def text_table(findings: list[Finding]) -> str:
     """The findings for a terminal: title with one-line verdict, what is printed, what holds, then the evidence."""
-    text = []
+    text, findings = [], listed("findings", findings, Finding)
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
         verdict = CLASSES[erratum.rests_on] if finding.evidence.holds else "DOES NOT REPRODUCE"
@@ -67,6 +68,7 @@ def _paragraph(label: str, text: str) -> str:
 
 def to_json(findings: list[Finding]) -> dict:
     """The findings as plain data; lemmas carry their equations in LaTeX."""
+    findings = listed("findings", findings, Finding)
     return {"passed": bool(findings) and all(finding.evidence.holds for finding in findings),
             "errata": [_as_json(finding) for finding in findings]}
 
