@@ -88,6 +88,16 @@ def whole(name: str, value, least: int = 0) -> int:
     return number
 
 
+def lengths(name: str, value) -> tuple[int, ...]:
+    """Return the lengths of a shape as a tuple; TypeError for anything else."""
+    try:
+        if isinstance(value, (str, bytes, Mapping)):
+            raise TypeError
+        return tuple(map(index, value))
+    except TypeError:
+        raise TypeError(problem(f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)")) from None
+
+
 def function(name: str, value):
     """Return a function, or what can be called like one; TypeError for anything else."""
     if not callable(value):

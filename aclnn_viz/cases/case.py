@@ -1,10 +1,8 @@
 """One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from operator import index
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
-from aclnn_viz.errors import problem, shown, whole
+from aclnn_viz.errors import lengths, problem, shown, whole
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import is_own
 
@@ -103,12 +101,7 @@ def _format(op: Operator, given: dict) -> str:
 
 def checked_shape(shape) -> tuple[int, ...]:
     """Return a shape as a tuple; TypeError for what is none, ValueError for lengths below 0 or far too many elements."""
-    try:
-        if isinstance(shape, (str, bytes, Mapping)):
-            raise TypeError
-        shape = tuple(map(index, shape))
-    except TypeError:
-        raise TypeError(problem("shape is a tuple of lengths", shown(shape), "pass such as (4, 16)")) from None
+    shape = lengths("shape", shape)
     if any(n < 0 for n in shape):
         raise ValueError(problem("every length of shape must be at least 0", repr(shape), "mend it"))
     if prod(max(n, 1) for n in shape) > MOST:

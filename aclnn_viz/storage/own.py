@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import lengths, place_of, problem
 from aclnn_viz.storage.damage import StoredError
 from aclnn_viz.storage.reading import read_file
 from aclnn_viz.storage.tensors import dtype_named, from_bin, from_npy
@@ -34,7 +34,7 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     >>> load(path)
     array([1., 2.], dtype=float32)
     """
-    path = Path(path)
+    path, shape = place_of(path), None if shape is None else lengths("shape", shape)
     wanted = None if dtype is None else _dtype(dtype)
     try:
         if path.suffix == ".bin":
@@ -62,8 +62,8 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
 def _dtype(dtype) -> np.dtype:
     try:
         return dtype_named(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
-    except TypeError:
-        raise ValueError(problem("dtype is that of a tensor", repr(dtype), "use such as bfloat16 or int64")) from None
+    except (TypeError, ValueError):
+        raise ValueError(problem("dtype is that of a tensor", f"{dtype!r:.60}", "use such as bfloat16 or int64")) from None
 
 
 def _member(path: Path, name: str | None) -> bytes:

@@ -96,6 +96,7 @@ def good_calls(tmp_path):
         (av.case, ["cross_entropy_loss"], {"shape": (2, 3), "reduction": "mean", "ignoreIndex": -100,
                                            "labelSmoothing": 0.0, "target": 0}),
         (av.case, ["group_norm_swish"], {"shape": (1, 2, 2), "numGroups": 2, "dataFormatOptional": "NCHW"}),
+        (av.load, [np_file(tmp_path)], {"dtype": "float32", "shape": (2,), "name": None}),
         (av.open_device, ["host"], {"soc": "Ascend910B2", "cann": "9.1", "plan": "device", "workarounds": False}),
         (av.compare, [actual, truth], {"baseline": actual, "inputs": x}),
         (av.check, [op, right], {"seed": 0, "soc": "A2", "cann": "9.1", "dtypes": ["float32"], "where": {},
@@ -167,6 +168,11 @@ def good_calls(tmp_path):
         (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),
         (derivations.theorems, [], {}),
     ]
+
+
+def np_file(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
+    return tmp_path / "x.npy"
 
 
 def case_folder(tmp_path, result):
