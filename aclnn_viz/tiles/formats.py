@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 
+from aclnn_viz.errors import problem
+
 half = np.dtype(np.float16)
 bfloat16_t = np.dtype(ml_dtypes.bfloat16)
 float32 = np.dtype(np.float32)
@@ -20,3 +22,14 @@ def c_name(dtype: np.dtype) -> str:
     ('float', 'half')
     """
     return NAMES[np.dtype(dtype)]
+
+
+def fitting(op, inputs: dict) -> tuple[dict, dict]:
+    """The bound inputs and the results of a call that vector cores can take; NotImplementedError for float64."""
+    bound = op.bind(inputs)
+    results = op.arrange_backward(**bound).results
+    wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
+    if wide:
+        raise NotImplementedError(problem("a vector core takes float16, bfloat16 and float32",
+                                          f"float64 in {', '.join(wide)}", "pass a narrower format"))
+    return bound, results

@@ -11,6 +11,7 @@ from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.buffers import Block
 from aclnn_viz.tiles.core import Core, Instruction
+from aclnn_viz.tiles.formats import fitting
 from aclnn_viz.tiles.hazards import Hazard, Hazards, Stop
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
@@ -274,17 +275,6 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
                sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)), machine.landed,
                tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
                frozenset(machine.hazardous))
-
-
-def fitting(op, inputs: dict) -> tuple[dict, dict]:
-    """The bound inputs and the results of a call that vector cores can take; NotImplementedError for float64."""
-    bound = op.bind(inputs)
-    results = op.arrange_backward(**bound).results
-    wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
-    if wide:
-        raise NotImplementedError(problem("a vector core takes float16, bfloat16 and float32",
-                                          f"float64 in {', '.join(wide)}", "pass a narrower format"))
-    return bound, results
 
 
 def _poisoned(shape, dtype) -> np.ndarray:

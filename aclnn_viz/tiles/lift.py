@@ -12,8 +12,8 @@ import numpy as np
 
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.launching import DEFAULT_SOC, Program, fitting
+from aclnn_viz.tiles.formats import c_name, fitting
+from aclnn_viz.tiles.launching import DEFAULT_SOC, Program
 from aclnn_viz.tiles.lift_lines import Lines
 from aclnn_viz.tiles.platforms import Platform
 
