@@ -1,22 +1,21 @@
-"""What a wrong kernel may be: the right page with one or two edits, other inputs in the place of its own, or outputs moved.
+"""What a wrong kernel may be: a change of the right one, in words, and whether it gives what the kernel gave on a case.
 
-A candidate tells its words and whether it gives what the kernel gave on a case.
+Here: the page with one or two edits.
 """
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
-
-from aclnn_viz.checking.facts import choices
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.faults.edits import Edit, edits
 from aclnn_viz.faults.rewriting import distance, head
 from aclnn_viz.operators import Operator
 
-WORDS = 4
+LETTERS = 10  # of a description count as one of a formula
+FORGOTTEN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +47,14 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """How much text changes, to prefer the smaller of two that do the same; words count as a few letters."""
-        return distance(self.before, self.after) if self.before else WORDS
+        """How much changes, to prefer the smaller of two that do the same: words and text by their length.
+
+        What is forgotten is likelier than a name that stands for another.
+        """
+        if not self.before:
+            return len(self.after) // LETTERS
+        return min(distance(self.before, self.after), FORGOTTEN) if self.kind in ("factor", "statement") else distance(
+            self.before, self.after) + (self.kind == "name")
 
     def __str__(self) -> str:
         if not self.before:
@@ -57,19 +62,27 @@ class Candidate:
         return f"as if {self.where} read\n    {self.after}\n  instead of\n    {self.before}"
 
 
-def of_edit(edit: Edit) -> Candidate:
-    return Candidate(edit.kind, lambda: (f"{edit.file}, line {edit.line},", edit.before, edit.after),
-                     lambda one: one.shares(lambda: edit.page))
+def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
+    """The page with an edit; with `only` a kernel that computes these outputs so, and the others rightly."""
+    alone = f" for {' and '.join(sorted(only))} alone" if only else ""
+    way = Way(lambda: edit.page, only=only)
+    return Candidate(edit.kind, lambda: (f"{edit.file}, line {edit.line},{alone}", edit.before, edit.after),
+                     lambda one: one.shares(way))
 
 
 def pairs(op: Operator, harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
-    """Every two edits of one statement that each leave right what the kernel computes rightly."""
+    """Every two edits of one statement that each leave right what the kernel computes rightly; and the same exchange
+    of names in two places of a function."""
     by_statement: dict[int, list[Edit]] = {}
+    by_exchange: dict[tuple, list[Edit]] = {}
     for edit in edits(op.page):
-        if edit.kind != "name" and not edit.change.drops:
+        if edit.kind == "name" and isinstance(edit.change.node, ast.Name):
+            exchanged = edit.unit.name, edit.change.node.id, edit.change.values["id"]
+            by_exchange.setdefault(exchanged, []).append(edit)
+        elif edit.kind != "name" and not edit.change.drops:
             by_statement.setdefault(id(edit.statement), []).append(edit)
-    for some in by_statement.values():
-        kept = [edit for edit in some if harmless(edit)]
+    for some in (*by_exchange.values(), *by_statement.values()):
+        kept = [edit for edit in some if harmless(edit)] if len(some) > 1 else ()
         for first, second in combinations(kept, 2):
             if first.change.node is not second.change.node:
                 yield _pair(first, second)
@@ -86,85 +99,10 @@ def _pair(first: Edit, second: Edit) -> Candidate:
 
     def told():
         with first.change.made(), second.change.made():
-            return f"{first.file}, line {first.line},", first.before, head(first.statement)
-    return Candidate("two edits", told, lambda one: one.shares(page))
-
-
-def taken_for_others(op: Operator, seen: list[Seen]) -> Iterator[Candidate]:
-    """Attributes that are read as another value, tensors that are not read, or exchanged."""
-    values: dict[str, dict] = {}
-    for one in seen:
-        for name, value in choices(one.prepared.case).items():
-            values.setdefault(name, {})[repr(value)] = value
-    for p in op.parameters:
-        if p.kind != "tensor":
-            tried = values.get(p.name, {}) | ({repr(p.default): p.default} if p.optional else {})
-            for value in tried.values():
-                yield _altered(f"{p.name} is taken for {value!r}", lambda inputs, n=p.name, v=value: inputs | {n: v})
-        else:
-            if p.optional:
-                yield _altered(f"{p.name} is not read", lambda inputs, n=p.name: inputs | {n: None})
-            for number in (1.0, 0.0):
-                yield _altered(f"{p.name} is taken for {number:g} everywhere",
-                               lambda inputs, n=p.name, v=number: inputs | {n: np.full_like(inputs[n], v)})
-    tensors = [p.name for p in op.parameters if p.kind == "tensor"]
-    for a, b in combinations(tensors, 2):
-        yield _altered(f"{a} and {b} are exchanged", lambda inputs, a=a, b=b: inputs | {a: inputs[b], b: inputs[a]})
-    for name in tensors:
-        yield _altered(f"only the first place of {name} is read",
-                       lambda inputs, n=name: inputs | {n: np.broadcast_to(inputs[n][:1], inputs[n].shape)})
-
-
-def _altered(words: str, alter: Callable) -> Candidate:
-    def same(one: Seen) -> bool:
-        made = one.prepared.case
-        try:
-            with np.errstate(all="ignore"):
-                return one.agrees(made.operator.truth(**alter(made.operator.bind(made.inputs))))
-        except Exception:  # inputs that do not fit each other
-            return False
-    return Candidate("inputs", lambda: ("", "", words), same)
-
-
-def moved(op: Operator, wrong: list[Seen]) -> Iterator[Candidate]:
-    """Outputs that are the right ones elsewhere: in another's place, reversed, transposed, shifted, or another input."""
-    names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
-    for name in names:
-        for other in op.outputs:
-            if other != name:
-                yield _with(name, f"{name} holds {other}", lambda truth, _, o=other: truth[o])
-        for p in op.parameters:
-            if p.kind == "tensor":
-                yield _with(name, f"{name} holds {p.name}",
-                            lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
-        for axis in (-1, -2, 0):
-            yield _with(name, f"{name} is reversed along axis {axis}",
-                        lambda truth, _, n=name, a=axis: np.flip(truth[n], a))
-            for step in (1, -1):
-                yield _with(name, f"{name} is shifted by {step:+d} along axis {axis}",
-                            lambda truth, _, n=name, a=axis, s=step: np.roll(truth[n], s, a))
-        yield _with(name, f"{name} is laid out transposed",
-                    lambda truth, _, n=name: np.swapaxes(truth[n], -1, -2))
-        yield _with(name, f"{name} is 0 everywhere", lambda truth, _, n=name: np.zeros_like(truth[n]))
-        yield _with(name, f"{name} is its absolute value", lambda truth, _, n=name: np.abs(truth[n]))
-    if len(names) == 2:
-        a, b = names
-
-        def exchanged(one: Seen) -> bool:
-            truth = _truth(one)
-            return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
-        yield Candidate("outputs", lambda: ("", "", f"{a} and {b} are exchanged"), exchanged)
-
-
-def _truth(one: Seen) -> dict:
-    return {name: part.truth.astype(np.float64) for name, part in one.prepared.expected.items()}
-
-
-def _with(name: str, words: str, change: Callable) -> Candidate:
-    def same(one: Seen) -> bool:
-        try:
-            truth = _truth(one)
-            return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
-        except Exception:  # an axis that is not there, an input that is not given
-            return False
-    return Candidate("outputs", lambda: ("", "", words), same)
+            after = [head(edit.statement) for edit in (first, second)]
+        lines, before = (first.line, second.line), (first.before, second.before)
+        if first.statement is second.statement:
+            return f"{first.file}, line {first.line},", first.before, after[0]
+        return f"{first.file}, lines {lines[0]} and {lines[1]},", "; ".join(before), "; ".join(after)
+    way = Way(page)
+    return Candidate("two edits", told, lambda one: one.shares(way))

@@ -10,6 +10,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.candidates import Candidate
 from aclnn_viz.checking.facts import separating
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.intermediates import resemblance
@@ -66,6 +67,13 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: i
         text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
         return Diagnosis(None, False, text, candidates=names)
     return _unknown(known, failing, passing)
+
+
+def as_candidates(op) -> list[Candidate]:
+    """The named faults as candidates of an explanation, for kernels that have one under a condition."""
+    return [Candidate("named fault", lambda fault=fault: ("", "", f"as the named fault {fault.name!r}: {fault.story}"),
+                      lambda one, fault=fault, wrong=faulty_kernel(op, fault): _agrees(fault, wrong, one))
+            for fault in faults(op.name)]
 
 
 def _unknown(known, failing, passing) -> Diagnosis:

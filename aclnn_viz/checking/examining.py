@@ -3,11 +3,12 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import comb
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.checking.dependence import depends
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
 from aclnn_viz.checking.facts import choices
@@ -20,6 +21,7 @@ from aclnn_viz.checking.scope import Scope
 from aclnn_viz.faults import faults
 
 SEARCHING = 6.0  # seconds, for what explains a wrong kernel
+ASKING = 1.5  # seconds, for what its errors depend on where nothing explains them
 REPEATED = 3  # cases that are run twice
 CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
@@ -84,6 +86,12 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
     diagnosis = diagnose(op, seen, kernel, evidence.silent) if wrong else None
+    counts = (lambda made: not scope.reason(made)) if scope else (lambda made: True)
+    explanation = _explanation(op, seen, diagnosis, kernel, seed, counts) if wrong else None
+    if wrong and not explanation:
+        failing = sorted(wrong, key=lambda one: one.size)
+        told = depends(op, failing, kernel, int(seed), ASKING, counts)
+        diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
@@ -94,16 +102,15 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
-        diagnosis=diagnosis, explanation=_explanation(op, seen, diagnosis, kernel, seed, scope) if wrong else None,
+        diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None,
         vacuity=vacuity(one.prepared.case for one in seen))
 
 
-def _explanation(op, seen, diagnosis, kernel, seed, scope) -> Explanation | None:
+def _explanation(op, seen, diagnosis, kernel, seed, counts) -> Explanation | None:
     if diagnosis.name:
         return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
-    return explain(op, seen, kernel, int(seed), SEARCHING, (lambda made: not scope.reason(made)) if scope else
-                   lambda made: True)
+    return explain(op, seen, kernel, int(seed), SEARCHING, counts)
 
 
 def _conditions(seen: list[Seen]) -> list[str]:

@@ -7,21 +7,28 @@ on fresh ones where the kernel can be called; those that no case tells apart are
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 
 from aclnn_viz.cases import Case
-from aclnn_viz.checking.candidates import Candidate, moved, of_edit, pairs, taken_for_others
+from aclnn_viz.checking.altered import moved, read_and_written, taken_for_others
+from aclnn_viz.checking.candidates import Candidate, of_edit, pairs
+from aclnn_viz.checking.diagnosis import as_candidates
 from aclnn_viz.checking.facts import Condition, separating
 from aclnn_viz.checking.fitting import fitted, scaled_output, slots
 from aclnn_viz.checking.judging import judge, prepared_at, suite_size
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.observing import Seen, Way
+from aclnn_viz.checking.reductions import reduced
 from aclnn_viz.checking.running import run
 from aclnn_viz.faults import Fault
 from aclnn_viz.faults.edits import Edit, edits
+from aclnn_viz.faults.rarer import rarer
 
 FRESH = 6  # cases on which the kernel is asked again
 PROBES = 3  # cases that sieve candidates before the others are compared
 TOLD = 6  # equal candidates
+SHARED = 5
+EXCEPT = "not with"
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Explanation:
     """A change of the right kernel that explains a wrong one: `line` and `edit` of the page, or words alone.
 
     `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
-    `evidence` on how many cases it gives the kernel's numbers.
+    `evidence` on how many cases it gives the kernel's numbers; `holds` tells whether it does so on another.
     """
 
     kind: str
@@ -40,10 +47,13 @@ class Explanation:
     evidence: str
     condition: str = ""
     equal: tuple[str, ...] = ()
+    holds: Callable[[Seen], bool] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         lines = [f"your kernel behaves {self.text}" if self.line else self.text]
-        lines += [f"  only where {self.condition}; elsewhere it is right"] * bool(self.condition)
+        if self.condition:
+            lines += [f"  but {self.condition}: there it is right" if self.condition.startswith(EXCEPT) else
+                      f"  only where {self.condition}; elsewhere it is right"]
         lines += [f"  {self.evidence}"]
         lines += ["  no case tells it apart from:"] * bool(self.equal)
         lines += [f"    {one}" for one in self.equal]
@@ -51,14 +61,14 @@ class Explanation:
 
 
 class Budget:
-    """Seconds that a search may take."""
+    """Seconds of one core that a search may take; where others share the core, so many times as long by the clock."""
 
     def __init__(self, seconds: float):
-        self.end = time.monotonic() + seconds
+        self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
 
     def within(self, items: Iterable) -> Iterator:
         for item in items:
-            if time.monotonic() > self.end:
+            if time.thread_time() > self.end or time.monotonic() > self.latest:
                 return
             yield item
 
@@ -74,7 +84,7 @@ def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, second
         return None  # an output of another shape, or wrong by roundings alone
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
     budget = Budget(seconds)
-    for stage in (_plain, _edited, _constants, _pairs):
+    for stage in (_named, _plain, _edited, _sums, _constants, _alone, _pairs):
         found = list(budget.within(stage(op, failing, passing, budget)))
         whole = [one for one in found if all(one.same(other) for other in budget.within(passing))]
         if whole:
@@ -85,7 +95,7 @@ def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, second
         partly = sorted(found, key=lambda one: one.size)
         for one in budget.within(partly[:TOLD]):
             if (told := _conditional(one, failing, passing)) and _holds(op, one, told, kernel, seed, counts):
-                return _told([one], len(failing) + len(passing), told.text)
+                return _told([one], len(failing) + len(passing), told)
     return None
 
 
@@ -96,7 +106,8 @@ def of_fault(op, fault: Fault, cases: int) -> Explanation:
     number = source[:source.find(before)].count("\n") + 1
     line = f"{'/'.join(op.page.__name__.split('.')[-2:])}.py, line {number}" if before else ""
     return Explanation("named fault", f"as the named fault {fault.name!r}: {fault.story}", line, before.strip(),
-                       after.strip(), f"it gives your numbers on all of {cases} cases")
+                       after.strip(), f"it gives your numbers on all of {cases} cases",
+                       holds=next(one for one in as_candidates(op) if repr(fault.name) in one.after).same)
 
 
 def _agree(candidates: Iterable[Candidate], failing: list[Seen]) -> Iterator[Candidate]:
@@ -112,16 +123,35 @@ def _probes(failing: list[Seen]) -> list[Seen]:
     return [*some[:PROBES - 1], some[len(some) // 2]]
 
 
+def _named(op, failing, passing, budget) -> Iterator[Candidate]:
+    yield from _agree(budget.within(as_candidates(op)), failing)
+
+
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
     scaled = scaled_output(failing)
-    yield from _agree([*([scaled] if scaled else []), *moved(op, failing), *taken_for_others(op, [*failing, *passing])],
-                      failing)
+    yield from _agree(budget.within(chain([scaled] if scaled else [], moved(op, failing), taken_for_others(
+        op, [*failing, *passing]), read_and_written(op, failing))), failing)
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
+    yield from _agree(map(of_edit, budget.within(_reached(op, failing))), failing)
+
+
+def _reached(op, failing) -> Iterator[Edit]:
+    """The edits in functions that the failing cases call; others cannot be seen there."""
     called = frozenset.intersection(*(one.called for one in _probes(failing))) | {""}
-    reached = (edit for edit in edits(op.page) if edit.unit.name in called)  # others cannot be seen there
-    yield from _agree(map(of_edit, budget.within(reached)), failing)
+    return (edit for edit in (*edits(op.page), *rarer(op.page)) if edit.unit.name in called)
+
+
+def _alone(op, failing, passing, budget) -> Iterator[Candidate]:
+    """Edits of which only the outputs that are wrong feel something: a kernel may compute each by itself."""
+    wrong = frozenset(miss.output for one in failing for miss in one.misses)
+    if wrong < {name for one in failing for name in one.outputs}:
+        yield from _agree((of_edit(edit, wrong) for edit in budget.within(_reached(op, failing))), failing)
+
+
+def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
+    yield from _agree(budget.within(reduced(op, _probes(failing)[0])), failing)
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -139,7 +169,7 @@ def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
     def harmless(edit: Edit) -> bool:
         if id(edit) not in known:
             try:
-                values = probe.computed(edit.page)
+                values = probe.computed(Way(lambda: edit.page))
                 known[id(edit)] = all(_near(probe, name, values[name]) for name in right)
             except Exception:  # whatever a broken page raises
                 known[id(edit)] = False
@@ -157,7 +187,12 @@ def _conditional(one: Candidate, failing, passing) -> Condition | None:
     outside = [other for other in passing if not one.same(other)]
     if not outside or len(failing) < 2:
         return None
-    return separating([other.prepared.case for other in failing], [other.prepared.case for other in outside])
+    found = separating([other.prepared.case for other in failing], [other.prepared.case for other in outside])
+    if found or 4 * len(outside) > len(failing):
+        return found
+    apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
+    told = " and not with ".join(str(other.prepared.recipe) for other in outside)
+    return Condition(f"{EXCEPT} {told}", lambda made: id(made) not in apart)
 
 
 def _holds(op, one: Candidate, told: Condition, kernel, seed, counts) -> bool:
@@ -165,8 +200,13 @@ def _holds(op, one: Candidate, told: Condition, kernel, seed, counts) -> bool:
     if kernel is None:
         return True
     fresh = list(_fresh(op, kernel, seed, counts))
-    return all(one.same(other) if told.holds(other.prepared.case) else not other.misses or one.same(other)
-               for other in fresh)
+    return all(_borne_out(one, told, other) for other in fresh)
+
+
+def _borne_out(one: Candidate, told: Condition | None, other: Seen) -> bool:
+    if told and (not told.holds(other.prepared.case) or told.text.startswith(EXCEPT)) and not other.misses:
+        return True
+    return one.same(other)
 
 
 def _fresh(op, kernel, seed, counts) -> Iterator[Seen]:
@@ -184,10 +224,11 @@ def _fresh(op, kernel, seed, counts) -> Iterator[Seen]:
                 yield other
 
 
-def _told(candidates: list[Candidate], cases: int, condition: str = "") -> Explanation:
+def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [f"{one.where} {one.after}".strip() for one in others if one.after != first.after]
     told = tuple(dict.fromkeys(equal))
     more = (f"and {len(told) - TOLD} others",) if len(told) > TOLD else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
-                       f"it gives your numbers on all of {cases} cases", condition, told[:TOLD] + more)
+                       f"it gives your numbers on all of {cases} cases", condition.text if condition else "",
+                       told[:TOLD] + more, lambda one: _borne_out(first, condition, one))

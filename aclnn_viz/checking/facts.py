@@ -109,6 +109,32 @@ def _by_length(some, others) -> Condition | None:
     return None
 
 
+def remainder(some: Sequence[int], others: Sequence[int]) -> str:
+    """Tell the simplest law that holds for all of some numbers and for none of the others, or nothing.
+
+    >>> remainder([17, 33, 1], [16, 2, 18, 32]), remainder([70, 65], [64, 3])
+    ('% 16 = 1', '> 64')
+    """
+    if min(some) > max(others):
+        return f"> {max(others)}"
+    if max(some) < min(others):
+        return f"< {min(others)}"
+    for base in reversed(REMAINDERS):
+        if len({n % base for n in some}) == 1 and not any(n % base == some[0] % base for n in others):
+            return f"% {base} = {some[0] % base}"
+        if all(n % base for n in some) and not any(n % base for n in others):
+            return f"% {base} is not 0"
+        last = min(n % base for n in some)
+        if last > 1 and all(n % base < last for n in others):
+            return f"% {base} >= {last}"
+    least = min(some)
+    tail = [n for n in others if n >= least]
+    for base in REMAINDERS:
+        if all(n % base for n in some) and tail and not any(n % base for n in tail):
+            return f"> {least - 1} and % {base} is not 0"
+    return ""
+
+
 def common(some: Sequence[Case], others: Sequence[Case]) -> str:
     """Tell what cases have in common: what sets them apart from the others, or else what they all share.
 

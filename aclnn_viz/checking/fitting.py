@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.checking.candidates import Candidate
 from aclnn_viz.checking.facts import lengths
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.faults import rewriting
 from aclnn_viz.faults.edits import Unit, units
 from aclnn_viz.operators import Operator
@@ -42,7 +42,7 @@ class Slot:
 
     def values(self, one: Seen, number: float) -> dict:
         setattr(self.page, NAME, number)
-        return one.computed(self.page)
+        return one.computed(Way(lambda: self.page))
 
     def fit(self, one: Seen) -> float | None:
         """The number with which the page gives what the kernel gave; None where there is no such."""
@@ -78,7 +78,7 @@ def slots(op: Operator) -> Iterator[Slot]:
     unknown = ast.Name(NAME, ast.Load())
     for unit in units(op.page):
         for node in ast.walk(unit.tree):
-            shown = _statement(unit.tree, node)
+            shown = rewriting.statement_of(unit.tree, node)
             line = getattr(node, "lineno", 0)
 
             def slot(changed, values, unit=unit, shown=shown, line=line):
@@ -100,19 +100,6 @@ def slots(op: Operator) -> Iterator[Slot]:
 
 def _scaled(node: ast.expr, unknown: ast.Name) -> ast.expr:
     return unknown if isinstance(node, ast.Constant) else ast.BinOp(unknown, ast.Mult(), node)
-
-
-def _statement(tree: ast.AST, node: ast.AST) -> ast.AST:
-    """The innermost statement, or output of a page, that holds a node."""
-    found = tree
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.stmt) and any(part is node for part in ast.walk(statement)):
-            found = statement
-    if isinstance(found, ast.Return) and isinstance(found.value, ast.Dict):
-        for key, value in zip(found.value.keys, found.value.values):
-            if any(part is node for part in ast.walk(value)):
-                return ast.Dict([key], [value])
-    return found
 
 
 def fitted(slot: Slot, failing: list[Seen]) -> Candidate | None:

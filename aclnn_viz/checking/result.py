@@ -167,7 +167,8 @@ class CheckResult:
             "scope", "left_out")}
         content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
         content["diagnosis"] = vars(self.diagnosis) if self.diagnosis else None
-        content["explanation"] = vars(self.explanation) if self.explanation else None
+        content["explanation"] = {
+            name: value for name, value in vars(self.explanation).items() if name != "holds"} if self.explanation else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
         return json.dumps(content, indent=1)

@@ -55,6 +55,19 @@ def head(statement: ast.AST) -> str:
     return text[1:-1] if isinstance(statement, ast.Dict) else text
 
 
+def statement_of(tree: ast.AST, node: ast.AST) -> ast.AST:
+    """The innermost statement, or output of a page, that holds a node."""
+    found = tree
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.stmt) and any(part is node for part in ast.walk(statement)):
+            found = statement
+    if isinstance(found, ast.Return) and isinstance(found.value, ast.Dict):
+        for key, value in zip(found.value.keys, found.value.values):
+            if any(part is node for part in ast.walk(value)):
+                return ast.Dict([key], [value])
+    return found
+
+
 def distance(a: str, b: str) -> int:
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, False).get_opcodes()
                if tag != "equal")

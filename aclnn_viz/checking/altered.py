@@ -1,0 +1,221 @@
+"""Kernels that are right but for what they read or where they write: inputs taken for others, outputs moved or cut."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+
+from aclnn_viz.checking.candidates import Candidate
+from aclnn_viz.checking.facts import choices
+from aclnn_viz.checking.observing import Seen, Way
+from aclnn_viz.operators import Operator
+
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+MAPS = {"1 / {}": lambda a: 1.0 / a, "sqrt({})": np.sqrt, "1 / sqrt({})": lambda a: 1.0 / np.sqrt(a),
+        "{} squared": np.square, "-{}": np.negative, "abs({})": np.abs, "exp({})": np.exp, "log({})": np.log,
+        "1 + {}": lambda a: 1.0 + a, "{} - 1": lambda a: a - 1.0, "1 - {}": lambda a: 1.0 - a}
+
+
+def whole(length: int, block: int) -> int:
+    """How many of `length` places lie in whole blocks."""
+    return length - length % block
+
+
+def before_last(length: int, block: int) -> int:
+    """How many lie before the last block, whole or not; all where there is but one."""
+    return max(length - 1, 0) // block * block or length
+
+
+def whole_if_any(length: int, block: int) -> int:
+    """How many lie in whole blocks; all where there is not one."""
+    return whole(length, block) or length
+
+
+CUTS = {"behind the last whole {} of": whole, "behind the last whole {} of (all, if there is none)": whole_if_any,
+        "in the last block of {} of": before_last}
+
+
+def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np.ndarray:
+    """An array with zeros from some place of an axis on, or of all its elements in their order."""
+    kept = np.array(array)
+    if axis is None:
+        kept.reshape(-1)[length(array.size):] = 0
+    else:
+        np.moveaxis(kept, axis, 0)[length(array.shape[axis]):] = 0
+    return kept
+
+
+# Inputs
+
+def taken_for_others(op: Operator, seen: list[Seen]) -> Iterator[Candidate]:
+    """Attributes that are read as another value, tensors that are not read, exchanged, read elsewhere or transformed."""
+    values: dict[str, dict] = {}
+    for one in seen:
+        for name, value in choices(one.prepared.case).items():
+            values.setdefault(name, {})[repr(value)] = value
+    for p in op.parameters:
+        if p.kind != "tensor":
+            tried = values.get(p.name, {}) | ({repr(p.default): p.default} if p.optional else {})
+            for value in tried.values():
+                yield _bound(op, f"{p.name} is taken for {value!r}", lambda bound, n=p.name, v=value: bound | {n: v})
+        elif p.optional:
+            yield _bound(op, f"{p.name} is not read", lambda bound, n=p.name: bound | {n: None})
+    arrays = failing_arrays(seen)
+    floating = [name for name, array in arrays.items() if array is not None and array.dtype.kind == "f"]
+    for a, b in combinations(floating, 2):
+        yield _arrays(op, f"{a} and {b} are exchanged", lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
+    for names in _groups(op, arrays, floating):
+        told, verb = " and ".join(names), "are" if len(names) > 1 else "is"
+        for words, change in (*_readings(arrays[names[0]].ndim), *_values(told) * (len(names) == 1)):
+            yield _arrays(op, words.format(told, verb), lambda given, names=names, change=change: given | {
+                name: change(given[name]) for name in names})
+
+
+def failing_arrays(seen: list[Seen]) -> dict:
+    """The arrays of the page in one of the cases, the one in which the most optional tensors are given."""
+    return max((one.arranged.arrays for one in seen), key=lambda arrays: sum(a is not None for a in arrays.values()))
+
+
+def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, ...]]:
+    """Each tensor, and those that are read at the same places: saved together, or of the same shape."""
+    groups = [(name,) for name in floating]
+    alike: dict[tuple, list[str]] = {}
+    for name in floating:
+        alike.setdefault((arrays[name].shape, name in op.saved), []).append(name)
+    groups += [tuple(names) for names in alike.values() if len(names) > 1]
+    return groups
+
+
+def _readings(rank: int) -> Iterator[tuple[str, Callable]]:
+    for axis in range(rank):
+        yield f"only the first place of {{}} along axis {axis} {{}} read", lambda a, k=axis: np.broadcast_to(
+            np.take(a, [0], k), a.shape)
+        yield f"{{}} {{}} read in reverse along axis {axis}", lambda a, k=axis: np.flip(a, k)
+        yield f"{{}} {{}} read one place too early along axis {axis}", lambda a, k=axis: np.roll(a, 1, k)
+        yield f"{{}} {{}} read one place too late along axis {axis}", lambda a, k=axis: np.roll(a, -1, k)
+    yield "only the first place of {} {} read", lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape)
+    for block in BLOCKS[2:]:
+        yield f"only the first {block} of {{}} {{}} read, again and again", lambda a, b=block: a.reshape(-1)[
+            np.arange(a.size) % b].reshape(a.shape)
+    for axis in (*range(rank), None):
+        where = "its elements" if axis is None else f"axis {axis}"
+        for words, length in CUTS.items():
+            for block in BLOCKS:
+                yield f"{{}} {{}} taken for 0 {words.format(block)} {where}", lambda a, k=axis, b=block, f=length: cut(
+                    a, k, lambda n: f(n, b))
+
+
+def _values(name: str) -> tuple[tuple[str, Callable], ...]:
+    numbers = tuple((f"{{}} {{}} taken for {number:g} everywhere", lambda a, v=number: np.full_like(a, v))
+                    for number in (1.0, 0.0))
+    return numbers + tuple((f"{{}} {{}} taken for {words.format('it')}", change) for words, change in MAPS.items())
+
+
+def _bound(op: Operator, words: str, change: Callable) -> Candidate:
+    return _of(words, Way(lambda: op.page, bound=change))
+
+
+def _arrays(op: Operator, words: str, change: Callable, outputs: Callable | None = None) -> Candidate:
+    return _of(words, Way(lambda: op.page, arrays=change, outputs=outputs))
+
+
+def _of(words: str, way: Way) -> Candidate:
+    return Candidate("inputs", lambda: ("", "", words), lambda one: one.shares(way))
+
+
+def read_and_written(op: Operator, seen: list[Seen]) -> Iterator[Candidate]:
+    """A tensor whose axis is reversed when it is read, and its gradient's when it is written; a factor that comes last."""
+    arrays = failing_arrays(seen)
+    for output, name in op.gradient_of.items():
+        if arrays.get(name) is None:
+            continue
+        for axis in range(arrays[name].ndim):
+            def reversed_(values, _, o=output, k=axis):
+                return values | ({o: np.flip(values[o], k)} if o in values else {})
+            yield _arrays(op, f"axis {axis} of {name} is read, and of {output} written, in reverse",
+                          lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, reversed_)
+    for name, array in arrays.items():
+        if array is None or array.dtype.kind != "f":
+            continue
+        for output in op.outputs:
+            for words, ones in ((f"{output} is multiplied with {name} at the end, not before", True),
+                                (f"{output} is multiplied with {name} once more", False)):
+                yield _last(op, words, name, output, ones)
+
+
+def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candidate:
+    def change(given):
+        kept["it"] = given[name]
+        return given | ({name: np.ones_like(given[name])} if ones else {})
+
+    def outputs(values, _):
+        return values | {output: values[output] * kept["it"]}
+    kept: dict = {}
+    return _of(words, Way(lambda: op.page, arrays=change, outputs=outputs, only=frozenset([output])))
+
+
+# Outputs
+
+def moved(op: Operator, wrong: list[Seen]) -> Iterator[Candidate]:
+    """Outputs that are the right ones elsewhere: in another's place, reversed, transposed, shifted, cut, another input."""
+    names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
+    for name in names:
+        for other in op.outputs:
+            if other != name:
+                yield _with(name, f"{name} holds {other}", lambda truth, _, o=other: truth[o])
+        for p in op.parameters:
+            if p.kind == "tensor":
+                yield _with(name, f"{name} holds {p.name}",
+                            lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
+        for axis in (-1, -2, 0):
+            yield _with(name, f"{name} is reversed along axis {axis}",
+                        lambda truth, _, n=name, a=axis: np.flip(truth[n], a))
+            for step in (1, -1):
+                yield _with(name, f"{name} is shifted by {step:+d} along axis {axis}",
+                            lambda truth, _, n=name, a=axis, s=step: np.roll(truth[n], s, a))
+        yield _with(name, f"{name} is laid out transposed",
+                    lambda truth, _, n=name: np.swapaxes(truth[n], -1, -2))
+        yield _with(name, f"{name} is 0 everywhere", lambda truth, _, n=name: np.zeros_like(truth[n]))
+        yield _with(name, f"{name} is its absolute value", lambda truth, _, n=name: np.abs(truth[n]))
+    yield from _cut(names, wrong)
+    if len(names) == 2:
+        a, b = names
+
+        def exchanged(one: Seen) -> bool:
+            truth = _truth(one)
+            return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
+        yield Candidate("outputs", lambda: ("", "", f"{a} and {b} are exchanged"), exchanged)
+
+
+def _cut(names: list[str], wrong: list[Seen]) -> Iterator[Candidate]:
+    """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes."""
+    rank = max(part.ndim for one in wrong for _, (part, _) in one.wanted.items())
+    for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
+        told = " and ".join(some)
+        for axis in (None, *range(-rank, 0)):
+            where = "all elements" if axis is None else f"axis {axis}"
+            for words, length in CUTS.items():
+                for block in BLOCKS:
+                    def same(one: Seen, some=some, axis=axis, length=length, block=block) -> bool:
+                        truth = _truth(one)
+                        if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
+                            return False
+                        return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
+                                                             lambda n: length(n, block))
+                                                   for name in some if name in truth})
+                    yield Candidate("outputs", lambda told=told, words=words, block=block, where=where: (
+                        "", "", f"{told} stays 0 {words.format(block)} {where}"), same)
+
+
+def _truth(one: Seen) -> dict:
+    return {name: part.truth.astype(np.float64) for name, part in one.prepared.expected.items()}
+
+
+def _with(name: str, words: str, change: Callable) -> Candidate:
+    def same(one: Seen) -> bool:
+        try:
+            truth = _truth(one)
+            return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
+        except Exception:  # an axis that is not there, an input that is not given
+            return False
+    return Candidate("outputs", lambda: ("", "", words), same)

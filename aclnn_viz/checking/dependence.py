@@ -1,0 +1,126 @@
+"""What an error that nothing explains depends on: places and values of the elements, and lengths, asked of the kernel."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from aclnn_viz.cases import Case, case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.facts import remainder
+from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.running import run
+
+LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
+LARGEST = 20_000  # elements of a case that is asked more
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
+MOST = 0.6  # of the places: what takes more tells nothing
+SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
+BITS = range(4, 16)  # of a result that was 16 bits wide on its way
+
+
+def depends(op, failing: Sequence[Seen], kernel: Callable | None, seed: int, seconds: float,
+            counts: Callable[[Case], bool] = lambda made: True) -> list[str]:
+    """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
+    usable = [one for one in failing if one.usable]
+    told = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
+            for words in _of_output(op, output, usable)]
+    return told + (list(_of_lengths(op, failing, kernel, seed, seconds, counts)) if kernel and failing else [])
+
+
+def _of_output(op, output: str, failing: list[Seen]) -> Iterator[str]:
+    masks = [(one, miss.wrong.reshape(one.wanted[output][0].shape)) for one in failing for miss in one.misses
+             if miss.output == output and miss.wrong is not None]
+    masks = [(one, mask) for one, mask in masks if mask.size > 1]
+    if not masks:
+        return
+    if words := next(_places([mask for _, mask in masks]), None):
+        yield f"{output} is wrong only {words}"
+    if words := next(_values(output, masks), None):
+        yield f"{output} is wrong {words}"
+    if words := _precision(output, [one for one, _ in masks]):
+        yield f"{output} {words}"
+
+
+def _places(masks: list[np.ndarray]) -> Iterator[str]:
+    """Sets of places along an axis outside of which nothing is wrong in any mask, and which are not most of them."""
+    tests = {"in the last place": lambda at, n: at == n - 1, "in the first place": lambda at, n: at == 0}
+    for block in reversed(BLOCKS):
+        tests |= {f"behind the last whole {block}": lambda at, n, b=block: at >= n - n % b,
+                  f"behind the first {block}": lambda at, n, b=block: at >= b,
+                  f"in places that {block} divides": lambda at, n, b=block: at % b == 0}
+    tests |= {"in all places but the first": lambda at, n: at > 0, "in all places but the last": lambda at, n: at < n - 1}
+    for axis in range(-min(mask.ndim for mask in masks), 0):
+        rows = [np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in masks]
+        for words, test in tests.items():
+            allowed = [test(np.arange(row.size), row.size) for row in rows]
+            most = 0.9 if "all places" in words else MOST
+            if not any((row & ~inside).any() for row, inside in zip(rows, allowed)) and \
+                    np.mean(np.concatenate(allowed)) <= most:
+                yield f"{words} of axis {axis}"
+
+
+def _values(output: str, masks: list[tuple[Seen, np.ndarray]]) -> Iterator[str]:
+    """Intervals of an input of the output's shape in which all is wrong, or all is right."""
+    for name in masks[0][0].arranged.arrays:
+        pairs = [(seen.arranged.arrays[name], wrong) for seen, wrong in masks]
+        if any(array is None or array.dtype.kind == "i" or array.shape != wrong.shape for array, wrong in pairs):
+            continue
+        values = np.concatenate([array.astype(np.float64).ravel() for array, _ in pairs])
+        wrong = np.concatenate([part.ravel() for _, part in pairs])
+        finite = np.isfinite(values)
+        values, wrong = values[finite], wrong[finite]
+        for part, words in ((wrong, "only where"), (~wrong, "everywhere but where")):
+            if 2 < part.sum() < part.size:
+                low, high = values[part].min(), values[part].max()
+                inside = (values >= low) & (values <= high)
+                if (inside & ~part).sum() <= SHARE * part.sum() and inside.mean() < 0.9:
+                    ends = [f"{low:.4g} <= "] * bool((values < low).any()), [f" <= {high:.4g}"] * bool((values > high).any())
+                    yield f"{words} {''.join(ends[0])}{name}{''.join(ends[1])}"
+
+
+def _precision(output: str, failing: list[Seen]) -> str:
+    """How many bits of an output are right, where these are as many as 16-bit formats have, with errors of both signs."""
+    worst, signs = [], []
+    for one in failing:
+        truth = one.prepared.expected[output].truth.astype(np.float64)
+        with np.errstate(all="ignore"):
+            error = one.outputs[output].astype(np.float64) - truth
+            size = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
+            apart = np.max(np.abs(error), initial=0.0)
+            if not size or not np.isfinite(apart) or apart == 0:
+                return ""
+            worst.append(np.log2(size / apart))
+            signs.append(np.mean(np.sign(error * truth)))
+    if not worst or min(worst) < BITS[0] or max(worst) > 24 or abs(np.mean(signs)) > 0.5:
+        return ""
+    return (f"is right to {min(worst):.0f} bits at least, with errors of both signs: a step or a sum in 16 bits may be the "
+            "reason (float16 keeps 11, bfloat16 8)")
+
+
+def _of_lengths(op, failing: Sequence[Seen], kernel, seed, seconds, counts) -> Iterator[str]:
+    """The lengths of an axis of the main tensor at which the kernel is wrong, found by asking it."""
+    end = time.monotonic() + seconds
+    made = failing[0].prepared
+    options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
+    shape = made.case.inputs[op.like].shape
+    for axis in range(len(shape)):
+        outcome: dict[int, bool] = {}
+        for length in LENGTHS:
+            tried = shape[:axis] + (length,) + shape[axis + 1:]
+            if time.monotonic() > end or np.prod(tried) > LARGEST:
+                break
+            try:
+                asked = case(op, seed=seed + length, **options | {"shape": tried})
+                if not counts(asked):
+                    continue
+                ready = prepared(Recipe(op.name, {}), asked)
+                found = run(kernel, asked, list(ready.expected), 10.0)
+                if found.outputs is not None:
+                    outcome[length] = bool(judge(ready, found.outputs))
+            except (ValueError, TypeError, ZeroDivisionError, IndexError):  # a length that this operator does not take
+                continue
+        wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
+        if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
+            yield f"wrong only where {op.like}.shape[{axis}] {words} ({len(outcome)} lengths were tried)"

@@ -1,0 +1,138 @@
+"""Sums that a kernel takes over other places than the page does: without a tail, of one place alone, or carried on."""
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cached_property
+
+import numpy as np
+
+from aclnn_viz.checking.altered import BLOCKS, CUTS, cut
+from aclnn_viz.checking.candidates import Candidate
+from aclnn_viz.checking.observing import Seen, Way
+from aclnn_viz.faults import rewriting
+from aclnn_viz.faults.edits import Unit, units
+from aclnn_viz.operators import Operator
+
+NAME = "reduced"
+REDUCTIONS = ("sum", "mean")
+
+
+def _axes(options: dict, rank: int) -> tuple[int, ...]:
+    axis = options.get("axis")
+    given = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(at % rank for at in given)
+
+
+def _cut_sum(at: int, length: Callable[[int], int]):
+    def reduce(whole, values, **options):
+        axes = _axes(options, np.ndim(values))
+        return whole(cut(values, axes[at % len(axes)], length), **options)
+    return reduce
+
+
+def _one_place(place: int):
+    def reduce(whole, values, **options):
+        for axis in _axes(options, np.ndim(values)):
+            values = np.take(values, [place], axis) * 1.0
+        shape = np.shape(whole(values, **options))
+        return values.reshape(shape)
+    return reduce
+
+
+def _without(place: int):
+    def reduce(whole, values, **options):
+        axis = _axes(options, np.ndim(values))[0]
+        if np.shape(values)[axis] < 2:
+            return whole(values, **options)
+        kept = np.array(values)
+        np.moveaxis(kept, axis, 0)[place] = 0
+        return whole(kept, **options)
+    return reduce
+
+
+def _carried(whole, values, **options):
+    result = whole(values, **options)
+    return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
+
+
+def _length_of(change: Callable[[int, list[int], list[int]], int]):
+    """Divided by another length of the array that is summed over."""
+    def reduce(whole, values, **options):
+        shape, axes = np.shape(values), _axes(options, np.ndim(values))
+        n = int(np.prod([shape[axis] for axis in axes]))
+        others = [shape[axis] for axis in range(len(shape)) if axis not in axes]
+        return whole(values, **options) * (n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0)
+    return reduce
+
+
+def _ways() -> Iterator[tuple[str, Callable]]:
+    yield "it goes on from the one before: the sum is not cleared", _carried
+    for place, words in ((0, "first"), (-1, "last")):
+        yield f"it is the {words} term alone", _one_place(place)
+        yield f"without the {words} term", _without(place)
+    for words, length in CUTS.items():
+        for block in BLOCKS:
+            for at, where in ((-1, "last"), (0, "first")):
+                yield (f"without what is {words.format(block)} the {where} axis of the sum",
+                       _cut_sum(at, lambda n, f=length, b=block: f(n, b)))
+    for block in BLOCKS:
+        yield (f"divided by the length rounded up to whole {block}",
+               _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
+    for words, length in {
+            "less one": lambda n, axes, others: n - 1, "and one": lambda n, axes, others: n + 1,
+            "of the first axis alone": lambda n, axes, others: axes[0],
+            "of the last axis alone": lambda n, axes, others: axes[-1],
+            "of the other axes": lambda n, axes, others: int(np.prod(others)), "1": lambda n, axes, others: 1}.items():
+        yield f"divided by the length {words}", _length_of(length)
+
+
+class _Site:
+    """Sums or means of a page that are written alike, in whose place another function is called."""
+
+    def __init__(self, unit: Unit, nodes: list[ast.Call]):
+        self.unit = unit
+        self.shown = list(dict.fromkeys(rewriting.statement_of(unit.tree, node) for node in nodes))
+        self.changes = [rewriting.Change("sum", node, {"func": ast.Name(NAME, ast.Load()), "args": [
+            ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
+        self.before = "; ".join(map(rewriting.head, self.shown))
+        self.text = "; ".join(map(ast.unparse, nodes))
+
+    @cached_property
+    def page(self):
+        with ExitStack() as stack:
+            for change in self.changes:
+                stack.enter_context(change.made())
+            return self.unit.page()
+
+    def candidate(self, words: str, reduce: Callable) -> Candidate:
+        def page():
+            setattr(self.page, NAME, reduce)
+            return self.page
+        file = "/".join(self.unit.module.__name__.split(".")[-2:]) + ".py"
+        lines = " and ".join(str(line) for line in dict.fromkeys(change.line for change in self.changes))
+        way = Way(page)
+        return Candidate("sum", lambda: (f"{file}, line {lines},", self.before,
+                                         f"{self.before}\n    where {self.text}: {words}"), lambda one: one.shares(way))
+
+
+def sites(op: Operator, probe: Seen) -> Iterator[_Site]:
+    """Every sum of a page, and those of a function that go over the same axes together."""
+    for unit in units(op.page):
+        alike: dict[str, list[ast.Call]] = {}
+        for node in ast.walk(unit.tree):
+            if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
+                    node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
+                alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
+        for nodes in alike.values():
+            yield from (_Site(unit, [node]) for node in nodes)
+            if len(nodes) > 1:
+                yield _Site(unit, nodes)
+
+
+def reduced(op: Operator, probe: Seen) -> Iterator[Candidate]:
+    """The page with one of its sums, or all that go over the same axes, taken otherwise."""
+    ways = list(_ways())
+    for site in sites(op, probe):
+        for words, reduce in ways:
+            yield site.candidate(words, reduce)
