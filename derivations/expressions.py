@@ -41,6 +41,7 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
 _FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min, Mod)
+_FIRST_NAME = 2 * 10**12  # numbers of new names lie above those that SymPy hands out, and those of canonical sums
 _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 
@@ -62,11 +63,36 @@ def fresh_index(name="i"):
     return Dummy(name, integer=True)
 
 
-def substitute(e, mapping):
+class Names:
+    """
+    New names for bound indices, which occur in none of the `expressions`.
+
+    The names are numbers that rise. So equal work gives equal expressions, and what SymPy and the normal form remember
+    of the one serves the other.
+    """
+
+    def __init__(self, *expressions):
+        taken = (s.dummy_index for e in expressions for s in e.atoms(Dummy))
+        self._number = max(filter(_FIRST_NAME.__le__, taken), default=_FIRST_NAME)
+
+    def __call__(self, v, whole):
+        """A name in the place of `v`: an integer if what is bound runs over `whole` numbers alone."""
+        self._number += 1
+        assumptions = (("integer", True),) if whole else _assumptions(v)
+        return _numbered(v.name, self._number, assumptions)
+
+
+@lru_cache(maxsize=4096)
+def _numbered(name, number, assumptions):
+    return Dummy(name, dummy_index=number, **dict(assumptions))
+
+
+def substitute(e, mapping, names=None):
     """
     Replace symbols, or whole entries such as t[r], by expressions.
 
-    Bound indices are renamed on the way, so nothing is captured; the name of an array is never replaced.
+    Bound indices are renamed on the way, so nothing is captured; the name of an array is never replaced. `names` gives
+    the new ones, so that they are new beyond `e` and `mapping`, too.
 
     >>> from sympy import IndexedBase, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)
@@ -74,10 +100,12 @@ def substitute(e, mapping):
     >>> substitute(Sum(x[i, j], (j, 0, n)), {i: j}).has(x[j, j])
     False
     """
-    return _substitute(e, mapping, {})
+    if names is None:
+        names = Names(*(part for part in (e, *mapping, *mapping.values()) if isinstance(part, Basic)))
+    return _substitute(e, mapping, names, {})
 
 
-def _substitute(e, mapping, memo):
+def _substitute(e, mapping, names, memo):
     if e in mapping:
         return mapping[e]
     if e in memo:
@@ -85,68 +113,69 @@ def _substitute(e, mapping, memo):
     if not e.args or is_index(e):
         result = e
     elif isinstance(e, Indexed):
-        result = Indexed(e.base, *[_substitute(index, mapping, memo) for index in e.indices])
+        result = Indexed(e.base, *[_substitute(index, mapping, names, memo) for index in e.indices])
         result = mapping.get(result, result)
     elif isinstance(e, (ExprWithLimits, Lambda, Subs, Derivative)):
-        result = _substitute_under_binder(e, mapping)
+        result = _substitute_under_binder(e, mapping, names)
     elif not isinstance(e, _BINDS_NOTHING) and e.free_symbols != set().union(*[arg.free_symbols for arg in e.args]):
         raise NotUnderstood(f"{type(e).__name__} binds a symbol: {e}")
     else:
-        args = [_substitute(arg, mapping, memo) if isinstance(arg, Basic) else arg for arg in e.args]
+        args = [_substitute(arg, mapping, names, memo) if isinstance(arg, Basic) else arg for arg in e.args]
         result = e if all(new is old for new, old in zip(args, e.args)) else e.func(*args)
     memo[e] = result
     return result
 
 
-def _substitute_under_binder(e, mapping):
+def _substitute_under_binder(e, mapping, names):
     if isinstance(e, ExprWithLimits):
-        return _substitute_in_limits(e, mapping)
+        return _substitute_in_limits(e, mapping, names)
     if isinstance(e, Lambda):
-        inner, fresh = _rebound(mapping, e.variables)
-        return Lambda(tuple(fresh), substitute(e.expr, inner))
+        inner, fresh = _rebound(mapping, e.variables, names)
+        return Lambda(tuple(fresh), substitute(e.expr, inner, names))
     if isinstance(e, Subs):
-        inner, fresh = _rebound(mapping, e.variables)
-        return Subs(substitute(e.expr, inner), tuple(fresh), tuple(substitute(at, mapping) for at in e.point))
-    return _substitute_in_derivative(e, mapping)
+        inner, fresh = _rebound(mapping, e.variables, names)
+        at = tuple(substitute(at, mapping, names) for at in e.point)
+        return Subs(substitute(e.expr, inner, names), tuple(fresh), at)
+    return _substitute_in_derivative(e, mapping, names)
 
 
-def _substitute_in_derivative(e, mapping):
+def _substitute_in_derivative(e, mapping, names):
     """The variable of a derivative is also the place where it is taken: another symbol may take that part, no value."""
-    inner, fresh = _rebound(mapping, tuple(dict.fromkeys(e.variables)))
-    moved = substitute(e.expr, inner)
-    places = {new: substitute(v, mapping) for v, new in zip(dict.fromkeys(e.variables), fresh)}
+    inner, fresh = _rebound(mapping, tuple(dict.fromkeys(e.variables)), names)
+    moved = substitute(e.expr, inner, names)
+    places = {new: substitute(v, mapping, names) for v, new in zip(dict.fromkeys(e.variables), fresh)}
     if len(set(places.values())) < len(places) or not all(
             isinstance(place, Symbol) and not moved.has(place) for place in places.values()):
         raise NotUnderstood(f"a derivative at a value: {e} at {mapping}")
     return Derivative(moved, *[(inner[v], count) for v, count in e.variable_count]).xreplace(places)
 
 
-def _substitute_in_limits(e, mapping):
+def _substitute_in_limits(e, mapping, names):
     inner, limits = dict(mapping), []
     for variable, *ends in reversed(e.limits):  # the last limit is the outermost
         if not ends:
             raise NotUnderstood(f"{type(e).__name__} without limits: {e}")
-        ends = [substitute(end, inner) for end in ends]
+        ends = [substitute(end, inner, names) for end in ends]
         whole = not e.has(Integral) and all(end.is_integer for end in ends)
-        inner, (fresh,) = _rebound(inner, (variable,), whole)
+        inner, (fresh,) = _rebound(inner, (variable,), names, whole)
         limits.insert(0, (fresh, *ends))
-    return e.func(substitute(e.function, inner), *limits)
+    return e.func(substitute(e.function, inner, names), *limits)
 
 
-def _rebound(mapping, variables, whole=False):
+def _rebound(mapping, variables, names, whole=False):
     """The mapping inside a binder, and the new names of what it binds: integers only when these are `whole` numbers."""
     if not all(isinstance(v, (Symbol, Idx)) for v in variables):
         raise NotUnderstood(f"bound, but not a symbol: {variables}")
-    fresh = [fresh_index(v.name) if whole else Dummy(v.name, **_assumptions(v)) for v in variables]
+    fresh = [names(v, whole) for v in variables]
     kept = {key: value for key, value in mapping.items() if not key.has(*variables)}
     return {**kept, **dict(zip(variables, fresh))}, fresh
 
 
 def _assumptions(v):
-    return {} if isinstance(v, Idx) else {key: value for key, value in v.assumptions0.items() if key != "commutative"}
+    return () if isinstance(v, Idx) else tuple(pair for pair in v.assumptions0.items() if pair[0] != "commutative")
 
 
-def insert(e, mapping):
+def insert(e, mapping, names=None):
     """
     Like `substitute`, for values at which `e` must be defined.
 
@@ -157,15 +186,15 @@ def insert(e, mapping):
         may_divide = not isinstance(node, Pow) or not node.exp.is_nonnegative
         if may_divide and base.has(*mapping) and expand(substitute(base, mapping)) == 0:
             raise NotUnderstood(f"a pole: {node} at {', '.join(f'{v} = {value}' for v, value in mapping.items())}")
-    result = substitute(e, mapping)
+    result = substitute(e, mapping, names)
     if result.has(nan, zoo, oo, -oo):
         raise NotUnderstood(f"not finite: {e} at {mapping}")
     return result
 
 
-def freshen(e):
+def freshen(e, names=None):
     """Give every bound index of `e` a name of its own; afterwards plain replacement cannot capture."""
-    return substitute(e, {})
+    return substitute(e, {}, names)
 
 
 @lru_cache(maxsize=4096)

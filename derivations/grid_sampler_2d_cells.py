@@ -1,7 +1,8 @@
 """
 The 2D grid sampler composed, from the grid's entry to the gradients, on every open cell of every mode.
 
-The other axis has any number K of taps with any weights meanwhile. The theorems belong to the book of the operator.
+The theorems speak of x, while y has any number K of taps with any weights; one of them says why that is enough. They
+belong to the book of the operator.
 """
 
 from itertools import product
@@ -12,53 +13,63 @@ from derivations.axis import derivatives_on_cells
 from derivations.expressions import substitute
 from derivations.gradient import gradient
 from derivations.grid_sampler_2d import (
-    CHANNELS, POINT, POINTS, C, H, K, N, W, X, Y, b, book, c, gathered, gradOutput, h, image, k, l, p, q, sampled,
-    scattered, w, wx, wy)
+    CHANNELS, PIXELS, POINT, POINTS, C, H, K, N, W, X, Y, b, book, c, gathered, gradOutput, h, image, k,
+    l, p, q, sampled, scattered, w, wx, wy)
 from derivations.notation import index_symbols
 from derivations.theorem import Equation
 
+MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
 ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1))
 
 
-def on_cells(mode, axis, **change):
-    """gridGrad of one axis, cell by cell, while the other axis has any number K of taps with any weights."""
-    index, other, size, length = (w, h, W, H) if axis == "x" else (h, w, H, W)
-    rest = substitute(ANY_ROWS, {h: other})
-
+def on_cells(interpolationMode, modes=MODES, **change):
+    """gridGrad by x, cell by cell, while y has any number K of taps with any weights."""
     def sampled_along(values, limits):
-        return Sum(gradOutput[b, c, p, q] * sampled(values, rest, [(other, 0, length - 1), limits]), CHANNELS)
+        return Sum(gradOutput[b, c, p, q] * sampled(values, ANY_ROWS, [PIXELS[0], limits]), CHANNELS)
 
-    return derivatives_on_cells(mode, size, index, sampled_along, lambda values, limits: gathered(
-        values * rest, [(other, 0, length - 1), limits]), **change)
+    def gathered_along(values, limits):
+        return gathered(values * ANY_ROWS, [PIXELS[0], limits])
+
+    return [equation for mode in modes for equation in derivatives_on_cells(
+        (interpolationMode, *mode), W, w, sampled_along, gathered_along, **change)]
 
 
-def in_all_modes(interpolationMode, modes=tuple(product((0, 1, 2), (False, True))), axes="xy", **change):
-    return [e for mode in modes for axis in axes for e in on_cells((interpolationMode, *mode), axis, **change)]
+ON_CELLS = "{}: in every padding and alignment, on every open cell, gridGrad by x is the derivative of the forward pass."
+ONE = {"modes": ((1, False),)}
 
 
-ON_CELLS = "{}: in every padding and alignment, on every open cell, gridGrad is the derivative of the forward pass."
-ONE = {"modes": ((1, False),), "axes": "y"}
+@book.theorem("Whatever the weights are, what holds by x holds by y with the names of rows and columns exchanged.",
+              **{"sizes kept": {"sizes": {}}, "weights kept": {"weights": {}}})
+def axes_exchange_for_any_weights(sizes={W: H, H: W}, weights={wx: wy, wy: wx}):
+    to_x, to_y, by_x, by_y = wx[(w, *POINT)], wy[(h, *POINT)], wx[(w, *POINT, 1)], wy[(h, *POINT, 1)]
+
+    def exchanged(e):
+        transposed = e.xreplace({image[b, c, h, w]: image[b, c, w, h]})
+        return transposed.xreplace({**sizes, **weights, w: h, h: w})
+
+    return [Equation(exchanged(sampled(to_x, to_y)), sampled(to_x, to_y)),
+            Equation(exchanged(gathered(by_x * to_y)), gathered(by_y * to_x))]
 
 
 @book.theorem(ON_CELLS.format("Bilinear"), **{
     "slope of padding forgotten": {**ONE, "moving": lambda i, p, a: (i, 0, a)},
     "factor of the other alignment": {**ONE, "moving": lambda i, p, a: (i, p, not a)}})
 def bilinear_on_every_cell(**change):
-    return in_all_modes(0, **change)
+    return on_cells(0, **change)
 
 
 @book.theorem(ON_CELLS.format("Bicubic"), **{
     "padding factor of bilinear": {**ONE, "moving": lambda i, p, a: (0, p, a)},
     "factor of the other alignment": {**ONE, "moving": lambda i, p, a: (i, p, not a)}})
 def bicubic_on_every_cell(**change):
-    return in_all_modes(2, **change)
+    return on_cells(2, **change)
 
 
 @book.theorem(ON_CELLS.format("Nearest"), **{
     "gridGrad as bilinear": {**ONE, "moving": lambda i, p, a: (0, p, a)},
     "as bicubic": {**ONE, "moving": lambda i, p, a: (2, p, a)}})
 def nearest_on_every_cell(**change):
-    return in_all_modes(1, **change)
+    return on_cells(1, **change)
 
 
 @book.theorem("With any number of taps anywhere, inputGrad is the derivative of the forward pass by the image.",

@@ -28,6 +28,7 @@ PIXELS = {index: (index, 0, size - 1) for index, size in AXES.values()}
 RANGE = {b: (0, N - 1), c: (0, C - 1)}
 ANY = {index: Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)] * KroneckerDelta(
     index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]), (k, 0, K - 1)) for axis, (index, _) in AXES.items()}
+MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
 CHAPTER, book = 7, Book("grid_sampler_3d")
 
 
@@ -89,35 +90,48 @@ def _formulas(*mode):
             Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves)]
 
 
-def on_cells(interpolation, axis, modes=tuple(product((0, 1, 2), (False, True))), **change):
-    """gridGrad of one axis on every cell of it, while the others have any number K of taps with any weights."""
-    index, size = AXES[axis]
-
+def on_cells(interpolation, modes=MODES, **change):
+    """gridGrad by x, cell by cell, while y and z have any number K of taps with any weights."""
     def along(values, limits):
-        out = sampled({**ANY, index: values}, {**PIXELS, index: limits})
+        out = sampled({**ANY, w: values}, {**PIXELS, w: limits})
         return Sum(gradOutput[b, c, o, p, q] * out, (c, 0, C - 1))
 
     return [equation for mode in modes for equation in derivatives_on_cells(
-        (interpolation, *mode), size, index, along,
-        lambda values, limits: gathered(corner({**ANY, index: values}), {**PIXELS, index: limits}), **change)]
+        (interpolation, *mode), W, w, along,
+        lambda values, limits: gathered(corner({**ANY, w: values}), {**PIXELS, w: limits}), **change)]
 
 
-def _tell(axis, interpolation, name):
-    wrong = {"derivatives of bilinear without padding": lambda i, p, a: (0, 0, a),
-             "derivatives of bilinear with the other alignment": lambda i, p, a: (0, p, not a)}
-    one = ((1, False),)
-
-    def told(modes=tuple(product((0, 1, 2), (False, True))), **change):
-        return on_cells(interpolation, axis, modes, **change)
-
-    told.__name__ = f"{name}_on_every_cell_of_{axis}"
-    book.theorem(f"{name.capitalize()}: gridGrad by {axis} is the derivative of the forward pass, on every cell.",
-                 **{text: {"modes": one, "moving": moving} for text, moving in wrong.items()})(told)
+ON_CELLS = "{}: in every padding and alignment, on every open cell, gridGrad by x is the derivative of the forward pass."
+WRONG = {"slopes of bilinear without padding": {"modes": ((1, False),), "moving": lambda i, p, a: (0, 0, a)},
+         "slopes of bilinear with the other alignment": {"modes": ((1, False),),
+                                                         "moving": lambda i, p, a: (0, p, not a)}}
 
 
-for _axis in AXES:
-    _tell(_axis, 0, "trilinear")
-    _tell(_axis, 1, "nearest")
+@book.theorem(ON_CELLS.format("Trilinear"), **WRONG)
+def trilinear_on_every_cell(**change):
+    return on_cells(0, **change)
+
+
+@book.theorem(ON_CELLS.format("Nearest"), **WRONG)
+def nearest_on_every_cell(**change):
+    return on_cells(1, **change)
+
+
+@book.theorem("Whatever the weights are, what holds by x holds by y and by z with the names of the axes exchanged.",
+              **{"sizes kept": {"sizes": False}, "weights kept": {"weights": False}})
+def axes_exchange_for_any_weights(sizes=True, weights=True):
+    of = {index: IndexedBase(f"w{axis}", real=True) for axis, (index, _) in AXES.items()}
+    to, by = ({index: base[(index, *POINT, *order)] for index, base in of.items()} for order in ((), (1,)))
+    equations = []
+    for index, size in (AXES["y"], AXES["z"]):
+        names = {w: index, index: w}
+        names |= {W: size, size: W} if sizes else {}
+        names |= {of[w]: of[index], of[index]: of[w]} if weights else {}
+        for left, right in ((sampled(to), sampled(to)), (
+                gathered(corner({**to, w: by[w]})), gathered(corner({**to, index: by[index]})))):
+            transposed = left.xreplace({image[b, c, e, h, w]: image[tuple(names.get(i, i) for i in (b, c, e, h, w))]})
+            equations.append(Equation(transposed.xreplace(names), right))
+    return equations
 
 
 @book.theorem("With any number of taps anywhere, inputGrad is the derivative of the forward pass by the volume.",

@@ -28,7 +28,7 @@ from sympy import (
 )
 
 from derivations.canonical import closed, common_monomial
-from derivations.expressions import NotUnderstood, freshen, has_sum, insert, is_function, is_index
+from derivations.expressions import Names, NotUnderstood, freshen, has_sum, insert, is_function, is_index
 from derivations.ranges import Ranges
 
 MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
@@ -47,14 +47,14 @@ def normal_form(e, ranges=Ranges()):
     >>> normal_form(Sum(x[i], (i, 0, n - 1)) - Sum(x[j + 2], (j, -2, n - 3)))
     0
     """
-    return NormalForm(ranges)(freshen(e))
+    return NormalForm(ranges, Names(e))(e)
 
 
 class NormalForm:
-    """The rewriting; remembers what it has normalised. Bound indices of its input must be distinct: see `freshen`."""
+    """The rewriting; remembers what it has normalised. `names` gives names that do not occur in its input."""
 
-    def __init__(self, ranges):
-        self.ranges, self.memo = ranges, {}
+    def __init__(self, ranges, names):
+        self.ranges, self.names, self.memo = ranges, names, {}
 
     def __call__(self, e):
         if not e.args or is_index(e):
@@ -87,7 +87,7 @@ class NormalForm:
         return terms
 
     def _opened(self, e):
-        e = freshen(e)  # the same sum may be opened several times in one product
+        e = freshen(e, self.names)  # the same sum may be opened several times in one product
         if any(low.has(*e.variables) for _, low, _ in e.limits):
             raise NotUnderstood(f"a lower limit that depends on another index: {e}")
         shift = {v: v + low for v, low, _ in e.limits if low != 0}
@@ -165,7 +165,7 @@ class NormalForm:
     def _replaced(self, factors, index, value, bounds):
         """The terms of the product of `factors` with `index` replaced; only what changes is normalised again."""
         same = tuple(f for f in factors if not f.has(index))
-        changed = self._product([insert(f, {index: value}) for f in factors if f.has(index)])
+        changed = self._product([insert(f, {index: value}, self.names) for f in factors if f.has(index)])
         return [(same + f, {**bounds, **b}) for f, b in changed]
 
     def _selected(self, delta, bounds):
