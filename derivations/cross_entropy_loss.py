@@ -178,6 +178,21 @@ def xgrad_of_mean(**change):
     return is_documented("mean", **change)
 
 
+@book.theorem("Without a tape: with mean, xGradOut is the direct derivative of the scalar loss.",
+              **{"loss without smoothing": {"smoothing": 0}, "z-loss summed": {"zby": S.One},
+                 "ignored rows kept": {"mask": lambda row: S.One}})
+def direct_derivative_of_the_mean(smoothing=alpha, zby=None, mask=kept):
+    by, count = divisors("mean")
+    picked = Sum(KroneckerDelta(k, target[r]) * log_softmax(r, k), CLASSES)
+    smooth = Sum(weight[k] * log_softmax(r, k), CLASSES)
+    nll = -mask(r) * ((1 - smoothing) * weight_of(r) * picked + smoothing / C * smooth)
+    penalty = lam * mask(r) * log_sum_exp(r) ** 2
+    g, gz = given("gradLoss", "mean", r), given("gradZlossOptional", "mean", r)
+    loss = Sum(g * nll / by + (g + gz) * penalty / (zby or count), (r, 0, N - 1))
+    return [Equation(gradient(loss, x[p, i]), from_logits(documented(p, i, "mean")), {**ENTRY, **LABELS},
+                     shown=Symbol("xGradOut"))]
+
+
 @book.theorem("For given log-probabilities xGradOut is q - softmax sum(q), q the derivative by logProb.",
               **{"softmax forgotten": {"soft": 0}, "q of the label alone": {"smooth": 0}})
 def xgrad_from_log_probabilities(soft=1, smooth=1):

@@ -7,6 +7,7 @@ channels c, pixels (e, h, w) = (plane, row, column), grid points (o, p, q).
 
 from functools import cache
 from itertools import product
+from math import prod
 
 from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
@@ -29,6 +30,7 @@ RANGE = {b: (0, N - 1), c: (0, C - 1)}
 ANY = {index: Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)] * KroneckerDelta(
     index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]), (k, 0, K - 1)) for axis, (index, _) in AXES.items()}
 MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
+INSIDE = {IndexedBase(axis.upper(), integer=True): (0, size - 1) for axis, (_, size) in AXES.items()}
 CHAPTER, book = 7, Book("grid_sampler_3d")
 
 
@@ -101,7 +103,7 @@ def on_cells(interpolation, modes=MODES, **change):
         lambda values, limits: gathered(corner({**ANY, w: values}), {**PIXELS, w: limits}), **change)]
 
 
-ON_CELLS = "{}: in every padding and alignment, on every open cell, gridGrad by x is the derivative of the forward pass."
+ON_CELLS = "{} in 3D: in every padding and alignment, on every cell, gridGrad by x is the derivative of the forward pass."
 WRONG = {"slopes of bilinear without padding": {"modes": ((1, False),), "moving": lambda i, p, a: (0, 0, a)},
          "slopes of bilinear with the other alignment": {"modes": ((1, False),),
                                                          "moving": lambda i, p, a: (0, p, not a)}}
@@ -142,6 +144,31 @@ def input_grad_of_any_taps(samples=N, exchange=False):
     places = {e: column, h: row, w: plane} if exchange else {e: plane, h: row, w: column}
     return [Equation(gradient(loss, image[b, c, plane, row, column]), substitute(scattered(ANY), places),
                      {**RANGE, plane: (0, D - 1), row: (0, H - 1), column: (0, W - 1)}, shown=Symbol("inputGrad"))]
+
+
+@book.theorem("When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights of the axes.",
+              **{"taps may lie outside": {"inside": False}, "weights of two axes": {"missing": "z"}})
+def input_grad_keeps_the_sum(inside=True, missing=""):
+    weights = [Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)], (k, 0, K - 1)) for axis in AXES if axis != missing]
+    total = Sum(gradOutput[b, c, o, p, q] * prod(weights), *POINTS)
+    return [Equation(Sum(scattered(ANY), *PIXELS.values()), total, {**RANGE, **INSIDE} if inside else RANGE)]
+
+
+@book.theorem("inputGrad is the transpose: its product with any volume is that of gradOutput with the sampled volume.",
+              **{"rows and columns exchanged": {"exchange": True}, "product over one plane": {"axes": (w, h)}})
+def scatter_is_the_transpose_of_gather(exchange=False, axes=(w, h, e)):
+    voxel = image[b, c, e, w, h] if exchange else image[b, c, e, h, w]
+    left = Sum(scattered(ANY) * voxel, *[PIXELS[index] for index in axes])
+    return [Equation(left, Sum(gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS), RANGE)]
+
+
+@book.theorem("A constant volume has gridGrad 0 as long as all taps lie inside: derivatives of weights add up to 0.",
+              **{"taps may lie outside": {"inside": False}, "weights instead": {"moving": linear_weights(t)}})
+def constant_volume_has_no_grid_gradient(inside=True, moving=slopes(linear_weights(t))):
+    value, X = Symbol("value", real=True), IndexedBase("X", integer=True)
+    by_x = spread(w, [X[(j, *POINT)] for j in (0, 1)], moving)
+    constant = gathered(corner({**ANY, w: by_x})).xreplace({image[b, c, e, h, w]: value})
+    return [Equation(constant, 0, {**RANGE, **INSIDE} if inside else RANGE)]
 
 
 @book.theorem("The weights of the eight corners add up to 1, and their derivatives by a coordinate to 0.",

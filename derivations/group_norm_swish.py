@@ -18,12 +18,13 @@ from derivations.theorem import Book, Equation
 
 N, G, D, P = size_symbols("N G D P")
 M = D * P
-a, g, c, q, b, d, u = index_symbols("a g c q b d u")
-eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True, nonzero=True)
+a, g, c, q, b, d, u, h, w, r, t = index_symbols("a g c q b d u h w r t")
+eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True)
 x, dy, gamma, beta, mean, rstd, dYNew, v = (
     IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split())
 FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
+GROUP, CHANNEL = ({index: ENTRY[index] for index in indices} for indices in ((a, g), (g, c)))
 CHANNELS, POSITIONS, SAMPLES = (d, 0, D - 1), (u, 0, P - 1), (b, 0, N - 1)
 
 CHAPTER = 5
@@ -60,7 +61,8 @@ def derive():
                 "Mean of a group")
     variance = Sum((x[a, g, d, u] - mean[a, g]) ** 2, CHANNELS, POSITIONS) / M
     tape.define("rstd", {a: N, g: G}, (variance + eps) ** Rational(-1, 2), "It belongs to one sample and group.",
-                "Reciprocal standard deviation", lambda e: e.replace(_is_cubed, lambda _: rstd[a, g] ** 3))
+                "Reciprocal standard deviation",
+                lambda e: e.replace(lambda p: p.is_Pow and p.exp == Rational(-3, 2), lambda _: rstd[a, g] ** 3))
     xhat = tape.define("xhat", FULL, x_hat(a, g, c, q), "The normalised group.", "Normalise")
     y = tape.define("y", FULL, gamma[g, c] * xhat[a, g, c, q] + beta[g, c], "Scale and shift by channel.", "Affine map")
     tape.define("out", FULL, swish(y[a, g, c, q]), "Swish with slope parameter s.", "Activate")
@@ -96,18 +98,14 @@ def derive():
         Formula("dbetaOut", _with_slope(documented_dbeta(g, c)), channel, leaves)])
 
 
-def _with_slope(e):
+def _with_slope(e, in_slope=None):
     """Insert the documented dYNew, in terms of x, mean, rstd, gamma, beta and dy."""
     def slope(entry):
         sample, group, channel, position = entry.indices
         y = x_hat(sample, group, channel, position) * gamma[group, channel] + beta[group, channel]
-        return documented_slope(y) * dy[entry.indices]
+        return documented_slope(y, in_slope=in_slope) * dy[entry.indices]
 
     return e.replace(lambda e: e.is_Indexed and e.base == dYNew, slope)
-
-
-def _is_cubed(e):
-    return e.is_Pow and e.exp == Rational(-3, 2)
 
 
 def group_sums(sample, group, dz=dYNew, weight=gamma):
@@ -160,19 +158,45 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
     return [Equation(derived("x"), documented, ENTRY, shown=Symbol("dxOut"))]
 
 
+@book.theorem("Without a tape: dx is the direct derivative of the sum of dYNew y, mean and variance and all.",
+              **{"variance with M - 1": {"count": M - 1}, "mean taken as given": {"moving": False}})
+def dx_is_the_direct_derivative(count=M, moving=True):
+    average = Sum(x[b, g, d, u], CHANNELS, POSITIONS) / M if moving else mean[b, g]
+    variance = Sum((x[b, g, r, t] - average) ** 2, (r, 0, D - 1), (t, 0, P - 1)) / count
+    y = gamma[g, h] * (x[b, g, h, w] - average) * (variance + eps) ** Rational(-1, 2) + beta[g, h]
+    total = Sum(dYNew[b, g, h, w] * y, (w, 0, P - 1), (h, 0, D - 1), SAMPLES)
+    return [Equation(gradient(total, x[a, g, c, q]), inlined(documented_dx(a, g, c, q)), ENTRY, shown=Symbol("dxOut"))]
+
+
+@book.theorem("Without a tape: dgamma and dbeta are the direct derivatives of the scalar loss.",
+              **{"one sample": {"samples": 1}, "scale forgotten in T": {"in_slope": 1}})
+def parameters_by_the_direct_derivative(samples=N, in_slope=None):
+    y = gamma[g, h] * x_hat(b, g, h, w) + beta[g, h]
+    loss = Sum(dy[b, g, h, w] * swish(y), (w, 0, P - 1), (h, 0, D - 1), (b, 0, samples - 1))
+    return [Equation(gradient(loss, parameter[g, c]), _with_slope(documented, in_slope), CHANNEL)
+            for parameter, documented in ((gamma, documented_dgamma(g, c)), (beta, documented_dbeta(g, c)))]
+
+
+@book.theorem("With swishScale 0 swish halves: out = y / 2, and dYNew = dy / 2.",
+              **{"identity": {"out": 1, "slope": 1}, "scale 1": {"s": S.One}})
+def scale_zero_halves(s=S.Zero, out=S.Half, slope=S.Half):
+    y = Symbol("y", real=True)
+    return [Equation(swish(y, s), out * y), Equation(gradient(swish(y, s), y), slope),
+            Equation(documented_slope(y, s), slope)]
+
+
 @book.theorem("dgamma is dYNew times x-hat, summed over samples and positions.",
               **{"x instead of x-hat": {"hat": lambda *ix: x[ix]},
                  "x-hat without its mean": {"hat": lambda *ix: x[ix] * rstd[ix[:2]]}})
 def dgamma_sums_over_samples_and_positions(hat=x_hat):
-    return [Equation(derived("gamma"), inlined(documented_dgamma(g, c, hat)), {g: ENTRY[g], c: ENTRY[c]},
-                     shown=Symbol("dgammaOut"))]
+    return [Equation(derived("gamma"), inlined(documented_dgamma(g, c, hat)), CHANNEL, shown=Symbol("dgammaOut"))]
 
 
 @book.theorem("dbeta is dYNew summed over samples and positions.",
               **{"mean instead of sum": {"factor": 1 / (N * P)}, "one sample": {"samples": 1}})
 def dbeta_sums_over_samples_and_positions(factor=1, samples=N):
     total = factor * Sum(dYNew[b, g, c, u], (b, 0, samples - 1), POSITIONS)
-    return [Equation(derived("beta"), total, {g: ENTRY[g], c: ENTRY[c]}, shown=Symbol("dbetaOut"))]
+    return [Equation(derived("beta"), total, CHANNEL, shown=Symbol("dbetaOut"))]
 
 
 @book.theorem("dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
@@ -187,23 +211,21 @@ def printed_dx_is_wrong(factor=1 - 1 / M):
               **{"as printed, without 1/M": {"factor": 1}, "without B": {"sums": lambda A, B: (A, S.Zero)}})
 def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
     total = Sum(documented_dx(a, g, c, q, factor, sums=sums(*group_sums(a, g))), (c, 0, D - 1), (q, 0, P - 1))
-    return [Equation(inlined(total), 0, {a: ENTRY[a], g: ENTRY[g]}, shown=total)]
+    return [Equation(inlined(total), 0, GROUP, shown=total)]
 
 
 @book.theorem("dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
               **{"to zero": {"factor": 0}, "to -M rstd B": {"factor": M}})
 def printed_dx_sums_to_a_remainder(factor=M - 1):
     total = Sum(documented_dx(a, g, c, q, factor=1), (c, 0, D - 1), (q, 0, P - 1))
-    return [Equation(inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), {a: ENTRY[a], g: ENTRY[g]},
-                     shown=total)]
+    return [Equation(inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), GROUP, shown=total)]
 
 
 @book.theorem("x-hat and dx are almost orthogonal: their inner product over a group is eps rstd^3 A.",
               **{"exactly orthogonal": {"factor": 0}, "rstd squared": {"power": 2}})
 def dx_is_almost_orthogonal_to_xhat(factor=eps, power=3):
     inner = Sum(x_hat(a, g, c, q) * documented_dx(a, g, c, q), (c, 0, D - 1), (q, 0, P - 1))
-    return [Equation(inlined(inner), inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]),
-                     {a: ENTRY[a], g: ENTRY[g]}, shown=inner)]
+    return [Equation(inlined(inner), inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]), GROUP, shown=inner)]
 
 
 @book.theorem("With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",

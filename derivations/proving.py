@@ -90,7 +90,8 @@ def _compared(a, b, ranges):
 
 
 def _short(e):
-    return str(e) if e.count_ops() <= MAX_SHOWN else f"{len(e.args)} terms of {e.count_ops()} operations"
+    operations = e.count_ops()
+    return str(e) if operations <= MAX_SHOWN else f"{len(e.args)} terms of {operations} operations"
 
 
 def _denominators(*expressions):

@@ -1,6 +1,7 @@
 """Theorems: equations to be proved, and mutants of them that must not be."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from time import perf_counter
 from typing import Callable
 
@@ -56,7 +57,9 @@ class Claim:
     text: str
     build: Callable[[], list[Equation]] = field(repr=False)
 
+    @cache
     def equations(self):
+        """The equations, built once."""
         return tuple(self.build())
 
     def prove(self):
