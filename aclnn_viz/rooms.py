@@ -26,6 +26,7 @@ PACKAGES = {
     "tile_faults": "aclnn_viz.tiles.faults",
     "cases": "aclnn_viz.cases",
     "puzzles": "aclnn_viz.checking.puzzles",
+    "tile_puzzles": "aclnn_viz.checking.puzzles.tiles",
     "verification": "aclnn_viz.verification",
     "errata": "aclnn_viz.verification.errata",
     "conventions": "aclnn_viz.verification.conventions",

@@ -30,7 +30,7 @@ FEWEST_ULPS = 1e-3  # on a logarithmic axis
 def picture(of, answer=None) -> Picture:
     """Return the picture of a puzzle, with that of an answer beside it if there is one, or that of a detective case.
 
-    Raises TypeError for anything else.
+    Raises TypeError for anything else, and ValueError for a puzzle that has no picture.
 
     >>> from aclnn_viz.checking.puzzles import puzzle
     >>> print(str(picture(puzzle("rms_dgamma"))).splitlines()[0])
@@ -41,6 +41,9 @@ def picture(of, answer=None) -> Picture:
     if not isinstance(of, Puzzle):
         raise TypeError(problem("a picture is of a puzzle or of a detective case", type(of).__name__,
                                 "pass such as puzzle('rms_dx')"))
+    if of.picture is None:
+        raise ValueError(problem("a picture is of a puzzle whose answer is numbers", f"{of.name}, a part of a program",
+                                 "print the puzzle"))
     return _curve(of, answer) if isinstance(of.picture, Curve) else _reads(of, answer)
 
 

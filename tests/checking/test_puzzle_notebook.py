@@ -1,17 +1,27 @@
-"""The notebook of puzzles: every one once and in order, stubs that fit and are empty, no solution and no culprit."""
+"""The notebooks of puzzles: every one once and in order, stubs that fit and are empty, no solution and no culprit."""
 
 import ast
 import inspect
 import json
 import re
 
-from aclnn_viz.checking.puzzles import detectives, puzzles
+import pytest
+
+from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from machine import ROOT
 
-CELLS = [("".join(cell["source"]), cell["cell_type"])
-         for cell in json.loads((ROOT / "notebooks" / "09_puzzles.ipynb").read_text(encoding="utf-8"))["cells"]]
-CODE = [text for text, kind in CELLS if kind == "code"]
+NOTEBOOKS = {"09_puzzles": (puzzles(), detectives()), "12_tile_puzzles": (tile_puzzles(), tile_detectives())}
+each = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def cells_of(name):
+    return [("".join(cell["source"]), cell["cell_type"])
+            for cell in json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]]
+
+
+def code_of(name):
+    return [text for text, kind in cells_of(name) if kind == "code"]
 
 
 def stubs(cells):
@@ -35,29 +45,38 @@ def drift(cells, wanted):
             yield f"{one.name} is written already"
 
 
-def test_every_puzzle_and_case_is_shown_once_and_in_order():
-    shown = re.findall(r'= (?:puzzle|detective)\("(\w+)"\)\ndisplay\(\w+, picture\(\w+\)\)', "\n".join(CODE))
-    assert shown == [one.name for one in (*puzzles(), *detectives())]
-    checked = re.findall(r'puzzle\("(\w+)"\)\.check\((\w+)\)', "\n".join(CODE))
-    assert checked == [(one.name, one.name) for one in puzzles()]
-    assert re.findall(r'detective\("(\w+)"\)\.accuse\(None\)', "\n".join(CODE)) == [one.name for one in detectives()]
+@each
+def test_every_puzzle_and_case_is_shown_once_and_in_order(name):
+    (tasks, cases), code = NOTEBOOKS[name], "\n".join(code_of(name))
+    shown = re.findall(r'(\w+) = (?:puzzle|detective)\("(\w+)"\)\ndisplay\(\1(?:, picture\(\1\))?\)', code)
+    assert [one for _, one in shown] == [one.name for one in (*tasks, *cases)]
+    assert code.count(", picture(") == sum(one.picture is not None for one in tasks) + len(cases)
+    checked = re.findall(r'puzzle\("(\w+)"\)\.check\((\w+)\)', code)
+    assert checked == [(one.name, one.name) for one in tasks]
+    assert re.findall(r'detective\("(\w+)"\)\.accuse\(None\)', code) == [one.name for one in cases]
 
 
-def test_the_stubs_fit_and_are_empty():
-    assert list(drift(CODE, puzzles())) == []
+@each
+def test_the_stubs_fit_and_are_empty(name):
+    assert list(drift(code_of(name), NOTEBOOKS[name][0])) == []
 
 
-def test_headings_carry_the_titles():
-    headings = [line for text, kind in CELLS if kind == "markdown" for line in text.splitlines() if line[:4] == "### "]
-    titles = [f"### {k}. {one.title}" for k, one in enumerate(puzzles(), 1)]
-    assert headings == titles + [f"### Case {k}: {one.title}" for k, one in enumerate(detectives(), 1)]
+@each
+def test_headings_carry_the_titles(name):
+    tasks, cases = NOTEBOOKS[name]
+    headings = [line for text, kind in cells_of(name) if kind == "markdown" for line in text.splitlines()
+                if line[:4] == "### "]
+    titles = [f"### {k}. {one.title}" for k, one in enumerate(tasks, 1)]
+    assert headings == titles + [f"### Case {k}: {one.title}" for k, one in enumerate(cases, 1)]
 
 
-def test_no_solution_and_no_culprit_stands_in_it():
-    everything = " ".join(" ".join(text.split()) for text, _ in CELLS)
-    lines = [line.strip() for one in puzzles() for line in solution_of(one).source.splitlines()[1:]]
+@each
+def test_no_solution_and_no_culprit_stands_in_it(name):
+    tasks, cases = NOTEBOOKS[name]
+    everything = " ".join(" ".join(text.split()) for text, _ in cells_of(name))
+    lines = [line.strip() for one in tasks for line in solution_of(one).source.splitlines()[1:]]
     assert [line for line in lines if len(line) > 25 and line in everything] == []
-    assert [one.culprit for one in detectives() if one.culprit in everything] == []
+    assert [one.culprit for one in cases if one.culprit in everything] == []
 
 
 def test_drift_is_noticed():

@@ -3,20 +3,32 @@
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.progress import Progress, progress_of
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
+from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.rooms import own
 
-__all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles"]
+__all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles", "tile_detectives",
+           "tile_puzzles"]
 
 
 def puzzles() -> tuple[Puzzle, ...]:
-    """Return all puzzles, operator after operator, easy ones first.
+    """Return all puzzles on kernels, operator after operator, easy ones first.
 
     >>> puzzles()[0].name
     'hardswish_middle'
     """
     return tuple(one for op in operators() for one in own("puzzles", op.name, "PUZZLES", ()))
+
+
+def tile_puzzles() -> tuple[Puzzle, ...]:
+    """Return all puzzles on tile programs, operator after operator, easy ones first.
+
+    >>> tile_puzzles()[0].check(lambda length, tileLength: -(-length // tileLength)).passed
+    True
+    """
+    found = (one for op in operators() for one in own("tile_puzzles", op.name, "PUZZLES", ()))
+    return tuple(sorted(found, key=lambda one: one.judge is not judged))
 
 
 def puzzle(name: str) -> Puzzle:
@@ -25,12 +37,21 @@ def puzzle(name: str) -> Puzzle:
     >>> puzzle("rms_dx").hint(1).split(".")[0]
     'Take the two terms of the bracket apart'
     """
-    return _named(puzzles(), name, "a puzzle")
+    return _named((*puzzles(), *tile_puzzles()), name, "a puzzle")
 
 
 def detectives() -> tuple[Detective, ...]:
-    """Return all detective cases, easy ones first."""
-    found = (one for op in operators() for one in own("puzzles", op.name, "DETECTIVES", ()))
+    """Return all detective cases on kernels, easy ones first."""
+    return _cases("puzzles")
+
+
+def tile_detectives() -> tuple[Detective, ...]:
+    """Return all detective cases on tile programs, easy ones first."""
+    return _cases("tile_puzzles")
+
+
+def _cases(kind: str) -> tuple[Detective, ...]:
+    found = (one for op in operators() for one in own(kind, op.name, "DETECTIVES", ()))
     return tuple(sorted(found, key=lambda one: one.number))
 
 
@@ -40,7 +61,7 @@ def detective(name: str) -> Detective:
     >>> detective("long_rows").accuse(None).text.split(",")[0]
     "the suspects: 'missing 1/n'"
     """
-    return _named(detectives(), name, "a detective case")
+    return _named((*detectives(), *tile_detectives()), name, "a detective case")
 
 
 def _named(items, name, kind):
@@ -53,4 +74,4 @@ def _named(items, name, kind):
 
 def progress() -> Progress:
     """Return a table of what is solved on this machine, and of what was tried."""
-    return progress_of((*puzzles(), *detectives()))
+    return progress_of((*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives()))

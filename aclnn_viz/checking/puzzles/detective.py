@@ -97,10 +97,14 @@ class Detective:
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
             return Answer(False, f"not {suspect!r}: {self._alibi(suspect)}", note)
-        found = self._fault(suspect)
-        lines = [f"it is {suspect!r}: {found.story}", f"seen with: {found.exposed_by}"]
+        return Answer(True, "\n  ".join(self._told(suspect)), note)
+
+    def _told(self, name: str) -> list[str]:
+        """What is said of the culprit once it is found."""
+        found = self._fault(name)
+        lines = [f"it is {name!r}: {found.story}", f"seen with: {found.exposed_by}"]
         lines += [f"not seen when {found.hidden[0]}"] if found.hidden else []
-        return Answer(True, "\n  ".join([*lines, *found.diff.splitlines()]), note)
+        return [*lines, *found.diff.splitlines()]
 
     def _alibi(self, suspect: str) -> str:
         """An experiment, of those shown or else of the suite, in which the suspect would be seen otherwise.

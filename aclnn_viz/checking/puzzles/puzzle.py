@@ -49,7 +49,7 @@ class Puzzle:
     """A function to write, named as its specification, which is executable; displays as its text.
 
     `lines` are enough for the body. `truth`, with `cases`, judges what is written; a puzzle without them is a whole
-    kernel, which `av.check` judges. `picture` says what to draw of it.
+    kernel, which `av.check` judges, unless `judge` is given: it makes the result. `picture` says what to draw of it.
     """
 
     spec: Callable
@@ -58,9 +58,10 @@ class Puzzle:
     outputs: tuple[str, ...]
     lines: int
     hints: tuple[str, ...]
-    picture: Curve | Reads
+    picture: Curve | Reads | None
     truth: Callable | None = None
     cases: tuple[dict, ...] = ()
+    judge: Callable = judged
 
     @property
     def name(self) -> str:
@@ -85,7 +86,7 @@ class Puzzle:
         hardswish_middle: nothing is returned yet
           write the body: 1 line is enough. hint(1) gives a nudge
         """
-        result = judged(self, function("an answer", answer))
+        result = self.judge(self, function("an answer", answer))
         return result.noted(keep(self.name, result.passed)) if result.begun else result
 
     def hint(self, number: int = 1) -> str:

@@ -77,7 +77,8 @@ def _case(puzzle, inputs: dict) -> Case:
     return Case(operator(puzzle.operator), inputs, "float64", 0)
 
 
-def _solved(puzzle, answer, cases: int, what: str) -> PuzzleResult:
+def solved(puzzle, answer, cases: int, what: str) -> PuzzleResult:
+    """The result of a right answer, with its lines."""
     lines = body_lines(answer)
     size = "" if lines is None else f", in {lines} line{'s' * (lines != 1)}; {puzzle.lines} expected"
     return PuzzleResult(puzzle.name, True, f"right on {cases} {what}{size}")
@@ -107,7 +108,7 @@ def _whole(puzzle, answer) -> PuzzleResult:
         return PuzzleResult(puzzle.name, False, f"right on {result.cases} cases, but too slow: "
                             f"the rest of the suite was not run within {LIMIT:g} s")
     if result.passed:
-        return _solved(puzzle, answer, result.cases, "cases of the suite")
+        return solved(puzzle, answer, result.cases, "cases of the suite")
     lines = str(result).splitlines()
     mistake = result.diagnosis.name if result.diagnosis and result.diagnosis.confident else None
     text = "\n".join(["not right yet", *(f"  {line}" for line in lines), "  hint(1) gives a nudge"])
@@ -150,7 +151,7 @@ def _part(puzzle, answer) -> PuzzleResult:
             break
     failing = [one for one in seen if not one.right]
     if not failing:
-        return _solved(puzzle, answer, len(seen), "cases")
+        return solved(puzzle, answer, len(seen), "cases")
     first = failing[0]
     lines = [f"wrong in {len(failing)} of {len(seen)} cases", first.complaint or _worst(first), *_conditions(seen)]
     names = _same_mistakes(puzzle, seen)

@@ -49,8 +49,9 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
 
 
 def solution_of(puzzle) -> Solution:
-    """Return the solution of a puzzle."""
-    module = import_module(f"{__name__}.{puzzle.operator}")
+    """Return the solution of a puzzle, from the folder `solutions` beside the puzzle's module."""
+    beside = puzzle.spec.__module__.rpartition(".")[0]
+    module = import_module(f"{beside}.solutions.{puzzle.operator}")
     return _solution(module, puzzle.name)
 
 

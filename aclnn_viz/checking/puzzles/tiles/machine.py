@@ -1,0 +1,102 @@
+"""Puzzles on a part of a tile program: the part is put into the program, and the machine runs it in several orders."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import FunctionType
+
+from aclnn_viz.cases import Case, case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judging import Prepared, judge, prepared
+from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved
+from aclnn_viz.checking.running import run
+from aclnn_viz.operators import operator
+from aclnn_viz.tiles import Program, launch, programs
+
+SCHEDULES = ("eager", "late", 0)
+LATE = "does not return within"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The method of a program that is to be written, and the runs that judge it: keywords of `av.case`, and cores."""
+
+    method: str
+    runs: tuple[tuple[dict, int], ...]
+
+    def __call__(self, puzzle, answer: Callable) -> PuzzleResult:
+        """Judge an answer; nothing that it does raises here."""
+        if empty(answer):
+            return PuzzleResult(puzzle.name, False, "nothing is done yet\n"
+                                f"  write the body: {puzzle.lines} lines are enough. hint(1) gives a nudge",
+                                begun=False)
+        seen = self.seen(puzzle, answer)
+        wrong = [told for told, _ in seen if told]
+        if not wrong:
+            return solved(puzzle, answer, len(seen), "runs")
+        solution, signs = solution_of(puzzle), [signs for _, signs in seen]
+        same = [mistake for mistake in solution.mistakes
+                if LATE not in wrong[-1] and _of_mistake(self, puzzle, mistake) == signs]
+        lines = [f"wrong in {len(wrong)} of {len(seen)} runs", *wrong[0].splitlines()]
+        if len(same) == 1:
+            lines.append(f"the mistake is {same[0].name!r}, with the same hazards and numbers: {same[0].why}")
+        text = "\n".join([lines[0], *(f"  {line}" for line in lines[1:]), "  hint(1) gives a nudge"])
+        return PuzzleResult(puzzle.name, False, text, same[0].name if len(same) == 1 else None)
+
+    def seen(self, puzzle, answer: Callable) -> list[tuple[str, tuple]]:
+        """Of each run what is wrong, in words, and its signs: hazards and numbers."""
+        program, found = self.program(puzzle.operator, answer), []
+        for options, cores in self.runs:
+            one = _prepared(puzzle.operator, tuple(options.items()))
+            for schedule in SCHEDULES:
+                found.append(_seen(program, one, cores, schedule))
+                if LATE in found[-1][0]:  # it goes on in the background
+                    return found
+        return found
+
+    def program(self, op: str, answer: Callable) -> Program:
+        """The operator's program with an answer in place of its own method."""
+        right = programs(op)[0]
+        names = right.kernel.__globals__
+        cls = next(names[name] for name in right.kernel.__code__.co_names if isinstance(names.get(name), type))
+        made = type(cls.__name__, (cls,), {self.method: answer})
+        kernel = FunctionType(right.kernel.__code__, {**names, cls.__name__: made})
+        return Program(op, right.name, right.tiling, kernel, right.plan, right.deterministic, right.sync)
+
+
+@lru_cache(maxsize=64)
+def _prepared(op: str, options: tuple) -> Prepared:
+    return prepared(Recipe(op, dict(options)), case(op, **dict(options)))
+
+
+@lru_cache(maxsize=64)
+def _of_mistake(part: Part, puzzle, mistake) -> list[tuple]:
+    """The signs of a usual mistake in all runs."""
+    return [signs for _, signs in part.seen(puzzle, solution_of(puzzle).wrong(mistake))]
+
+
+def empty(answer: Callable) -> bool:
+    """Whether a function does nothing with anything: `...` is its body."""
+    code = getattr(answer, "__code__", None)
+    return code is not None and not code.co_names
+
+
+def _seen(program: Program, one: Prepared, cores: int, schedule) -> tuple[str, tuple]:
+    launches = []
+
+    def kernel(**inputs):
+        launches.append(launch(program, cores=cores, schedule=schedule, traced=False, **inputs))
+        return launches[-1].outputs
+    outcome = run(kernel, Case(one.case.operator, one.case.inputs, one.case.dtype, one.case.seed),
+                  operator(program.operator).outputs, SECONDS)
+    where = f"{one.recipe}, {cores} cores, schedule {schedule!r}"
+    if not launches:
+        return f"{outcome.misbehaviour}, with {where}", (outcome.misbehaviour,)
+    hazards, outputs = launches[0].hazards, launches[0].outputs
+    signs = (tuple(sorted({hazard.kind for hazard in hazards})),
+             tuple((name, value.tobytes()) for name, value in outputs.items()))
+    if hazards:
+        return f"{hazards[0]}\n{hazards[0].source}\nwith {where}", signs
+    misses = judge(one, outputs)
+    return (f"{misses[0].problem}, with {where}" if misses else ""), signs

@@ -1,0 +1,1 @@
+"""Solutions of the puzzles on tile programs, and the usual mistakes."""
