@@ -30,7 +30,7 @@ def row(name):
 
 
 def test_there_is_nothing_at_first(file):
-    assert not file.exists() and str(progress()).startswith("0 of 38 solved") and row("hardswish_middle").endswith("-")
+    assert not file.exists() and str(progress()).startswith("0 of 58 solved") and row("hardswish_middle").endswith("-")
 
 
 def test_attempts_and_successes_are_counted(file):
@@ -38,7 +38,7 @@ def test_attempts_and_successes_are_counted(file):
         assert puzzle("hardswish_middle").check(answer).note == ""
     detective("long_rows").accuse("missing 1/n")
     assert row("hardswish_middle").endswith("solved, 3 attempts") and row("long_rows").endswith(" 1 attempt")
-    assert str(progress()).startswith("1 of 38 solved") and "solved, 3 attempts" in progress()._repr_html_()
+    assert str(progress()).startswith("1 of 58 solved") and "solved, 3 attempts" in progress()._repr_html_()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["solved"] for line in lines] == [False, True, False, False] and all(line["at"] for line in lines)
 
@@ -63,7 +63,7 @@ def test_a_broken_line_is_told_and_kept_and_costs_no_other(file, broken):
         opened.write(broken)  # without an end of line, as if the machine had stopped
     keep("rms_xhat", True)
     assert kept().solved == {"rms_dx", "rms_xhat"} and broken in file.read_text()
-    assert "1 that cannot be read; mend or delete them" in str(progress()) and "2 of 38 solved" in str(progress())
+    assert "1 that cannot be read; mend or delete them" in str(progress()) and "2 of 58 solved" in str(progress())
 
 
 def test_bytes_that_are_no_text_are_survived(file):
@@ -75,7 +75,7 @@ def test_bytes_that_are_no_text_are_survived(file):
 
 def test_names_that_nobody_knows_are_kept_but_not_counted(file):
     keep("of_another_version", True)
-    assert kept().solved == {"of_another_version"} and str(progress()).startswith("0 of 38 solved")
+    assert kept().solved == {"of_another_version"} and str(progress()).startswith("0 of 58 solved")
 
 
 def refused(*_, **__):
@@ -96,7 +96,7 @@ def test_a_file_in_place_of_the_folder_is_told(file):
     file.parent.write_text("in the way")
     result = puzzle("hardswish_middle").check(right)
     assert result.passed and "progress is added to" in result.note and file.parent.read_text() == "in the way"
-    assert "0 of 38 solved" in str(progress())
+    assert "0 of 58 solved" in str(progress())
 
 
 def test_a_folder_in_place_of_the_file_is_told(file):
