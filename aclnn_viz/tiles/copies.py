@@ -66,7 +66,8 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     """
     core, size = current(), dst.dtype.itemsize
     count, length = params.blockCount, params.blockLen
-    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151))
+    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151),
+          srcStride=(params.srcStride, 2**32 - 1), dstStride=(params.dstStride, 2**32 - 1))
     if length % size:
         core.stop("copy parameters", f"DataCopyPad moves {length} bytes, no multiple of the {size} of an element")
     if not count or not length:

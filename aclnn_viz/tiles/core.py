@@ -152,6 +152,8 @@ class Core:
         one = Instruction(self, S, self.count[S], name, self.where(), self.seen[S], None, [(memory, span)], [], False)
         one.horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
         self._check(one, memory, span, False)
+        if memory is not self.ub:  # for other cores; on its own, what is read at once has been read
+            memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, one)
 
     def scalar_write(self, name: str, memory, span: Span, run):

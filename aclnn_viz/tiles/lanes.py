@@ -60,7 +60,7 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
     ((0, 2, 0, 8), (2, 1, 0, 4))
     """
     if not isinstance(mask, tuple):
-        whole, rest = divmod(min(mask, lanes), per_block)
+        whole, rest = divmod(max(min(mask, lanes), 0), per_block)
         return ((0, whole, 0, per_block),) * bool(whole) + ((whole, 1, 0, rest),) * bool(rest)
     bits = [mask[lane // 64] >> lane % 64 & 1 for lane in range(lanes)]
     found = []
@@ -74,6 +74,13 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
                 found.append((block, 1, lane, width))
             lane += max(width, 1)
     return tuple(found)
+
+
+def counted(core, name: str, count: int) -> int:
+    """A count of elements; C++ has no negative one."""
+    if count < 0:
+        core.stop("beyond tensor", f"{name} is given {count} elements, which C++ takes as {count % 2**32}")
+    return int(count)
 
 
 def count_spans(name: str, count: int, operands) -> list[list[Span]]:
@@ -118,7 +125,7 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
 def spans(core, name: str, form: tuple, operands) -> tuple[list[list[Span]], bool]:
     """The runs of either form, and whether repeats must follow one another because the result stays in place."""
     if len(form) == 1:
-        count = int(form[0])
+        count = counted(core, name, form[0])
         return (count_spans(name, count, operands) if count > 0 else []), False
     mask, repeats, params = form
     pairs = params.pairs

@@ -7,7 +7,7 @@ absent: its neighbour goes up the tree alone.
 import numpy as np
 
 from aclnn_viz.tiles.core import current
-from aclnn_viz.tiles.lanes import eight_bits, mask_spans
+from aclnn_viz.tiles.lanes import counted, eight_bits, mask_spans
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 from aclnn_viz.tiles.vector import need_format
@@ -46,8 +46,8 @@ def _reduce(name, function, dst, src, tmp, form):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     if len(form) == 1:
-        count = int(form[0])
-        if count <= 0:
+        count = counted(core, name, form[0])
+        if not count:
             return
         read, order = src.span(name, False, count * size), "ascending"
     else:

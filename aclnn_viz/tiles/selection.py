@@ -9,6 +9,7 @@ import numpy as np
 
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name, int32_t, uint8_t, uint32_t
+from aclnn_viz.tiles.lanes import counted
 from aclnn_viz.tiles.memory import V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 from aclnn_viz.tiles.vector import need_format
@@ -38,6 +39,7 @@ def _compare(name, dst, src, mode, count, other):
         core.stop("format", f"{name} takes int32_t for EQ alone, not {mode.name}")
     if dst.dtype != uint8_t:
         core.stop("format", f"{name} writes bits into uint8_t, not {c_name(dst.dtype)}")
+    count = counted(core, name, count)
     if count * size % REPEAT:
         core.hazard("alignment of a comparison", f"{name} of {count} elements, {count * size} bytes, leaves out the "
                     f"last {count * size % REPEAT}")
@@ -78,7 +80,7 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     """dst[i] = src0[i] where bit i of selMask is 1, else src1[i], or the scalar src1 in VSEL_TENSOR_SCALAR_MODE."""
     core, size = current(), dst.dtype.itemsize
     need_format(core, "Select", dst.dtype)
-    if count <= 0:
+    if not counted(core, "Select", count):
         return
     scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
     tensors = (src0,) if scalar else (src0, src1)
@@ -111,7 +113,7 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
     need_format(core, "Gather", dst.dtype)
     if srcOffset.dtype != uint32_t:
         core.stop("format", f"Gather takes offsets of uint32_t, not {c_name(srcOffset.dtype)}")
-    if count <= 0:
+    if not counted(core, "Gather", count):
         return
     length = src.end - src.start - srcBaseAddr
     read = src.span("Gather", False, length // size * size, offset=srcBaseAddr)
@@ -142,7 +144,7 @@ def GatherMask(dst, src, pattern: int, count: int) -> int:
     if pattern not in range(1, 8):
         core.stop("copy parameters", f"GatherMask has pattern {pattern}, which must lie in 1 to 7")
     first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
-    kept = len(range(first, count, step))
+    kept = len(range(first, counted(core, "GatherMask", count), step))
     if not kept:
         return 0
     read, write = src.span("GatherMask", False, count * size), dst.span("GatherMask", True, kept * size)

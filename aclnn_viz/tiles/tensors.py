@@ -91,6 +91,10 @@ class LocalTensor:
         span = Span(self.start + offset, length, shape, strides)
         if span.start < 0 or span.end > core.ub.size:
             core.stop("beyond unified buffer", f"{name} reaches byte {span.end} of {core.ub.size}", writing)
+        if span.start < self.block.start:
+            before = self.block.start - span.start
+            core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} from {before} bytes before "
+                        f"{self.block.name} on", writing)
         if span.end > self.end:
             core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} up to byte "
                         f"{span.end - self.start} of a tensor of {self.end - self.start} bytes in {self.block.name}",
