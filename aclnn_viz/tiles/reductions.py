@@ -7,6 +7,7 @@ absent: its neighbour goes up the tree alone.
 import numpy as np
 
 from aclnn_viz.tiles.core import current
+from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.lanes import counted, eight_bits, mask_spans
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
@@ -52,6 +53,11 @@ def _reduce(name, function, dst, src, tmp, form):
         read, order = src.span(name, False, count * size), "ascending"
     else:
         mask, repeats, step = form
+        if not 0 <= mask <= REPEAT // size:
+            core.hazard("mask", f"{name} has mask {mask} for {REPEAT // size} lanes of {c_name(src.dtype)}")
+            mask = max(min(mask, REPEAT // size), 0)
+        if not mask or not counted(core, name, repeats):
+            return
         read = src.span(name, False, int(mask) * size, (repeats,), (step * BLOCK,))
         order = "tree"
     write = dst.span(name, True, size, align=size)

@@ -16,6 +16,7 @@ def nothing_at_all(x, y):
     Duplicate(tensor, 1.0, 0, 1, 1, 8)
     Duplicate(tensor, 1.0, 64, 0, 1, 8)
     ReduceSum(tensor, tensor, tensor, 0)
+    ReduceSum(tensor, tensor, tensor, 64, 0, 8)
     DataCopy(tensor, gm(x), 0)
     DataCopyPad(gm(y), tensor, DataCopyExtParams(1, 0, 0, 0, 0))
     DataCopyPad(tensor, gm(x), DataCopyExtParams(0, 32, 0, 0, 0), NO_PAD)
@@ -74,6 +75,8 @@ def fewer_syncs(x, y):
     ("beyond tensor", "CompareScalar is given -64", fewer_than_none(lambda t: CompareScalar(
         t.ReinterpretCast(uint8_t), t, 0.0, CMPMODE.LT, -64))),
     ("mask", "has mask -5 for 64 lanes", fewer_than_none(lambda t: Duplicate(t, 1.0, -5, 1, 1, 8))),
+    ("mask", "has mask 100 for 64 lanes of float", fewer_than_none(lambda t: ReduceSum(t, t, t, 100, 1, 8))),
+    ("beyond tensor", "ReduceSum is given -1", fewer_than_none(lambda t: ReduceSum(t, t, t, 64, -1, 8))),
     ("copy parameters", "blockLen -1, which must lie", fewer_than_none(lambda t: DataCopy(t, t, -8))),
     ("copy parameters", "srcStride -64, which must lie", gap(-64, 0)),
     ("copy parameters", "dstStride -1, which must lie", gap(0, -1)),
