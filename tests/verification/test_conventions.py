@@ -26,8 +26,10 @@ def test_every_operator_says_what_its_places_ask_for():
     topics = {name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN}
     assert len(WRITTEN) >= 5 and all(found >= {"not finite", "empty"} for found in topics.values())
     assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {"hardswish"}  # which divides by nothing
-    assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", "grid_sampler_2d"}
-    assert "tie" in topics["grid_sampler_2d"]
+    samplers = {"grid_sampler_2d", "grid_sampler_3d"}
+    assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", *samplers}
+    assert all("tie" in topics[name] for name in samplers)
+    assert len(WRITTEN) == len(operators())  # none is only measured
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
@@ -49,6 +51,24 @@ def test_a_changed_kink_changes_its_rows_and_no_other(monkeypatch, capsys):
     assert {row.topic for row in rows if not row.holds} == {"kink"}
     assert cli.main(["conventions", "hardswish"]) == 1
     assert "[0], BUT [-0.5] IS WRITTEN DOWN" in capsys.readouterr().out
+
+
+def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatch):
+    """The one page that both samplers read: ties of nearest away from 0, as a device with another rounding has them."""
+    page = operator("grid_sampler_2d").page
+    right = page.taps
+
+    def taps(xp, x, size, interpolationMode, *modes):
+        tapped = right(xp, x, size, interpolationMode, *modes)
+        if interpolationMode != page.NEAREST:
+            return tapped
+        u, _ = page.source(xp, x, size, *modes)
+        return [(xp.floor(u + 0.5), *tapped[0][1:])]
+
+    monkeypatch.setattr(operator("grid_sampler_3d").page, "taps", taps)
+    rows = conventions.recompute([operator("grid_sampler_3d")])
+    assert [(row.topic, row.holds) for row in rows if row.topic == "tie"] == [("tie", False), ("tie", True)]
+    assert all(row.holds for row in rows if row.topic != "tie")
 
 
 def test_the_text_and_the_data_hold_the_same(capsys):
