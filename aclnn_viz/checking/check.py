@@ -8,7 +8,8 @@ from numbers import Real
 from pathlib import Path
 
 from aclnn_viz import rooms
-from aclnn_viz.cases import Case
+from aclnn_viz.cases import Case, read
+from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.examining import conclude, examine
 from aclnn_viz.checking.exchange import read_and_check, read_prepared
@@ -26,7 +27,7 @@ SHRINKING = 1.5  # seconds
 
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
           shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
-          time_limit: float = 60.0, call_limit: float = 10.0, progress: Callable | None = None) -> CheckResult:
+          cases=None, time_limit: float = 60.0, call_limit: float = 10.0, progress: Callable | None = None) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
@@ -43,6 +44,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     maps a tensor to the greatest number of its elements or to a shape of greatest lengths (None: any), `shapes` are
     those of `av.case` to use in place of the suite's. `plan` is the precision that the kernel is meant to have: a Plan,
     or "device" for that of the product; by default that of any kernel that computes in float32.
+
+    `cases` are those to judge in place of the suite: a sequence of `av.case`, or the file of a test list that
+    `av.cases.read` takes (.json as ATK has it, .csv as TTK has it).
 
     In place of an operator, the path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`)
     checks a kernel on its cases alone; without a kernel, the outputs that lie there. No new case starts after
@@ -85,6 +89,8 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
         start = time.monotonic()
         scope = Scope.of(op, **asked)
+        if dump is None and cases is not None:
+            dump = _listed(cases, op, scope, seed)
         if dump is None and isinstance(device, Capsule):
             dump = _recorded(device, op, scope)
         cases = dump if dump is not None else [one.prepare for one in scope.cases(seed)]
@@ -115,6 +121,29 @@ def _recorded(capsule: Capsule, op: Operator, scope: Scope) -> list:
         raise ValueError(problem(f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"))
     return [lambda one=one, number=number: prepared(Recipe(op.name, {"capsule": number}), one, scope.judged_by)
             for number, one in enumerate(made) if one]
+
+
+def _listed(cases, op: Operator, scope: Scope, seed: int) -> list:
+    """The cases of a test list, or of a sequence, that count."""
+    if isinstance(cases, (str, Path)):
+        cases = read(cases, op, seed)
+    if isinstance(cases, CaseList):
+        scope.left_out.update(cases.left_out)
+        scope.notes.extend(cases.notes)
+    names = getattr(cases, "names", range(len(cases)))
+    found = []
+    for name, one in zip(names, cases):
+        if not isinstance(one, Case) or one.operator.name != op.name:
+            raise TypeError(problem(f"cases are those of {op.name}", repr(one)[:80], "make them with av.case"))
+        if why := scope.reason(one):
+            scope.left_out[why] += 1
+        else:
+            found.append(lambda one=one, name=name: prepared(Recipe(op.name, {"case": name}), one, scope.judged_by))
+    if not found:
+        told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common()) or "none"
+        raise ValueError(problem("some case must remain to be judged", f"all left out: {told}",
+                                 "ask for less, or pass beyond=True for what the product does not take"))
+    return found
 
 
 def _names_a_dump(op) -> bool:

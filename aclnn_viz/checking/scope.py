@@ -23,7 +23,8 @@ ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others a
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Which cases of the suite count; `left_out` says of the others why, and how many there are.
+    """Which cases of the suite count; `left_out` says of the others why, and how many there are; `notes` what a list of
+    cases does not tell.
 
     `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
     formats; `where` maps attributes, and optional tensors, to the value that they must have (None: not given), a list
@@ -42,6 +43,7 @@ class Scope:
     plan: Plan | str | None = None
     beyond: bool = False
     left_out: Counter = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, op, soc=None, cann=None, dtypes=None, where=None, shapes=None, limits=None, plan=None,
@@ -100,7 +102,7 @@ class Scope:
         parts += [f"{name} at most {limit}" for name, limit in self.limits.items()]
         parts += [f"shapes {', '.join(map(str, self.shapes))}"] * bool(self.shapes)
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
-        return ", ".join(parts + [f"in the precision of {named}"] * bool(named))
+        return "\n  ".join([", ".join(parts + [f"in the precision of {named}"] * bool(named)), *self.notes])
 
     def reason(self, made: Case) -> str:
         """Why a case does not count, an empty text if it does."""

@@ -135,7 +135,7 @@ def check(options) -> int:
     The exit status is 0 only if every case that counts was run and is right; one that the kernel does not support
     (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
     """
-    from aclnn_viz import checking
+    from aclnn_viz import cases, checking
 
     asked = {"soc": options.soc, "cann": options.cann, "dtypes": options.dtypes and options.dtypes.split(","),
              "where": _named(options.where), "limits": _named(options.limits), "beyond": options.beyond,
@@ -145,6 +145,11 @@ def check(options) -> int:
                                 lambda items, *_: progress(items, "fault"))
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
+    elif options.write and options.write.endswith((".json", ".csv")):
+        notes = cases.write(options.write, options.operator, options.seed, options.force)
+        print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
+            [f"{options.write}: what this form cannot say:", *notes]))
+        return 0
     elif options.write:
         folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
         print(json.dumps({"folder": str(folder)}) if options.json else
@@ -161,7 +166,7 @@ def check(options) -> int:
             kernel = options.kernel
             result = checking.check(
                 options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
-                **asked, allow_unsupported=options.allow_unsupported, progress=lambda items, *_: progress(items, "case"))
+                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
@@ -243,8 +248,10 @@ COMMANDS = {
         "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
         "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
         "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
+        "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
         "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
-        "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON"},
+        "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON; "
+                                                 "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
         "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
                                                "of a capsule"},
         "--force": _FORCE,

@@ -1,0 +1,211 @@
+"""Test lists of ATK and TTK: read, judged, written back; what they cannot say is said, and damage is told."""
+
+import csv
+import io
+import json
+import random
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.cases.suites import suite
+from aclnn_viz.cli import main
+
+OPERATORS = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+FORMS = pytest.mark.parametrize("form", ["json", "csv"])
+# Made by hand from the described formats, as whoever writes such lists would.
+ATK = [
+    {"id": 900, "name": "RmsNormGrad", "aclnn_name": "RmsNormGrad", "api_type": "aclnn_rms_norm_grad",
+     "standard": {"acc": "single_bm", "perf": "not_key"}, "inputs": [
+         {"name": "dy", "type": "tensor", "required": True, "dtype": "bf16", "shape": [6, 75], "range_values": [-1, 1]},
+         {"name": "input", "type": "tensor", "required": True, "dtype": "bf16", "shape": [6, 75],
+          "range_values": {"name": "nd", "mean": [-1, 1], "std": [1, 3]}, "align_32B": True},
+         {"name": "rstd", "type": "tensor", "required": True, "dtype": "fp32", "shape": [6, 1], "range_values": [0.5, 2]},
+         {"name": "gamma", "type": "tensor", "required": True, "dtype": "fp32", "shape": [75], "range_values": [-1, 1]}]},
+    {"id": 901, "name": "GridSampler2DBackward", "aclnn_name": "GridSampler2DBackward", "inputs": [
+        {"name": "gradOutput", "type": "tensor", "dtype": "fp32", "shape": [1, 2, 3, 4], "range_values": [-1, 1]},
+        {"name": "input", "type": "tensor", "dtype": "fp32", "shape": [1, 2, 5, 6], "range_values": [-1, 1]},
+        {"name": "grid", "type": "tensor", "dtype": "fp32", "shape": [1, 3, 4, 2], "range_values": [-1, 1]},
+        {"name": "interpolation_mode", "type": "attr", "dtype": "int", "shape": None, "range_values": 1},
+        {"name": "padding_mode", "type": "attr", "dtype": "int", "shape": None, "range_values": 2},
+        {"name": "align_corners", "type": "attr", "dtype": "bool", "shape": None, "range_values": True},
+        {"name": "output_mask", "type": "attr_tuple", "dtype": "bool", "shape": None, "range_values": [True, False]}]}]
+TTK = ("testcase_name,network_name,op_name,input_shapes,input_dtypes,input_formats,output_shapes,output_dtypes,"
+       "output_formats,input_ori_shapes,input_ori_formats,output_ori_shapes,output_ori_formats,attributes,"
+       "input_data_ranges,precision_tolerances,absolute_precision,output_inplace_indexes,"
+       "output_shape_unknown_indexes,is_enabled,remark,soc_series,priority,dump_file_prefix,manual_input_binaries,"
+       "manual_golden_binaries\n"
+       'my_rms_bf16_6_75,UNKNOWN,rms_norm_grad,"((6,75),(6,75),(6,),(75,))","(\'bfloat16\',\'bfloat16\',\'float32\','
+       '\'float32\')","(\'ND\',\'ND\',\'ND\',\'ND\')","((6,75),(75,))","(\'bfloat16\',\'float32\')","(\'ND\',\'ND\')",'
+       '"((6,75),(6,75),(6,),(75,))","(\'ND\',\'ND\',\'ND\',\'ND\')",,,{\'epsilon\': 1e-05},"[[-1,1],[-1,1],[0,1],[0,1]]",'
+       '"((0.005,0.005),)",,(),(),1,,,,,(),()\n'
+       'off,UNKNOWN,rms_norm_grad,"((1,2),(1,2),(1,),(2,))","(\'float32\',)*4",,,,,,,,,,,,,,,0,,,,,,\n'
+       'ce,UNKNOWN,cross_entropy_loss_grad,"((),(3,5),(3,),None,None,None)","(\'float32\',\'float32\',\'int64\',None,None,'
+       'None)",,,,,,,,,"{\'reduction\': \'sum\', \'ignore_index\': -1}","[[1,1],[-5,-1],[0,4],None,None,None]",,,,,1,,,,,,\n')
+
+
+def atk(folder, content=ATK):
+    (folder / "atk.json").write_text(content if isinstance(content, str) else json.dumps(content))
+    return folder / "atk.json"
+
+
+def ttk(folder, content=TTK):
+    (folder / "ttk.csv").write_text(content)
+    return folder / "ttk.csv"
+
+
+def test_a_list_of_atk_is_read(tmp_path):
+    found = av.cases.read(atk(tmp_path))
+    rms, grid = found
+    assert [one.operator.name for one in found] == ["rms_norm", "grid_sampler_2d"] and found.names[0] == "RmsNormGrad 900"
+    assert rms.dtype == "bfloat16" and rms.inputs["x"].shape == (6, 75) and rms.inputs["gamma"].dtype == np.float32
+    assert 0.5 <= rms.inputs["rstd"].min() and rms.inputs["rstd"].max() <= 2 and np.unique(rms.inputs["rstd"]).size == 6
+    assert np.abs(rms.inputs["dy"].astype(float)).max() <= 1 < np.abs(rms.inputs["x"].astype(float)).max()  # normal
+    assert {name: value for name, value in grid.inputs.items() if not isinstance(value, np.ndarray)} == {
+        "interpolationMode": 1, "paddingMode": 2, "alignCorners": True, "outputMask": (True, False)}
+    told = "; ".join(found.notes)
+    assert "rstd is drawn on its own" in told and "standard of accuracy is not used" in told and "align_32B" in told
+    again = av.cases.read(atk(tmp_path), "rms_norm")
+    assert len(again) == 1 and again[0].inputs["dy"].tobytes() == rms.inputs["dy"].tobytes()
+    assert again.left_out == {"operator grid_sampler_2d": 1}
+
+
+def test_a_list_of_ttk_is_read(tmp_path):
+    found = av.cases.read(ttk(tmp_path))
+    rms, loss = found
+    assert rms.inputs["rstd"].shape == (6,) and rms.dtype == "bfloat16" and found.names == ["my_rms_bf16_6_75", "ce"]
+    assert loss.inputs["weightOptional"] is None and loss.inputs["reduction"] == "sum" and loss.inputs["ignoreIndex"] == -1
+    assert loss.inputs["target"].dtype == np.int64 and set(loss.inputs["target"]) <= set(range(5))
+    told = "; ".join(found.notes)
+    assert "attribute epsilon is none of rms_norm" in told and "precision_tolerances is not used" in told
+    assert "not enabled" in told
+
+
+@FORMS
+@OPERATORS
+def test_the_suite_goes_there_and_back(tmp_path, op, form):
+    path = tmp_path / f"suite.{form}"
+    lost = av.cases.write(path, op)
+    assert "ranges alone" in lost[0] and any("strided" in one for one in lost)
+    assert bool(op.saved) == any("the forward pass saves" in one for one in lost)
+    made, back = [one for _, one in suite(op)], av.cases.read(path)
+    assert len(back) == len(made) and not back.left_out
+    for one, other in zip(made, back):
+        inputs, read = op.bind(one.inputs), other.inputs
+        for name, value in inputs.items():
+            if not isinstance(value, np.ndarray):
+                assert read[name] == value
+                continue
+            assert read[name].shape == value.shape and read[name].dtype == value.dtype
+            wide, its = (part.astype(float) for part in (read[name], value))
+            if its[np.isfinite(its)].size:
+                assert (its[np.isfinite(its)].min() <= wide).all() and (wide <= its[np.isfinite(its)].max()).all()
+    if form == "csv":
+        rows = list(csv.reader(io.StringIO(path.read_text())))
+        assert {len(row) for row in rows} == {26}
+
+
+def test_a_list_is_not_written_over_what_is_there(tmp_path):
+    (path := tmp_path / "a.json").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(FileExistsError, match="; name another place"):
+            av.cases.write(path, "hardswish", force=force)
+    assert path.read_text() == "mine"
+    path.unlink()
+    av.cases.write(path, "hardswish")
+    av.cases.write(path, "hardswish", force=True)
+    with pytest.raises(ValueError, match="a list of cases is a .json file.*: got a.txt; name such a file"):
+        av.cases.write(tmp_path / "a.txt", "hardswish")
+
+
+def test_a_kernel_is_judged_on_a_list(tmp_path):
+    op = av.operator("rms_norm")
+    result = av.check(op, op.backward, cases=atk(tmp_path))
+    assert result.passed and result.cases == 1 and "rstd is drawn on its own" in str(result)
+    assert result.left_out == {"operator grid_sampler_2d": 1}
+    wrong = av.check(op, lambda **inputs: {name: value * 2 for name, value in op.backward(**inputs).items()},
+                     cases=ttk(tmp_path))
+    assert not wrong.passed and wrong.failed == 1 and "case='my_rms_bf16_6_75'" in wrong.counterexample.recipe
+    assert av.check(op, op.backward, cases=[av.case(op), av.case(op, shape=(3, 3))]).cases == 2
+    with pytest.raises(TypeError, match="cases are those of rms_norm: got Case"):
+        av.check(op, op.backward, cases=[av.case("hardswish")])
+    with pytest.raises(ValueError, match="some case must remain to be judged: got all left out: 1 with"):
+        av.check(op, op.backward, cases=[av.case(op, dtype="float64")])
+
+
+def test_the_command_line_takes_and_writes_lists(tmp_path, capsys):
+    path = str(tmp_path / "list.csv")
+    assert main(["check", "hardswish", "--write", path]) == 0 and "ranges alone" in capsys.readouterr().out
+    assert main(["check", "hardswish", "host", "--cases", path]) == 0
+    assert "19 cases" in capsys.readouterr().out
+    assert main(["check", "hardswish", "host", "--cases", str(atk(tmp_path))]) == 2
+    assert "must hold cases of hardswish: got" in capsys.readouterr().err
+
+
+def changed(path, value):
+    """The list of ATK with a value at a path."""
+    content = json.loads(json.dumps(ATK))
+    at = content
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    return content
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ("", "a list of ATK is JSON"), ("[" * 100_000, "cases are read from|is JSON"), ("{}", "a list of cases: got {}"),
+    ("[1]", "case 0: an object with a list of inputs: got 1"), ("[]", "must hold cases of a known operator: got no case"),
+    (changed([0, "inputs"], None), "case 0: an object with a list of inputs"),
+    (changed([0, "aclnn_name"], 7), "case 900: aclnn_name is a text: got 7"),
+    (changed([0, "inputs", 0, "type"], "thing"), "an input has a name and the type tensor"),
+    (changed([0, "inputs", 0, "shape"], "6, 75"), "case 900, dy: a shape is a list of lengths: got '6, 75'"),
+    (changed([0, "inputs", 0, "shape"], [6.5, 75]), "a shape is a list of lengths"),
+    (changed([0, "inputs", 0, "dtype"], 3), "a dtype is a name such as fp32: got 3"),
+    (changed([0, "inputs", 0, "range_values"], [1]), r"a range is \[low, high\]: got \[1\]"),
+    (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
+    (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
+def test_damaged_lists_of_atk_are_told_in_three_parts(tmp_path, content, words):
+    with pytest.raises(ValueError, match=words) as told:
+        av.cases.read(atk(tmp_path, content))
+    assert ": got " in str(told.value) and "; " in str(told.value)
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (TTK, "", "a list of TTK: a row of names"), ("input_shapes", "shapes", "a row of names with"),
+    ("((6,75),(6,75),(6,),(75,))", "((6,75)", "line 2: input_shapes is a literal of Python"),
+    ("((6,75),(6,75),(6,),(75,))", "5", "line 2: input_shapes is a tuple: got 5"),
+    ("((6,75),(6,75),(6,),(75,))", "((6,75),(6,75))", "as many shapes as dtypes and ranges: got '2, 4, 4'"),
+    ("{'epsilon': 1e-05}", "open('x')", "attributes is a literal of Python"),
+    ("{'epsilon': 1e-05}", "{1: 2}", "attributes are named by texts"), ("[-1,1],[-1,1],[0,1]", "[-1],[-1,1],[0,1]", "a range is"),
+    ("my_rms_bf16_6_75,", '"my_rms_bf16_6_75,', "CSV|cells"), (",(),()\n", ",(),(),9\n", "as many cells as names, 26: got")])
+def test_damaged_lists_of_ttk_are_told_in_three_parts(tmp_path, old, new, words):
+    with pytest.raises(ValueError, match=words) as told:
+        av.cases.read(ttk(tmp_path, TTK.replace(old, new, 1)))
+    assert ": got " in str(told.value) and "; " in str(told.value)
+
+
+@pytest.mark.parametrize("change", [
+    ([0, "inputs", 0, "shape"], [10**9, 10**9]), ([0, "inputs", 0, "shape"], [-1, 75]),
+    ([0, "inputs", 0, "shape"], [6, 74]), ([0, "inputs", 0, "dtype"], "complex64"),
+    ([0, "inputs", 0, "range_values"], [2, 1]), ([0, "aclnn_name"], "FooGrad")])
+def test_cases_that_do_not_fit_are_left_out_and_counted(tmp_path, change):
+    found = av.cases.read(atk(tmp_path, changed(*change)))
+    assert len(found) == 1 and sum(found.left_out.values()) == 1
+    with pytest.raises(ValueError, match="must hold cases of rms_norm: got .*; known are"):
+        av.cases.read(atk(tmp_path, changed(*change)), "rms_norm")
+
+
+@FORMS
+def test_random_damage_is_read_or_told(tmp_path, form):
+    rng = random.Random(5)
+    text = json.dumps(ATK) if form == "json" else TTK
+    for _ in range(150):
+        at = rng.randrange(len(text))
+        piece = rng.choice(["", "9" * 400, "[", '"', "None", "-", "1e999", "\x00", "nan", "{", ","])
+        damaged = text[:at] if rng.random() < 0.3 else text[:at] + piece + text[at + rng.randrange(4):]
+        path = (atk if form == "json" else ttk)(tmp_path, damaged)
+        try:
+            assert len(av.cases.read(path)) > 0
+        except ValueError as error:
+            assert ": got " in str(error) and "; " in str(error), damaged
