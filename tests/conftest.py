@@ -1,8 +1,12 @@
 """Skips that name what to install, no skips at all in CI, and the switch between samples and full-size sweeps."""
 
+import re
+
 import pytest
 
 from machine import SOAK, forbidden_skip, missing
+
+EXPLORER = re.compile(r"tests/browser/.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures that use the tool
@@ -33,3 +37,15 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return _refuse_skip((yield))
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """A file stays with one worker, so that a fixture of a file is built once; so do all tests of an open explorer."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            found = EXPLORER.search(nodeid)
+            return f"explorer {found[1]}" if found else nodeid.split("::")[0]
+
+    return Scheduling(config, log)

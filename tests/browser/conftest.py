@@ -20,9 +20,30 @@ def lab(tmp_path_factory):
         yield server
 
 
+@pytest.fixture(scope="session")
+def shelf(browser, lab):
+    """Returns the explorer of a name in a notebook; the last one stays open, for opening costs seconds."""
+    from opened import Opened
+    held = {}
+
+    def take(name):
+        if name not in held:
+            for other in held.values():
+                other.close()
+            held.clear()
+            held[name] = Opened(browser, lab, name)
+        return held[name]
+
+    yield take
+    for other in held.values():
+        other.close()
+
+
 @pytest.fixture
-def explorer(opened):
-    """What the file's own `opened` holds, in its default state; no fault on either side may remain."""
-    opened.reset()
-    yield opened
-    assert opened.all_faults() == []
+def explorer(request, shelf):
+    """The explorer that the test is parametrized by, in its default state; no fault on either side may remain."""
+    found = shelf(request.param)
+    found.forget()
+    found.reset()
+    yield found
+    assert found.all_faults() == []

@@ -95,8 +95,8 @@ class Notebook:
     """A notebook opened and run; `faults` collects what went wrong on either side."""
 
     def __init__(self, browser, server: Server, name: str, *cells: str):
-        self.server, self.faults = server, []
-        self._logged = len(server.log.read_bytes())
+        self.server = server
+        self.forget()
         self.page = browser.new_page(viewport={"width": 1280, "height": 800})
         self.page.on("pageerror", lambda error: self.faults.append(f"page: {error}"))
         self.page.on("console", self._console)
@@ -105,6 +105,10 @@ class Notebook:
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.page.wait_for_function(READY, timeout=60_000)
         self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+
+    def forget(self):
+        """Collect faults anew."""
+        self.faults, self._logged = [], len(self.server.log.read_bytes())
 
     def _console(self, message):
         if message.type == "error" and "Failed to load resource" not in message.text:

@@ -6,16 +6,8 @@ import numpy as np
 import panel_picture
 import pytest
 from aclnn_viz.explorers import explorers
-from opened import Opened
 
-pytestmark = pytest.mark.needs("chromium")
-
-
-@pytest.fixture(scope="module", params=explorers())
-def opened(request, browser, lab):
-    notebook = Opened(browser, lab, request.param)
-    yield notebook
-    notebook.close()
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", explorers(), indirect=True)]
 
 
 def check(explorer, state=None):

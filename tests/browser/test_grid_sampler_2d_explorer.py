@@ -5,16 +5,8 @@ import json
 import panel_picture
 import pytest
 from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
-from opened import Opened
 
-pytestmark = pytest.mark.needs("chromium")
-
-
-@pytest.fixture(scope="module")
-def opened(browser, lab):
-    notebook = Opened(browser, lab, "grid_sampler_2d")
-    yield notebook
-    notebook.close()
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)]
 
 
 def checked(explorer):

@@ -5,16 +5,8 @@ import json
 import panel_picture
 import pytest
 from aclnn_viz.explorers.group_norm_swish import State
-from opened import Opened
 
-pytestmark = pytest.mark.needs("chromium")
-
-
-@pytest.fixture(scope="module")
-def opened(browser, lab):
-    notebook = Opened(browser, lab, "group_norm_swish")
-    yield notebook
-    notebook.close()
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True)]
 
 
 def canvas(explorer, panel):
