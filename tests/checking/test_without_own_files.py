@@ -10,11 +10,12 @@ import pytest
 from aclnn_viz import rooms
 from machine import ROOT
 
-OPTIONAL = ("faults", "puzzles")
+OPTIONAL = tuple(kind for kind in rooms.PACKAGES if kind not in rooms.REQUIRED)
 PROGRAM = """
 import json, sys
 from dataclasses import replace
 import aclnn_viz as av
+from aclnn_viz import rooms
 from aclnn_viz.checking import check
 from aclnn_viz.checking.puzzles import detectives, puzzles
 from aclnn_viz.faults import faults

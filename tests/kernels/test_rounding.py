@@ -1,6 +1,6 @@
 """Rounding of the kernels against truth on large arrays: float32 within 8 u S, 16 bits within one step of the format.
 
-A million elements of every mode here, ten million with ACLNN_VIZ_SOAK=1.
+A hundred thousand elements of every mode here, ten million with ACLNN_VIZ_SOAK=1.
 """
 
 from itertools import product
@@ -15,7 +15,7 @@ from aclnn_viz.verification.subjects import Subject
 from kernels.test_against_reference import REFERENCES
 from machine import SOAK
 
-ROWS = 10 if SOAK else 1
+ROWS = 100 if SOAK else 1
 U = 2.0**-24
 
 
@@ -41,11 +41,11 @@ DTYPES = pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 
 @DTYPES
 def test_hardswish(judged, dtype):
-    judged("hardswish", dtype=dtype, shape=(ROWS * 1000, 1000))
+    judged("hardswish", dtype=dtype, shape=(ROWS * 100, 1000))
 
 
 @DTYPES
-@pytest.mark.parametrize("shape", [(ROWS * 1000, 1000), (10, ROWS * 100_003), (ROWS * 125_000, 8)], ids=str)
+@pytest.mark.parametrize("shape", [(ROWS * 100, 1000), (10, ROWS * 10_003), (ROWS * 12_500, 8)], ids=str)
 def test_rms_norm(judged, dtype, shape):
     judged("rms_norm", dtype=dtype, shape=shape)
 
@@ -54,21 +54,21 @@ def test_rms_norm(judged, dtype, shape):
 @pytest.mark.parametrize("mode", list(product(range(3), range(3), (False, True))), ids=str)
 def test_grid_sampler(judged, dtype, mode):
     modes = dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode))
-    sides = (250, 250) if dtype == "float32" or SOAK else (125, 125)  # 16 bits differ in one rounding only
-    judged("grid_sampler_2d", dtype=dtype, shape=(ROWS, 16, *sides), grid_shape=sides, **modes)
+    count, side = (10, 250) if SOAK else (1, 80)
+    judged("grid_sampler_2d", dtype=dtype, shape=(count, 16, side, side), grid_shape=(side, side), **modes)
 
 
 @DTYPES
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("smoothing,zloss", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.3, 0.01)])
 def test_cross_entropy(judged, dtype, reduction, smoothing, zloss):
-    judged("cross_entropy_loss", dtype=dtype, shape=(ROWS * 1000, 1000), reduction=reduction, labelSmoothing=smoothing,
+    judged("cross_entropy_loss", dtype=dtype, shape=(ROWS * 100, 1000), reduction=reduction, labelSmoothing=smoothing,
            lseSquareScaleForZloss=zloss)
 
 
 @DTYPES
 @pytest.mark.parametrize("scale", [1.0, 2.5, -1.0])
-@pytest.mark.parametrize("shape,groups", [((ROWS * 4, 32, 90, 90), 8), ((ROWS * 1000, 100, 10), 10)], ids=str)
+@pytest.mark.parametrize("shape,groups", [((ROWS, 32, 55, 57), 8), ((ROWS * 100, 100, 10), 10)], ids=str)
 def test_group_norm_swish(judged, dtype, scale, shape, groups):
     judged("group_norm_swish", dtype=dtype, shape=shape, numGroups=groups, swishScale=scale)
 
