@@ -1,0 +1,70 @@
+"""What an operator has of its own is optional: without it defaults stand in. Tried in a copy from which it is deleted."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from aclnn_viz import rooms
+from machine import ROOT
+
+OPTIONAL = tuple(kind for kind in rooms.PACKAGES if kind not in rooms.REQUIRED)
+PROGRAM = """
+import contextlib, io, json
+from dataclasses import replace
+import aclnn_viz as av
+from aclnn_viz.accuracy import envelope, explain
+from aclnn_viz.checking import check
+from aclnn_viz.checking.puzzles import detectives, puzzles
+from aclnn_viz.cli import main
+from aclnn_viz.explorers import subject_of
+from aclnn_viz.faults import faults
+
+found = {}
+with av.open_device("host") as device:
+    for op in av.operators():
+        case, subject = av.case(op), subject_of(op.name)
+        truth, out = op.truth(**case.inputs), device.run(op, **case.inputs)
+        bounds = envelope(op, device.soc, **case.inputs)
+        within = all(explain(out[name], truth[name], bounds[name]).not_explained == 0 for name in out)
+        some = [fault for fault in faults(op.name) if fault.edit and fault.edit.kind == "factor"][:5]  # one may change nothing
+        checked = [check(op, replace(op, page=one.edit.page).backward) for one in some]
+        wrong = next((one for one in checked if not one.passed), checked[0])
+        _, picture = subject.picture(subject.compute(subject.state()))
+        found[op.name] = {
+            "right kernel passes": check(op, op.backward).passed, "edited kernel fails": not wrong.passed,
+            "regions are told": bool(wrong.regions), "mechanical faults": len(faults(op.name)) >= 15,
+            "device is within its bounds": within, "explorer has panels": len(picture["panels"]) > 2,
+            "C++ is exported": "GetWorkspaceSize(" in av.cpp_sample(op, case)}
+with contextlib.redirect_stdout(io.StringIO()):
+    codes = [main([command]) for command in ("operators", "errata", "conventions")]
+print(json.dumps([found, codes, [len(puzzles()), len(detectives())]]))
+"""
+
+
+@pytest.fixture(scope="module", params=["all of them", *(pytest.param(kind, marks=pytest.mark.soak) for kind in OPTIONAL)])
+def bare(request, tmp_path_factory):
+    """What a copy of the kit says from which the optional files of every operator are gone, all or of one kind."""
+    copy = tmp_path_factory.mktemp("copy")
+    for package in ("aclnn_viz", "derivations", "notebooks"):
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in rooms.names():
+        for kind in OPTIONAL if request.param == "all of them" else [request.param]:
+            if path := rooms.file(kind, name):
+                (copy / path.relative_to(ROOT)).unlink()
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=copy, capture_output=True, text=True, check=False,
+                          env={"PYTHONPATH": str(copy), "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_operator_still_works(bare):
+    found, *_ = bare
+    assert sorted(found) == sorted(rooms.names())
+    assert {(name, what): holds for name, told in found.items() for what, holds in told.items() if not holds} == {}
+
+
+def test_tables_are_still_printed(bare):
+    assert bare[1] == [0, 0, 0]
