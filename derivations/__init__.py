@@ -38,6 +38,30 @@ def theorems(*outside):
             yield from part.book.theorems
 
 
+def evidence(operator, *names):
+    """
+    What was proved just now: theorems of an operator by their names, or all of them, each with what became of its mutants.
+
+    Returns text; raises KeyError for a name of no theorem.
+
+    >>> print(evidence("hardswish", "stationary_point"))
+    proved: The only stationary point above -3 is x = -3/2, with value -3/8.
+        not proved, as it should be: at -1; value -1/2
+    """
+    known = {theorem.name: theorem for theorem in theorems() if theorem.operator == operator}
+    for name in names:
+        if name not in known:
+            raise KeyError(f"a theorem about {operator}: got {name!r}; choose among {', '.join(known)}")
+    lines = []
+    for theorem in (known[name] for name in names or known):
+        through = [mutant.name for mutant in theorem.mutants if mutant.prove().holds]
+        refused = [mutant.name for mutant in theorem.mutants if mutant.name not in through]
+        lines += [f"{'proved' if theorem.prove().holds else 'NOT PROVED'}: {theorem.text}",
+                  f"    not proved, as it should be: {'; '.join(refused)}"]
+        lines += [f"    PROVED, THOUGH FALSE: {'; '.join(through)}"] if through else []
+    return "\n".join(lines)
+
+
 chapters()  # so that each is an attribute of the package
 
-__all__ = ["chapters", "evaluate", "proves_equal", "theorems"]
+__all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

@@ -1,6 +1,6 @@
 """What a derivation hands over for evaluation: one closed formula for each output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable
 
 from sympy import Expr
@@ -32,6 +32,21 @@ class Derivation:
     def _repr_markdown_(self):
         """The steps as a notebook shows them."""
         return "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in self.steps)
+
+    def __getitem__(self, titles):
+        """
+        The steps of one title, or of several, for a page that tells them one by one; KeyError for a title of no step.
+
+        >>> import derivations
+        >>> derivations.hardswish.derive()["Definition", "Right cell, x > 3"].steps[1].latex
+        'd = 1'
+        """
+        titles = [titles] if isinstance(titles, str) else titles
+        known = dict.fromkeys(step.title for step in self.steps)
+        for title in titles:
+            if title not in known:
+                raise KeyError(f"a step of this derivation: got {title!r}; choose among {', '.join(known)}")
+        return replace(self, steps=tuple(step for step in self.steps if step.title in titles))
 
     def formulas(self):
         """

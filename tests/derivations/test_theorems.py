@@ -89,3 +89,28 @@ def test_an_empty_claim_is_not_proved():
 def test_the_judge_rejects_a_false_equation():
     e = ALL[0].equations()[0]
     assert difference(type(e)(S.One, S.One + S(1) / 1000), 0) > 1e-6
+
+
+def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypatch):
+    import derivations
+    from derivations.theorem import Book, Equation
+    book = Book("mine")
+
+    @book.theorem("One is two.", **{"one is one": {"other": 1}, "one is three": {"other": 3}})
+    def one_is(other=2):
+        return [Equation(S(1), S(other))]
+
+    monkeypatch.setattr(derivations, "theorems", lambda: iter(book.theorems))
+    assert derivations.evidence("mine").splitlines() == [
+        "NOT PROVED: One is two.", "    not proved, as it should be: one is three", "    PROVED, THOUGH FALSE: one is one"]
+    with pytest.raises(KeyError, match="choose among one_is"):
+        derivations.evidence("mine", "two_is")
+
+
+def test_the_steps_of_a_derivation_are_told_by_their_titles():
+    import derivations
+    how = derivations.rms_norm.derive()
+    assert [step.title for step in how["Mean"].steps] == ["Mean"]
+    assert [step.title for step in how["Mean", "Scale"].steps] == ["Scale", "Mean"]  # in reading order
+    with pytest.raises(KeyError, match="got 'Median'; choose among Reciprocal"):
+        how["Median"]
