@@ -1,6 +1,7 @@
 # make test    the whole test suite            make lab     JupyterLab on the start page
 # make verify  the five operators, headless    make soak    the full-size sweeps, into benchmarks/soak.md
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
+# make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
 #
 # make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.
 
@@ -27,7 +28,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test lab verify soak gallery
+.PHONY: test lab verify soak gallery lessons
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -44,6 +45,9 @@ soak: .venv/.has-test
 
 gallery: .venv/.has-test
 	$(PY) -m notebooks.gallery
+
+lessons: .venv/.has-test
+	$(PY) -m notebooks.gallery.outputs $(ONLY)
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab

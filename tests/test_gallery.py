@@ -48,19 +48,19 @@ def test_without_chromium_it_says_so_and_leaves_the_explorers(tmp_path, monkeypa
     assert "no chromium" in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks
-def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path):
+def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages.conventions, "recompute", lambda: [])
     lesson = ROOT / "notebooks" / "04_grid_sampler_2d.ipynb"
-    index, written = pages.write(tmp_path, [lesson])
+    index, chosen, written = pages.write(tmp_path, [lesson])
     text = written.read_text(encoding="utf-8")
     assert pages.title(nbformat.read(lesson, as_version=4)) in text and not FETCHED.search(text)
     assert "<math" in text and text.count("data:image/png") >= 4 and pages.MOVES in text
     assert "Chosen point" in text.split(pages.MOVES)[1].split("</details>")[0]  # the explorer's picture in words
-    assert not FETCHED.search(index.read_text(encoding="utf-8"))
+    assert chosen.name == "conventions.html" and not FETCHED.search(index.read_text(encoding="utf-8"))
 
 
 def test_the_index_lists_every_lesson_by_its_title():
-    listed = re.findall(r'<a href="(\w+)\.html">(.*?)</a>', pages.index())
+    listed = re.findall(r'<li><a href="(\w+)\.html">(.*?)</a>', pages.index())
     assert [name for name, _ in listed] == [path.stem for path in pages.lessons()] and len(listed) >= 9
     assert ("02_hardswish", "Hardswish: a slope with two corners") in listed
 
@@ -83,6 +83,7 @@ def test_every_formula_of_the_derivations_becomes_mathml():
 
 def test_each_kind_of_output_is_on_the_page():
     assert "<b>bold</b>" in book(output(text_html="<b>bold</b>", text_plain="plain"))
+    assert "<math" in book(output(text_latex=r"$\displaystyle x^2$", text_plain="x**2"))
     assert "<strong>bold</strong>" in book(output(text_markdown="**bold**", text_plain="plain"))
     assert "a &lt; b" in book(output(text_plain="a < b"))
     assert "printed" in book([nbformat.v4.new_output("stream", text="printed")])

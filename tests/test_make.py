@@ -73,6 +73,7 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert clone.make("soak").called.splitlines()[-1].startswith("benchmarks/soak.py")
     assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
     assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
+    assert clone.make("lessons", "ONLY=04").called.splitlines()[-1] == "-m notebooks.gallery.outputs 04"
 
 
 def test_a_second_call_installs_nothing(clone):

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import re
 
 import nbclient
@@ -11,6 +10,7 @@ import pytest
 
 from aclnn_viz.accuracy import disagreements
 from machine import ROOT
+from notebooks.gallery import outputs
 from standin.fixtures import roots  # noqa: F401, a fixture
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -21,9 +21,9 @@ LESSONS = {
 }
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
-    "the forward pass": "op.forward(", "its derivation": ".derive()", "the proofs": "theorem.prove().holds",
-    "their mutants": "mutant.prove()", "the truth": "op.truth(", "a device": "open_device(", "errata": "recompute(",
-    "a bound or a picture of the error": "error_plot(",
+    "its derivation": ".derive()", "steps of it": "how[", "proofs with mutants": "derivations.evidence(",
+    "the truth": "op.truth(", "a device": "open_device(", "errata": "recompute(",
+    "the conventions": "conventions.recompute(", "a picture of the error": "error_plot(",
 }
 CHECKS = {  # what a learner changes in the check at the end, and what it says then and not before
     "00_start_here": ("(dxhat * xhat).sum(", "(dxhat * xhat).mean(", r"right on \d+ cases"),
@@ -33,8 +33,10 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
                     r"\(64, 16\) passes"),
     "04_grid_sampler_2d": ("low, high = 0.0, 1.0", "low, high = 0.03, 0.07", "gradient: right"),
     "05_cross_entropy_loss": ('"random weights": None', '"random weights": True', "random weights .* as you said"),
-    "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .* as you said"),
+    "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .*as you said"),
     "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
+    "13_judge_your_kernel": ("answer = None", 'answer = "both"', "as you said"),
+    "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
     "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
@@ -46,24 +48,18 @@ def no_progress_of_mine(tmp_path, monkeypatch):
     monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
 
 
-def read(path):
-    return nbformat.read(path, as_version=4)
-
-
 def named(name):
-    return read(ROOT / "notebooks" / f"{name}.ipynb")
+    return outputs.read(ROOT / "notebooks" / f"{name}.ipynb")
 
 
 def texts(notebook, kind):
     return [cell.source for cell in notebook.cells if cell.cell_type == kind]
 
 
-def run(notebook, stream="stderr", **environment):
-    """Execute a notebook and return what its cells wrote to a stream."""
-    where = {"metadata": {"path": str(ROOT / "notebooks")}}
-    nbclient.NotebookClient(notebook, timeout=120, resources=where).execute(env=os.environ | environment)
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    return [output.text for output in outputs if output.get("name") == stream]
+def printed(notebook, stream="stderr"):
+    """What the cells of a notebook wrote to a stream."""
+    found = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    return [output.text for output in found if output.get("name") == stream]
 
 
 def explorers(notebook):
@@ -112,8 +108,10 @@ def lacks(notebook):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
-def test_runs_from_top_to_bottom(path):
-    assert run(read(path)) == []
+def test_runs_from_top_to_bottom_and_prints_what_is_committed(path):
+    fresh = outputs.executed(outputs.read(path))
+    assert printed(fresh) == []
+    assert list(outputs.stale(outputs.read(path), fresh)) == [], f"make lessons ONLY={path.stem[:2]}, and read what changed"
 
 
 @pytest.mark.filterwarnings("default")
@@ -122,13 +120,63 @@ def test_an_error_and_a_warning_are_noticed():
         return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
 
     with pytest.raises(nbclient.exceptions.CellExecutionError):
-        run(notebook("1 / 0"))
-    assert "careful" in run(notebook("import warnings; warnings.warn('careful')"))[0]
+        outputs.executed(notebook("1 / 0"))
+    assert "careful" in printed(outputs.executed(notebook("import warnings; warnings.warn('careful')")))[0]
+
+
+def test_lessons_are_small_enough_to_be_cloned():
+    assert sum(path.stat().st_size for path in NOTEBOOKS) < 4_000_000
+
+
+def changed(notebook, old, new):
+    """A copy of a notebook in whose outputs a text, or the first picture, is another one."""
+    copy = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    for cell in copy.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if old is None and "image/png" in data:
+                data["image/png"] = new(data["image/png"])
+                return copy
+            for held, name in ((output, "text"), (data, "text/plain"), (data, "text/html")):
+                if old is not None and old in held.get(name, ""):
+                    held[name] = held[name].replace(old, new, 1)
+                    return copy
+    raise AssertionError(f"no output holds {old}")
+
+
+@pytest.mark.parametrize(("lesson", "old", "new"), [
+    ("02_hardswish", "2001 explained", "2000 explained"),
+    ("02_hardswish", "0.1221", "0.1231"),
+    ("03_rms_norm", "against epsilon", "against row"),
+    ("03_rms_norm", "7e-04", "5e-04"),
+    ("03_rms_norm", "bfloat16", "float16"),
+    ("08_on_atlas", "host (prediction)", "atlas:0"),
+    ("13_judge_your_kernel", "right on", "wrong on")])
+def test_a_stale_word_and_a_stale_number_are_noticed(lesson, old, new):
+    committed = named(lesson)
+    assert len(list(outputs.stale(changed(committed, old, new), committed))) == 1
+
+
+def test_a_stale_picture_and_a_missing_output_are_noticed():
+    committed, other = named("03_rms_norm"), iter(named("04_grid_sampler_2d").cells)
+    png = next(o.data["image/png"] for c in other for o in c.get("outputs", []) if "image/png" in o.get("data", {}))
+    assert len(list(outputs.stale(changed(committed, None, lambda held: png), committed))) == 1
+    bare = named("03_rms_norm")
+    bare.cells[3].outputs = []
+    assert list(outputs.stale(bare, committed)) == ["cell 3: 0 outputs are committed, today there are 1"]
+
+
+def test_what_no_two_runs_share_is_no_difference():
+    for one, other in (("<f at 0x7f0d3af8>, 12.5 ms", "<f at 0x55d3af8aa0>, 3 s"), ("in /tmp/a_1/x.bin", "in /tmp/b/c/x.bin"),
+                       ("2026-11-22T07:04:08+00:00", "2027-01-02T17:04:08+00:00"), ("3.1e-08", "3.2e-08"), ("1.8e+308, 0.50001", "1.8e+308, 0.50002")):
+        assert outputs.differing(*map(outputs.settled, (one, other))) is None
+    for one, other in (("3 of 5", "4 of 5"), ("3.1e-08", "4.1e-08"), ("0.5000", "0.5020"), ("a\nb", "a"), ("-1.5", "1.5")):
+        assert outputs.differing(one, other) is not None
 
 
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
-    linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(read(NOTEBOOKS[0]), "markdown")))
+    linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
     assert linked == [path.name for path in NOTEBOOKS[1:]]
 
 
@@ -174,16 +222,17 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
 def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one(roots):  # noqa: F811
     """The stand-in for CANN takes the place of the libraries; every table has one more column."""
     root = roots("9.x")
-    printed = run(named("08_on_atlas"), "stdout", ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64"))
-    assert "No Atlas" not in printed[0] and "atlas:0 (stand-in)" in printed[0]
-    assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in printed)
+    environment = dict(ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64"))
+    told = printed(outputs.executed(named("08_on_atlas"), **environment), "stdout")
+    assert "No Atlas" not in told[0] and "atlas:0 (stand-in)" in told[0]
+    assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in told)
 
 
 def test_a_lesson_that_lacks_something_is_noticed():
     lesson = named("02_hardswish")
-    cut = "mutant.prove()", "Check yourself"
+    cut = "derivations.evidence(", "Check yourself"
     kept = [cell for cell in lesson.cells if not any(text in cell.source for text in cut)]
-    assert lacks(nbformat.v4.new_notebook(cells=kept)) == ["the proofs", "their mutants", "a check at the end"]
+    assert lacks(nbformat.v4.new_notebook(cells=kept)) == ["proofs with mutants", "the conventions", "a check at the end"]
     shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
     assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]
     shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *as chosen*, `speed` and *fast*")

@@ -1,24 +1,23 @@
-"""The lessons as static pages, with their outputs; an explorer is a still picture there, with its text twin.
+"""The lessons as static pages, with the outputs they are committed with; an explorer is a still picture, with its words.
 
 A page is one file: pictures, formulas and style are inside, and its security policy forbids the browser to fetch.
 """
 
-import os
-import tempfile
 from html import escape
 from pathlib import Path
 
-import nbclient
-import nbformat
+from aclnn_viz.verification import conventions
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from notebooks.gallery.formulas import html
+from notebooks.gallery.outputs import lessons, read
 
-LESSONS = Path(__file__).resolve().parents[1]
 CODE = HtmlFormatter(style="friendly")
-STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8") + CODE.get_style_defs(".highlight")
+DARK = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+STYLE = (CODE.get_style_defs(".highlight") + f"@media (prefers-color-scheme: dark) {{ {DARK} }}\n"
+         + (Path(__file__).parent / "style.css").read_text(encoding="utf-8"))
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -37,37 +36,12 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# What JupyterLab draws by a script is shown here as the picture that the explorer saves, and its words.
-STILL = """
-from aclnn_viz.explorers.widget import Explorer
-
-Explorer._repr_mimebundle_ = lambda self, **_: (
-    {"image/png": self.lifted("png"), "text/plain": self.picture["text"]}, {"still": self.subject.name})
-"""
 MOVES = "A still picture of the explorer: in JupyterLab it answers to every control."
-
-
-def lessons() -> list[Path]:
-    """Return the notebooks in learning order."""
-    return sorted(LESSONS.glob("*.ipynb"))
 
 
 def title(notebook) -> str:
     """Return the first heading of a notebook."""
     return notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-
-
-def executed(path: Path):
-    """Return a notebook with its outputs, explorers as still pictures; raises CellExecutionError."""
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(STILL))
-    client = nbclient.NotebookClient(
-        notebook, timeout=300, coalesce_streams=True, resources={"metadata": {"path": str(LESSONS)}},
-        extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
-    with tempfile.TemporaryDirectory() as folder:  # the reader's progress with the puzzles stays as it is
-        client.execute(env=os.environ | {"ACLNN_VIZ_DATA": folder})
-    del notebook.cells[0]
-    return notebook
 
 
 def page(notebook, name: str) -> str:
@@ -78,18 +52,25 @@ def page(notebook, name: str) -> str:
 
 def index() -> str:
     """Return the page that lists the lessons."""
-    entries = [(path.stem, nbformat.read(path, as_version=4)) for path in lessons()]
+    entries = [(path.stem, read(path)) for path in lessons()]
     rows = "\n".join(f'<li><a href="{name}.html">{html(title(book)).strip().removeprefix("<p>").removesuffix("</p>")}'
                      f"</a></li>" for name, book in entries)
     body = (f"<h1>aclnn-viz: the lessons</h1>\n<p>Read here, moved by hand in JupyterLab: <code>make lab</code>.</p>\n"
-            f'<ol start="0">\n{rows}\n</ol>')
+            f'<ol start="0">\n{rows}\n</ol>\n<p>Where a value had to be chosen, at kinks and ties, for nan and for nothing: '
+            f'<a href="conventions.html">the conventions</a> of every operator, beside what others do.</p>')
     return PAGE.format(title="aclnn-viz: the lessons", style=STYLE, navigation="", body=body)
 
 
+def chosen_values() -> str:
+    """Return the page of all conventions, recomputed."""
+    body = f"<h1>Conventions</h1>\n<pre>{escape(conventions.text_table(conventions.recompute()))}</pre>"
+    return PAGE.format(title="Conventions", style=STYLE, navigation=_links([("index", "All lessons")]), body=body)
+
+
 def write(folder: Path, chosen: list[Path]) -> list[Path]:
-    """Execute the chosen lessons and write their pages and the index into a folder; return the paths."""
+    """Write the pages of the chosen lessons, with the outputs they are committed with, and the index; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = {"index": index()} | {path.stem: page(executed(path), path.stem) for path in chosen}
+    made = {"index": index(), "conventions": chosen_values()} | {path.stem: page(read(path), path.stem) for path in chosen}
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return [folder / f"{name}.html" for name in made]
@@ -100,7 +81,10 @@ def _navigation(name: str) -> str:
     at = names.index(name)
     beside = [(other, f"← {other[:2]}") for other in names[:at][-1:]]
     beside += [(other, f"→ {other[:2]}") for other in names[at + 1:][:1]]
-    links = [("index", "All lessons"), *beside]
+    return _links([("index", "All lessons"), *beside])
+
+
+def _links(links) -> str:
     return "<nav>" + " ".join(f'<a href="{target}.html">{text}</a>' for target, text in links) + "</nav>"
 
 
@@ -109,7 +93,8 @@ def _markdown(cell) -> str:
 
 
 def _code(cell) -> str:
-    return (f'<section class="code">{highlight(cell.source, PythonLexer(), CODE)}'
+    hidden = cell.metadata.get("jupyter", {}).get("source_hidden")  # a question, whose answer follows
+    return (f'<section class="code">{"" if hidden else highlight(cell.source, PythonLexer(), CODE)}'
             + "".join(map(_output, cell.outputs)) + "</section>")
 
 
@@ -126,6 +111,8 @@ def _output(output) -> str:
         return f'<figure><img src="data:image/png;base64,{data["image/png"].strip()}" alt="{alt}">{more}</figure>'
     if "text/html" in data:
         return f'<div class="shown">{data["text/html"]}</div>'
+    if "text/latex" in data:
+        return f'<div class="shown">{html(data["text/latex"].replace(chr(92) + "displaystyle ", ""))}</div>'
     if "text/markdown" in data:
         return f'<div class="shown">{html(data["text/markdown"])}</div>'
     return f"<pre>{escape(words)}</pre>"

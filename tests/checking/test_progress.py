@@ -26,7 +26,7 @@ def wrong(x):
 
 
 def row(name):
-    return next(line for line in str(progress()).splitlines() if name in line)
+    return next(line for line in str(progress()).splitlines()[1:] if name in line)
 
 
 def test_there_is_nothing_at_first(file):
@@ -38,7 +38,8 @@ def test_attempts_and_successes_are_counted(file):
         assert puzzle("hardswish_middle").check(answer).note == ""
     detective("long_rows").accuse("missing 1/n")
     assert row("hardswish_middle").endswith("solved, 3 attempts") and row("long_rows").endswith(" 1 attempt")
-    assert str(progress()).startswith("1 of 58 solved") and "solved, 3 attempts" in progress()._repr_html_()
+    assert str(progress()).startswith("1 of 58 solved; next: Two corners (hardswish_slope)\n")
+    assert "<td>■□□" in progress()._repr_html_() and "solved, 3 attempts" in progress()._repr_html_()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["solved"] for line in lines] == [False, True, False, False] and all(line["at"] for line in lines)
 

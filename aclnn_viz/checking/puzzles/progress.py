@@ -91,17 +91,34 @@ class Progress:
     solved: int
     complaint: str = ""
 
+    @property
+    def next(self) -> str:
+        """The title and the name of the first one that is not solved, or an empty text."""
+        return next((f"{title} ({name})" for _, title, name, state in self.rows if not state.startswith("solved")), "")
+
+    @property
+    def head(self) -> str:
+        return f"{self.solved} of {len(self.rows)} solved" + (f"; next: {self.next}" if self.next else "")
+
     def __str__(self) -> str:
         table = [("operator", "title", "name", "state"), *self.rows]
         widths = [max(map(len, column)) for column in zip(*table)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([f"{self.solved} of {len(self.rows)} solved", *lines, *filter(None, [self.complaint])])
+        return "\n".join([self.head, *lines, *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
-        rows = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows]
-        head = "<tr><th>operator</th><th>title</th><th>name</th><th>state</th></tr>"
-        return (f"<p>{self.solved} of {len(self.rows)} solved</p><table>{head}"
-                + "".join(f"<tr>{row}</tr>" for row in rows) + f"</table><p>{html.escape(self.complaint)}</p>")
+        """What comes next, then a line a group, and every one behind a click."""
+        groups, cell = {}, "<td>{}</td>".format
+        for row in self.rows:
+            groups.setdefault(row[0], []).append(row)
+        lines = ["<tr>" + cell(html.escape(name)) + cell("".join("■" if row[3].startswith("solved") else "□" for row in rows))
+                 + cell(html.escape(next((row[1] for row in rows if not row[3].startswith("solved")), "done"))) + "</tr>"
+                 for name, rows in groups.items()]
+        rows = "".join(f"<tr>{''.join(cell(html.escape(text)) for text in row)}</tr>" for row in self.rows)
+        return (f"<p><strong>{html.escape(self.head)}</strong></p><table><tr><th>operator</th><th>solved</th>"
+                f"<th>next there</th></tr>{''.join(lines)}</table><details><summary>every one</summary><table><tr>"
+                f"<th>operator</th><th>title</th><th>name</th><th>state</th></tr>{rows}</table></details>"
+                f"<p>{html.escape(self.complaint)}</p>")
 
 
 def progress_of(items) -> Progress:

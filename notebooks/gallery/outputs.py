@@ -1,0 +1,135 @@
+"""The outputs that lessons are committed with: made by one command, and compared with those of today.
+
+`python -m notebooks.gallery.outputs [NAME ...]` runs lessons and writes their outputs into them; `make lessons` runs all.
+"""
+
+import base64
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+import nbclient
+import nbformat
+
+from notebooks.gallery.pictures import SAME, distance, small
+
+LESSONS = Path(__file__).resolve().parents[1]
+PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
+# What no two runs share: addresses, durations, moments, and folders that are made for the occasion.
+PASSING = [(r"0x[0-9a-f]{6,}", "0x..."), (r"\b\d+(\.\d+)? (s|ms|µs)\b", "... s"), (r"/tmp/[\w./-]*/", "/tmp/.../"),
+           (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "(now)")]
+NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
+# NumPy's exp and log differ in a last bit between processors. A value hardly shows it; an error, written as 3.1e-08, may
+# become another one. Words, signs and whole numbers are the same everywhere, and all of them without AVX-512.
+NEAR = {"value": 1e-3, "error": 0.1}
+
+
+def lessons() -> list[Path]:
+    """Return the notebooks in learning order."""
+    return sorted(LESSONS.glob("*.ipynb"))
+
+
+def read(path: Path):
+    """Return a notebook."""
+    return nbformat.read(path, as_version=4)
+
+
+def executed(notebook, **environment):
+    """Return a notebook with the outputs that it is committed with; raises CellExecutionError.
+
+    The reader's progress with the puzzles stays as it is.
+    """
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE))
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False, resources={"metadata": {"path": str(LESSONS)}},
+        extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
+    with tempfile.TemporaryDirectory() as folder:
+        client.execute(env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120"} | environment)
+    del notebook.cells[0]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(code, 1):
+        cell.execution_count = number
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
+            if "text" in output:
+                output.text = settled(output.text)
+            if {"text/html", "text/markdown"} & output.get("data", {}).keys():
+                output.data.pop("text/plain", None)  # the fields of an object, which nobody is shown
+            for kind, value in output.get("data", {}).items():
+                if kind.startswith("text/"):
+                    output.data[kind] = settled(value)
+    del notebook.metadata["language_info"]
+    notebook.metadata["language_info"] = {"name": "python"}
+    return notebook
+
+
+def settled(text: str) -> str:
+    """Return a text without what passes: where an object lay, how long something took.
+
+    >>> settled("<f at 0x7f0d3af805d0>, 12.5 ms")
+    '<f at 0x...>, ... s'
+    """
+    for pattern, name in PASSING:
+        text = re.sub(pattern, name, text)
+    return text
+
+
+def stale(committed, fresh) -> Iterator[str]:
+    """Yield in which cells a committed notebook shows other outputs than a run of today, and what differs."""
+    for number, (old, new) in enumerate(zip_longest(committed.cells, fresh.cells)):
+        shown = [cell.get("outputs", []) if cell else [] for cell in (old, new)]
+        if len(shown[0]) != len(shown[1]):
+            yield f"cell {number}: {len(shown[0])} outputs are committed, today there are {len(shown[1])}"
+        for one, other in zip(*shown):
+            yield from (f"cell {number}: {what}" for what in _apart(one, other))
+
+
+def _apart(old, new) -> Iterator[str]:
+    kinds = [{"stream": output.text} if "text" in output else output.get("data", {}) for output in (old, new)]
+    if kinds[0].keys() != kinds[1].keys():
+        yield f"{sorted(kinds[0])} is committed, today it is {sorted(kinds[1])}"
+        return
+    for kind, (one, other) in ((kind, (kinds[0][kind], kinds[1][kind])) for kind in kinds[0]):
+        if kind == "image/png":
+            if (apart := distance(base64.b64decode(one), base64.b64decode(other))) > SAME:
+                yield f"a picture is {apart:.2f} apart"
+        elif lines := differing(one, other):
+            yield "{!r} is committed, today it is {!r}".format(*lines)
+
+
+def differing(one: str, other: str) -> tuple[str, str] | None:
+    """Return the first lines of two texts that differ, in more than what processors make of a number."""
+    for left, right in zip_longest(one.splitlines(), other.splitlines(), fillvalue=""):
+        numbers = [NUMBER.findall(line) for line in (left, right)]
+        words = [" ".join(NUMBER.sub(" # ", line).split()) for line in (left, right)]
+        if words[0] != words[1] or not all(map(_near, *numbers)):
+            return left, right
+    return None
+
+
+def _near(one: str, other: str) -> bool:
+    a, b = float(one), float(other)  # 1.8e+308 is rounded to infinity
+    return one == other or abs(a - b) <= NEAR["error" if "e" in one else "value"] * max(abs(a), abs(b))
+
+
+def write(path: Path) -> None:
+    """Run a lesson and write it with its outputs."""
+    notebook = executed(read(path))
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if png := output.get("data", {}).get("image/png"):
+                output.data["image/png"] = base64.b64encode(small(base64.b64decode(png))).decode()
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:]
+    for path in lessons():
+        if not asked or any(path.stem.startswith(name) for name in asked):
+            write(path)
+            print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
