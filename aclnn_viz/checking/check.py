@@ -11,7 +11,8 @@ from aclnn_viz import rooms
 from aclnn_viz.cases import Case, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.examining import conclude, examine
+from aclnn_viz.checking.depth import deeper, depth_named, few
+from aclnn_viz.checking.examining import conclude, examine, examine_deeper
 from aclnn_viz.checking.exchange import read_and_check, read_prepared
 from aclnn_viz.checking.judging import prepared
 from aclnn_viz.checking.loading import load_kernel
@@ -22,12 +23,11 @@ from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.errors import flag, function, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
 
-SHRINKING = 1.5  # seconds
-
 
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
           shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
-          cases=None, time_limit: float = 60.0, call_limit: float = 10.0, progress: Callable | None = None) -> CheckResult:
+          cases=None, depth: str = "normal", time_limit: float | None = None, call_limit: float | None = None,
+          progress: Callable | None = None) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
@@ -49,8 +49,12 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     `av.cases.read` takes (.json as ATK has it, .csv as TTK has it).
 
     In place of an operator, the path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`)
-    checks a kernel on its cases alone; without a kernel, the outputs that lie there. No new case starts after
-    `time_limit` seconds, and a call that takes longer than `call_limit` is given up. `progress(iterable, total)` may
+    checks a kernel on its cases alone; without a kernel, the outputs that lie there.
+
+    `depth` "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21 elements, long axes,
+    every remainder by up to 64, nan, infinities, zeros of both signs, the ends of each format, and calls repeated in
+    another order; `result.untried` says what a depth did not try. No new case starts after `time_limit` seconds, and a
+    call that takes longer than `call_limit` is given up; both follow from the depth. `progress(iterable, total)` may
     show a bar. Raises ValueError for an unknown operator or device, for options that no case fits and for a dump that
     is not whole, TypeError for a kernel that cannot be called.
 
@@ -63,6 +67,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
              "plan": plan, "beyond": beyond}
     seed = whole("seed", seed)
     flag("allow_unsupported", allow_unsupported)
+    level = depth_named(depth)
+    time_limit, call_limit = (default if given is None else given for given, default in (
+        (time_limit, level.seconds), (call_limit, level.call)))
     for name, limit in (("time_limit", time_limit), ("call_limit", call_limit)):
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
             raise TypeError(problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0"))
@@ -93,12 +100,16 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             dump = _listed(cases, op, scope, seed)
         if dump is None and isinstance(device, Capsule):
             dump = _recorded(device, op, scope)
-        cases = dump if dump is not None else [one.prepare for one in scope.cases(seed)]
+        ready = [] if dump is not None else scope.cases(seed)
+        cases = dump if dump is not None else [one.prepare for one in (few(ready) if level.name == "quick" else ready)]
         evidence = examine(op, kernel, seed, time_limit, call_limit, progress, cases, scope.takes)
+        if level.name == "deep" and dump is None and not evidence.failed:
+            more = deeper(scope, seed, time_limit - (time.monotonic() - start))
+            examine_deeper(evidence, kernel, more, call_limit, progress, scope.takes)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
-        small = shrink(wrong, kernel, call_limit, SHRINKING, scope) if wrong and dump is None else None
+        small = shrink(wrong, kernel, call_limit, level.shrinking, scope) if wrong and dump is None else None
         return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start, scope=scope,
-                        allowed=allow_unsupported, device=device is not None)
+                        allowed=allow_unsupported, device=device is not None, depth=level)
 
 
 def _opened(kernel, soc, cann):

@@ -9,6 +9,7 @@ from math import comb
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.dependence import depends
+from aclnn_viz.checking.depth import DEPTHS, TIMES, Depth, repeated
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
 from aclnn_viz.checking.facts import choices
@@ -18,11 +19,13 @@ from aclnn_viz.checking.regions import regions
 from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
 from aclnn_viz.checking.running import repeats, run
 from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.tried import Tried
 from aclnn_viz.faults import faults
 
-SEARCHING = 6.0  # seconds, for what explains a wrong kernel
 ASKING = 1.5  # seconds, for what its errors depend on where nothing explains them
 REPEATED = 3  # cases that are run twice
+KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
+ENOUGH = 12  # wrong cases of a deep check
 CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
 
@@ -34,9 +37,21 @@ class Evidence:
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
     refused: list[Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
+    tried: Tried = field(default_factory=Tried)
+    right: int = 0  # cases that are right and were not kept
+    undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
     first_failure: float | None = None  # seconds, with the preparation of the cases
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.misbehaviour) or any(one.misses for one in self.seen)
+
+    def blame(self, fault: str, prepared: Prepared, trace: str = "") -> None:
+        if fault:
+            self.misbehaviour.setdefault(fault, str(prepared.recipe))
+            self.traces.setdefault(fault, trace)
 
 
 def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
@@ -54,20 +69,13 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
             evidence.unrun = "stopped at the time limit: the rest of the cases was not run"
             break
         prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
-        names = list(prepared.expected)
-        outcome = run(kernel, prepared.case, names, call_limit)
-        refused = outcome.refused or outcome.by_code and not takes(prepared.case)
-        evidence.refused += [prepared] * refused
-        evidence.silent += outcome.outputs is None and not refused
-        fault, misses = outcome.misbehaviour * (not refused), []
+        outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
         if outcome.outputs is not None:
-            misses = judge(prepared, outcome.outputs)
             evidence.seen.append(Seen(prepared, outcome.outputs, misses))
             if not fault and number < REPEATED:
-                fault = repeats(kernel, prepared.case, names, outcome.outputs, call_limit)
-        if fault:
-            evidence.misbehaviour.setdefault(fault, str(prepared.recipe))
-            evidence.traces.setdefault(fault, outcome.trace)
+                evidence.tried.calls = 2
+                fault = repeats(kernel, prepared.case, list(prepared.expected), outcome.outputs, call_limit)
+                evidence.blame(fault, prepared)
         if evidence.first_failure is None and (fault or misses):
             evidence.first_failure = time.monotonic() - start + prepared_earlier
         if outcome.fatal:
@@ -75,9 +83,50 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
     return evidence
 
 
+def _examined(evidence: Evidence, kernel: Callable, prepared: Prepared, call_limit, takes):
+    """Run a kernel on one case; return the outcome, what is wrong with the outputs, and what else the kernel did."""
+    outcome = run(kernel, prepared.case, list(prepared.expected), call_limit)
+    refused = outcome.refused or outcome.by_code and not takes(prepared.case)
+    evidence.refused += [prepared] * refused
+    evidence.silent += outcome.outputs is None and not refused
+    fault = outcome.misbehaviour * (not refused)
+    evidence.blame(fault, prepared, outcome.trace)
+    if not refused:
+        evidence.tried.add(prepared.case)
+    return outcome, judge(prepared, outcome.outputs) if outcome.outputs is not None else [], fault
+
+
+def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], call_limit: float | None = None,
+                   progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False) -> None:
+    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order.
+
+    Of large cases only the wrong ones are kept: all of them together would fill the memory.
+    """
+    start, wrong = time.monotonic(), 0
+    for prepared in progress(cases, None) if progress else cases:
+        outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
+        if outcome.outputs is not None:
+            one = Seen(prepared, outcome.outputs, misses)
+            if misses or one.size <= KEPT:
+                evidence.seen.append(one)
+            else:
+                evidence.right, evidence.undecided = evidence.right + 1, evidence.undecided + prepared.undecided
+        wrong += bool(misses or fault)
+        if wrong and evidence.first_failure is None:
+            evidence.first_failure = time.monotonic() - start
+        if outcome.fatal or wrong == ENOUGH:
+            evidence.unrun = f"stopped after {wrong} wrong cases: the rest of the deep cases was not run"
+            return
+    small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
+    fault, where = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit)
+    evidence.tried.calls, evidence.tried.shuffled = 2 + TIMES, True
+    if fault:
+        evidence.misbehaviour.setdefault(fault, where)
+
+
 def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
              seconds: float = 0.0, scope: Scope | None = None, allowed: bool = False,
-             device: bool = False) -> CheckResult:
+             device: bool = False, depth: Depth = DEPTHS["normal"]) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are told as such.
@@ -87,30 +136,30 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     small = small or min(wrong, key=lambda one: one.elements, default=None)
     diagnosis = diagnose(op, seen, kernel, evidence.silent) if wrong else None
     counts = (lambda made: not scope.reason(made)) if scope else (lambda made: True)
-    explanation = _explanation(op, seen, diagnosis, kernel, seed, counts) if wrong else None
+    explanation = _explanation(op, seen, diagnosis, kernel, seed, counts, depth.searching) if wrong else None
     if wrong and not explanation:
         failing = sorted(wrong, key=lambda one: one.size)
-        told = depends(op, failing, kernel, int(seed), ASKING, counts)
+        told = depends(op, failing, kernel, int(seed), min(ASKING, depth.searching), counts)
         diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
-        cases=len(seen), failed=len(wrong), refused=len(evidence.refused) * device,
+        cases=len(seen) + evidence.right, failed=len(wrong), refused=len(evidence.refused) * device,
         unsupported=Unsupported.of([] if device else evidence.refused, [one.prepared for one in seen]),
         scope=scope.text if scope else "", left_out=dict(scope.left_out) if scope else {}, traces=evidence.traces,
-        undecided=sum(one.prepared.undecided for one in seen),
+        undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
         diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None,
-        vacuity=vacuity(one.prepared.case for one in seen))
+        vacuity=vacuity(one.prepared.case for one in seen), depth=depth.name, untried=evidence.tried.untried)
 
 
-def _explanation(op, seen, diagnosis, kernel, seed, counts) -> Explanation | None:
+def _explanation(op, seen, diagnosis, kernel, seed, counts, seconds) -> Explanation | None:
     if diagnosis.name:
         return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
-    return explain(op, seen, kernel, int(seed), SEARCHING, counts)
+    return explain(op, seen, kernel, int(seed), seconds, counts)
 
 
 def _conditions(seen: list[Seen]) -> list[str]:

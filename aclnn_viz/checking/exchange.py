@@ -55,6 +55,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
         if entry.outputs:
             one = _prepared(found, entry, scope.judged_by)
             evidence.seen.append(Seen(one, entry.outputs, judge(one, entry.outputs)))
+            evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
         evidence.unrun = f"{silent} cases have no output: they were not run, and are not judged"

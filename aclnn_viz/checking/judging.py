@@ -16,6 +16,7 @@ from aclnn_viz.accuracy.envelopes import envelope
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe, recipes
+from aclnn_viz.checking.special import loosened
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset
@@ -29,12 +30,21 @@ _FLOAT32 = Plan("any float32 kernel", coordinates="float32", order=SEQUENTIAL, d
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known of one output: `truth` and `allowed` (float64), its format, and where nothing can be said."""
+    """What is known of one output: `truth` and `allowed` (float64), its format, and where nothing can be said.
+
+    For special inputs masks tell where a nan, an infinity or a zero is right, too, and where a zero must be positive;
+    `another` is a second right value, nan where there is none.
+    """
 
     truth: np.ndarray
     allowed: np.ndarray
     dtype: np.dtype
     undecided: np.ndarray
+    nan_too: np.ndarray | bool = False
+    infinite_too: np.ndarray | bool = False
+    zero_too: np.ndarray | bool = False
+    positive: np.ndarray | bool = False
+    another: np.ndarray | float = np.nan
 
     def misses(self, actual: np.ndarray) -> np.ndarray:
         """Where the values of an output, of the right shape and dtype, are wrong."""
@@ -43,6 +53,9 @@ class Expected:
                          for step in (-self.allowed, self.allowed))
             wide = actual.astype(np.float64)
             right = (low <= wide) & (wide <= high) | np.isnan(wide) & np.isnan(self.truth)
+            right |= self.nan_too & np.isnan(wide) | self.infinite_too & np.isinf(wide) | self.zero_too & (wide == 0)
+            right |= wide == self.another
+            right &= ~(self.positive & (wide == 0) & np.signbit(wide))
         return ~(right | self.undecided)
 
 
@@ -74,8 +87,11 @@ class Miss:
     excess: float = np.inf
 
 
-def prepared(recipe: Recipe, made: Case, plan: Plan | None = None) -> Prepared:
-    """Find out what is right on a case for a kernel of a precision; None: any that computes in float32."""
+def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool = False) -> Prepared:
+    """Find out what is right on a case for a kernel of a precision; None: any that computes in float32.
+
+    With `signs` those of zeros count, where every order of products gives them.
+    """
     start = time.monotonic()
     op, inputs = made.operator, made.inputs
     truth = op.truth(**inputs)
@@ -98,7 +114,7 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None) -> Prepared:
         undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
         expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
                                   arranged.results[name].format.numpy, undecided)
-    return Prepared(recipe, made, expected, start, time.monotonic() - start)
+    return Prepared(recipe, made, loosened(op, inputs, expected, preset(op, DEVICE), signs), start, time.monotonic() - start)
 
 
 def _pages(op) -> set:

@@ -96,7 +96,8 @@ class CheckResult:
     not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
     `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
     did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
-    that gives the kernel's numbers, or None. `vacuity` says what these cases cannot show.
+    that gives the kernel's numbers, or None. `vacuity` says what these cases cannot show, `untried` what this `depth`
+    did not try.
     """
 
     operator: str
@@ -121,6 +122,8 @@ class CheckResult:
     explanation: Explanation | None
     counterexample: Counterexample | None
     vacuity: Vacuity
+    depth: str
+    untried: list[str]
 
     @property
     def stopped(self) -> bool:
@@ -151,6 +154,7 @@ class CheckResult:
         lines += ["", f"smallest counterexample: {self.counterexample}"] * (self.counterexample is not None)
         if self.passed:
             lines.append(f"cannot fail on: {', '.join(self.vacuity.blind) or 'nothing that the meter knows'}")
+            lines.append(f"this depth, {self.depth}, did not try: {'; '.join(self.untried)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -171,6 +175,7 @@ class CheckResult:
             name: value for name, value in vars(self.explanation).items() if name != "holds"} if self.explanation else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
+        content["depth"], content["not_tried"] = self.depth, self.untried
         return json.dumps(content, indent=1)
 
 

@@ -16,6 +16,7 @@ from aclnn_viz.storage.own import as_array
 
 REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
+GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 NOTHING = "returns None where an array is expected"
 
@@ -43,7 +44,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     Without a limit the call stays in this thread, as devices want it; a kernel that turns out to call a device from
     another one is called again in this.
     """
-    copies = {name: _copied(value) for name, value in case.inputs.items()}
+    guarded = {name: Guarded(value) for name, value in case.inputs.items() if isinstance(value, np.ndarray)}
+    copies = case.inputs | {name: one.copy for name, one in guarded.items()}
     returned, error, finished = _limited(lambda: kernel(**copies), seconds)
     if isinstance(error, DeviceClosedError) and seconds is not None:
         returned, error, finished = _limited(lambda: kernel(**copies), None)
@@ -57,9 +59,10 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         outputs = _as_expected(named(returned, names), case)
     except (TypeError, ValueError) as problem:
         return Outcome(None, str(problem))
-    changed = [name for name, value in case.inputs.items()
-               if isinstance(value, np.ndarray) and copies[name].tobytes() != value.tobytes()]
-    return Outcome(outputs, f"modifies its input {', '.join(changed)}" if changed else "")
+    changed: dict[str, list[str]] = {}
+    for name, one in guarded.items():
+        changed.setdefault(one.changed(), []).append(name)
+    return Outcome(outputs, " and ".join(f"{what} {', '.join(names)}" for what, names in changed.items() if what))
 
 
 def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None) -> str:
@@ -131,12 +134,24 @@ def _told(error: BaseException) -> str:
     return " ".join("".join(traceback.format_exception_only(error)).split())[:200]
 
 
-def _copied(value):
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.ndim == 1 and value.strides[0] != value.itemsize:
-        return np.repeat(value, 2)[::2]
-    return value.copy(order="K")
+class Guarded:
+    """A copy of an array with guards before and behind, and in the gaps of a strided one: whoever reads them reads nan."""
+
+    def __init__(self, value: np.ndarray):
+        self.value = value
+        gaps = 1 + (value.ndim == 1 and value.strides[0] != value.itemsize)
+        strides = np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)  # in the order of the original
+        count = gaps * value.nbytes
+        self._memory = np.full(count + 2 * GUARD, CANARY, np.uint8)
+        self.copy = np.ndarray(value.shape, value.dtype, self._memory, GUARD, strides)
+        self.copy[...] = value
+        self._before = self._memory.copy()
+
+    def changed(self) -> str:
+        """What of it is not as it was, in bits."""
+        if np.array_equal(self._memory, self._before):
+            return ""
+        return "modifies its input" if self.copy.tobytes() != self.value.tobytes() else "writes beside its input"
 
 
 def _limited(call: Callable, seconds: float | None):

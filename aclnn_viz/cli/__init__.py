@@ -166,7 +166,8 @@ def check(options) -> int:
             kernel = options.kernel
             result = checking.check(
                 options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
-                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, progress=lambda items, *_: progress(items, "case"))
+                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
+                progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
@@ -247,6 +248,8 @@ COMMANDS = {
                      "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
         "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
         "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
+        "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal",
+                    "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers"},
         "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
         "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
         "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},

@@ -1,0 +1,117 @@
+"""How much a check tries: `quick` a second or two, `normal` the suite, `deep` also sizes, remainders and special numbers."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.cases.deep import Step, deep
+from aclnn_viz.checking.judging import Prepared, prepared
+from aclnn_viz.checking.running import run
+from aclnn_viz.checking.scope import Ready, Scope
+from aclnn_viz.errors import problem
+
+SMALL = 2000  # elements of a case that a quick check may run
+GROWTH = 1.3  # the next case of a series takes so much longer than its size says
+AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Seconds: after which no case starts, for the search of an explanation, for shrinking, and at most for one call."""
+
+    name: str
+    seconds: float
+    searching: float
+    shrinking: float
+    call: float
+
+
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0), Depth("normal", 60.0, 6.0, 1.5, 10.0),
+                                    Depth("deep", 70.0, 6.0, 1.5, 30.0))}
+
+
+def depth_named(name: str) -> Depth:
+    """Raises ValueError for a name that is none."""
+    if not isinstance(name, str) or name not in DEPTHS:
+        raise ValueError(problem(f"depth is one of {', '.join(DEPTHS)}", repr(name), "choose one"))
+    return DEPTHS[name]
+
+
+def few(cases: Sequence[Ready]) -> list[Ready]:
+    """Small cases, as few as show every format and every value of every option, and a shape for each rank."""
+    kept, seen = [], set()
+    for one in cases:
+        options = one.recipe.options
+        shown = {(name, repr(value)) for name, value in options.items() if not isinstance(value, tuple | np.ndarray)}
+        shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
+        small = sum(np.size(value) for value in one.case.inputs.values()) <= SMALL
+        if small and not shown <= seen:
+            kept.append(one)
+            seen |= shown
+    return kept or list(cases[:1])
+
+
+def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
+    """Yield the cases that a deep check adds, until the next would not end in time.
+
+    The series that has taken least time goes on, so that a dear one does not take the time of all others. How long a
+    case takes, with whoever runs it, is foretold by the case before in its series.
+    """
+    end = time.monotonic() + seconds
+    modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]
+    dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
+    series: dict[str, list[Step]] = {}
+    for step in deep(scope.op, modes, dtypes, sizes=not scope.shapes):
+        series.setdefault(step.series, []).append(step)
+    spent, before, number = dict.fromkeys(series, 0.0), {}, 0
+    while series:
+        name = min(series, key=spent.__getitem__)
+        step, start, number = series[name].pop(0), time.monotonic(), number + 1
+        last = before.get(name)
+        if not series[name]:
+            del series[name]
+        if start > end or last and start + GROWTH * last[1] * step.elements / last[0] > end:
+            series.pop(name, None)
+            continue
+        one = _made(scope, step, 1000 * seed + number)
+        if one is not None:
+            yield one
+            before[name] = step.elements, time.monotonic() - start
+        spent[name] += time.monotonic() - start
+
+
+def _counts(scope: Scope, mode: dict) -> bool:
+    """Whether some small case with these attributes counts, in whatever format."""
+    base = scope.op.shapes[0] if scope.op.shapes else {}
+    tried = scope.dtypes or ("float32",)
+    return any(not scope.reason(case(scope.op, dtype=dtype, **base | mode)) for dtype in tried)
+
+
+def _made(scope: Scope, step: Step, seed: int) -> Prepared | None:
+    """A step that counts, judged; None for one that does not, or that the operator does not take."""
+    try:
+        recipe = step.recipe(scope.op, seed)
+        made = recipe.case(seed)
+        return None if scope.reason(made) else prepared(recipe, made, scope.judged_by, signs=True)
+    except (ValueError, TypeError, ZeroDivisionError):
+        return None
+
+
+def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None) -> tuple[str, str]:
+    """Run cases again, last ones first, and one of them many times; return what differs, in bits, and with which case."""
+    for one, first in [*ran[:AGAIN][::-1], *ran[:1] * TIMES]:
+        again = run(kernel, one.case, list(one.expected), limit).outputs
+        differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
+        if differing:
+            return (f"is not deterministic: {', '.join(differing)} differs when the same inputs come again later",
+                    str(one.recipe))
+    return "", ""
+
+
+def _same_bits(a, b) -> bool:
+    """Nans are alike, zeros of another sign are not."""
+    return a is not None and a.shape == b.shape and a.dtype == b.dtype and bool(
+        np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (a != a) & (b != b)))

@@ -1,0 +1,74 @@
+"""What the cases of a check tried, and so what they did not: lengths, remainders, numbers, calls."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aclnn_viz.cases import Case
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.operators.arranging import Arrangement
+
+DIVISORS = (2, 4, 8, 16, 32, 64)
+NUMBERS = {
+    "nan": lambda wide, fmt: np.isnan(wide).any(), "inf": lambda wide, fmt: np.isinf(wide).any(),
+    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
+    "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
+    "the largest number of its format": lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
+    "subnormal numbers": lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
+
+
+@dataclass
+class Tried:
+    """Adds up what cases show; `calls` is how often the most repeated one was run, `shuffled` whether in another order."""
+
+    elements: int = 0
+    lengths: dict[str, set[int]] = field(default_factory=dict)
+    numbers: dict[str, set[str]] = field(default_factory=dict)  # tensors by the kind of number that they held
+    floats: list[str] = field(default_factory=list)
+    calls: int = 1
+    shuffled: bool = False
+
+    def add(self, made: Case) -> None:
+        op, bound = made.operator, made.operator.bind(made.inputs)
+        for name, value in made.inputs.items():
+            if isinstance(value, np.ndarray):
+                self.elements = max(self.elements, value.size)
+                if value.dtype.kind in "fV" and value.size:
+                    self.floats += [name] * (name not in self.floats)
+                    wide, fmt = value.astype(np.float64), float_format(value)
+                    for kind, holds in NUMBERS.items():
+                        if holds(wide, fmt):
+                            self.numbers.setdefault(kind, set()).add(name)
+        for name, length in sizes(op, bound).items():
+            self.lengths.setdefault(name, set()).add(length)
+
+    @property
+    def untried(self) -> list[str]:
+        """In words, each true of the cases that were added."""
+        longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
+        told = [f"tensors of more than {self.elements:,} elements", f"lengths beyond ({longest})"]
+        missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
+        if missing:
+            told.append("every remainder of " + ", ".join(f"{name} by {first}" + " and more" * (first < DIVISORS[-1])
+                                                          for name, first in missing.items()))
+        for kind in NUMBERS:
+            without = [name for name in self.floats if name not in self.numbers.get(kind, ())]
+            if without:
+                told.append(kind + f" in {', '.join(without)}" * (len(without) < len(self.floats)))
+        if not self.shuffled:
+            told.append("calls in another order")
+        return told + [f"more than {self.calls} calls with the same inputs"]
+
+
+def sizes(op, bound: dict) -> dict[str, int]:
+    """The lengths of a case by the letters of the operator's shape patterns; a starred letter's all together."""
+    tensors = {name: tensor for name, tensor in op.tensors.items() if name in bound}
+    arrays = {name: bound[name] for name in tensors}
+    attributes = {name: value for name, value in bound.items() if name not in tensors}
+    _, found, _ = Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)
+    return {name: int(np.prod(value, dtype=np.int64)) for name, value in found.items()}
+
+
+def _incomplete(lengths: set[int]) -> int | None:
+    """The smallest divisor of which some remainder was not among lengths that are larger."""
+    return next((d for d in DIVISORS if {n % d for n in lengths if n > d} != set(range(d))), None)

@@ -1,0 +1,138 @@
+"""What each depth tries: the kernels that only a deep check sees, what a pass says it did not try, and how long it takes."""
+
+import json
+import time
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.cases.deep import deep
+from aclnn_viz.checking import check, depth
+from aclnn_viz.checking.depth import deeper
+from aclnn_viz.checking.judging import judge
+from aclnn_viz.checking.running import Guarded, run
+from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.tried import Tried
+from aclnn_viz.cli import main
+from checking.rewritings import rewritings
+from checking.subtle_kernels import SUBTLE, SWISH
+from machine import SOAK
+
+OPERATORS = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Restrict what a deep check adds to some of its steps: only(wanted)."""
+    def restrict(wanted):
+        monkeypatch.setattr(depth, "deep", lambda *args, **options: filter(wanted, deep(*args, **options)))
+    return restrict
+
+
+@pytest.mark.parametrize("title", SUBTLE)
+def test_a_deep_check_sees_what_a_normal_one_says_that_it_did_not_try(title, only):
+    op, kernel, series, words = SUBTLE[title]
+    least, most = (2**20, 2**20 + 1) if "2^20" in title else (0, 2**17)
+    if not SOAK:
+        only(lambda step: step.series == series and least <= step.elements <= most)
+    where = {name: p.values[0] for name, p in op.attributes.items() if p.values and not SOAK and "nan grid" in title}
+    normal, found = check(op, kernel(), where=where), check(op, kernel(), where=where, depth="deep")
+    assert not found.passed and (found.failed or found.misbehaviour)
+    assert not normal.passed if words is None else normal.passed and words in str(normal), normal
+
+
+@lru_cache
+def special(name):
+    """Cases with special numbers, some of all."""
+    op = av.operator(name)
+    steps = [step for step in deep(op, op.modes, ("float32", "float16", "bfloat16")) if step.series == "numbers"]
+    some = steps[::1 if SOAK else max(1, len(steps) // 20)]
+    made = (depth._made(Scope.of(op, beyond=True), step, number) for number, step in enumerate(some))
+    return list(filter(None, made))
+
+
+@OPERATORS
+def test_right_kernels_are_not_alarmed_by_special_numbers(op, record_property):
+    """A cast of nan to an integer, as NumPy's grid sampler has it, is undefined: no right kernel does that."""
+    record_property("cases", len(special(op.name)))
+    for label, kernel in rewritings(op.name):
+        for one in special(op.name):
+            outcome = run(kernel, one.case, list(one.expected), None)
+            undefined = label == "NumPy in another order" and not np.isfinite(one.case.inputs.get("grid", 0.0)).all()
+            assert undefined or not outcome.misbehaviour and judge(one, outcome.outputs) == [], (label, one.recipe)
+
+
+@pytest.mark.parametrize("change", [
+    lambda value: np.where(np.isnan(value), 0, value), lambda value: np.where(np.isinf(value), 0, value),
+    lambda value: np.full_like(value, np.nan)], ids=["nan", "inf", "all nan"])
+@OPERATORS
+def test_special_numbers_are_judged(op, change):
+    assert any(judge(one, {name: change(value) for name, value in op.backward(**one.case.inputs).items()})
+               for one in special(op.name))
+
+
+@OPERATORS
+def test_a_deep_check_of_a_right_kernel_ends_in_time(op, only, record_property):
+    if not SOAK:
+        only(lambda step: step.elements < 300 and step.series != "numbers")
+    start = time.monotonic()
+    result = check(op, op.backward, depth="deep")
+    record_property("seconds", round(time.monotonic() - start, 1))
+    assert result.passed and result.unsupported.cases == () and time.monotonic() - start < 90
+    assert "calls in another order" not in result.untried and "calls in another order" in check(op, op.backward).untried
+
+
+@OPERATORS
+def test_a_quick_check_is_small_and_still_sees_modes_and_formats(op):
+    result = check(op, op.backward, depth="quick")
+    assert result.passed and result.depth == "quick" and result.cases <= 20 and result.seconds < 10  # 2 when it is quiet
+
+
+def test_a_quick_check_sees_a_small_error():
+    wrong = check(SWISH, lambda **inputs: SWISH.backward(**inputs)["out"] * inputs["self"].dtype.type(1.01), depth="quick")
+    assert not wrong.passed and wrong.counterexample
+
+
+def test_the_depth_is_told_and_checked(capsys):
+    assert json.loads(check(SWISH, SWISH.backward, depth="quick").to_json())["not_tried"][0].startswith("tensors of more")
+    with pytest.raises(ValueError, match="depth is one of quick, normal, deep: got 'deeper'; choose one"):
+        check(SWISH, SWISH.backward, depth="deeper")
+    assert main(["check", "hardswish", "host", "--depth", "quick"]) == 0
+    assert "this depth, quick, did not try: " in capsys.readouterr().out
+
+
+def test_what_was_tried_is_not_listed():
+    tried = Tried()
+    for n in range(65, 129):
+        tried.add(av.case("rms_norm", shape=(n, 3)))
+    told = "; ".join(tried.untried)
+    assert "R > 128" in told and "K by 2 and more" in told and "R by" not in told and "; nan;" in told
+    tried.add(av.case("rms_norm", shape=(4, 6), dy=np.float32([[np.nan, 0, -0.0, 1, 2, 3]] * 4)))
+    told = tried.untried
+    assert "nan in x, rstd, gamma" in told and "-0.0 in x, rstd, gamma" in told
+
+
+# Memory around the inputs.
+
+def spoils(gradOutput, self):
+    out = SWISH.backward(gradOutput=gradOutput, self=self)
+    if gradOutput.flags.c_contiguous:
+        np.lib.stride_tricks.as_strided(gradOutput.reshape(-1), (gradOutput.size + 1,))[-1] = 0
+    return out
+
+
+def test_a_write_behind_an_input_is_told():
+    result = check(SWISH, spoils, depth="quick")
+    assert not result.passed and any("writes beside its input gradOutput" in what for what in result.misbehaviour)
+
+
+def test_what_lies_around_an_input_is_nan():
+    one = Guarded(np.float32([1, 2, 3, 4])[::2])
+    assert one.copy.tolist() == [1, 3] and one.changed() == ""
+    assert np.isnan(np.lib.stride_tricks.as_strided(one.copy, (4,), (4,))[[1, 3]]).all()
+    one.copy[0] = -0.0
+    assert one.changed() == "modifies its input"
+    fortran = Guarded(np.asfortranarray(np.ones((2, 3), np.float16)))
+    assert fortran.copy.flags.f_contiguous and not fortran.copy.flags.c_contiguous
