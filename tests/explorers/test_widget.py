@@ -9,6 +9,7 @@ import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.packing import unpack
+from machine import SOAK
 
 
 @pytest.fixture
@@ -94,14 +95,15 @@ def test_a_lifted_program_makes_both_calls(explorer):
     assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text and "aclnnGridSampler2DBackward(" in text
 
 
-def test_a_thousand_changes_leave_memory_flat(explorer):
+def test_many_changes_leave_memory_flat(explorer):
     def changes(count):
         for k in range(count):
             move(explorer, rotate=float(k % 170), height=20 + k // 50 % 3)
         gc.collect()
         return sys.getallocatedblocks()
+    count, few = (1000, 500) if SOAK else (300, 300)  # a Python object a change would be a leak
     before = changes(100)
-    assert changes(1000) - before < 500  # half a Python object a change would already be a leak
+    assert changes(count) - before < few
 
 
 def test_closing_releases_the_device_and_the_data_and_can_be_repeated():

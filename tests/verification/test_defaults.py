@@ -1,6 +1,5 @@
 """Without its own files an operator is verified by what follows from its declaration, and wrong kernels fail."""
 
-import shutil
 import subprocess
 import sys
 
@@ -68,44 +67,6 @@ def test_a_definition_that_the_gradient_does_not_belong_to_fails():
 def test_kinks_within_the_step_are_seen(loss, smooth):
     point, direction = {"x": np.zeros(1)}, {"x": np.ones(1)}
     assert taylor.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, taylor.STEP) is smooth
-
-
-OPTIONAL = ("contract", "plans", "faults", "cases", "puzzles", "verification", "errata", "conventions")
-PROGRAM = """
-import aclnn_viz as av
-from aclnn_viz import cli
-from aclnn_viz.cases.suites import suite
-from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.verification import contract, errata, formulas, kinks, numeric
-from aclnn_viz.verification.subjects import Subject
-
-names = {names}
-for op in map(av.operator, names):
-    made = av.case(op, dtype="bfloat16", seed=1)
-    assert op.aclnn_name in av.cpp_sample(op, made)
-    found = vacuity(one for _, one in suite(op))
-    assert found.blind == (), found
-    modes = Subject(op).MODES[:2]
-    for check in (numeric.rounding_check(op, "float32"), numeric.rate_check(op, modes=modes),
-                  numeric.device_check(op, numeric.A2, "9.1"), contract.check(op), formulas.formula_check(op, formulas.modes_of(op)[:2])):
-        row = check()
-        assert row.passed, row
-assert not [e for e in errata.errata() if e.operator in names] and not [r for r in kinks.rows() if r.operator in names]
-assert cli.main(["verify", names[0], "--numeric"]) == 0
-"""
-
-
-def test_a_kit_without_any_optional_file_works(tmp_path):
-    """In a copy of the tree, where nothing can be found that was deleted."""
-    for folder in ("aclnn_viz", "derivations"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    names = [op.name for op in operators()]
-    for kind in OPTIONAL:
-        for name in names:
-            tmp_path.joinpath(*rooms.PACKAGES[kind].split("."), f"{name}.py").unlink(missing_ok=True)
-    done = subprocess.run([sys.executable, "-c", PROGRAM.format(names=names)], cwd=tmp_path, capture_output=True,
-                          text=True, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"})
-    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_the_folder_of_an_operator_is_verified_like_any_other():
