@@ -18,6 +18,7 @@ LESSONS = {
     "01_two_phase_api": "two_phase", "02_hardswish": "hardswish", "03_rms_norm": "rms_norm",
     "04_grid_sampler_2d": "grid_sampler_2d", "05_cross_entropy_loss": "cross_entropy_loss",
     "06_group_norm_swish": "group_norm_swish", "07_numeric_error": "numeric_error",
+    "10_from_formula_to_tiles": "tiles",
 }
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator

@@ -45,8 +45,8 @@ class State:
                         "Program", "a named mistake in the program", of="program",
                         owners={name: name.partition(":")[0] for name in FAULTS})
     dtype: str = choice("float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program")
-    rows: int = whole(7, 1, 32, "rows", "Tensors")
-    columns: int = whole(2401, 1, 4096, "columns", "Tensors")
+    rows: int = whole(10, 1, 32, "rows", "Tensors")
+    columns: int = whole(1901, 1, 4096, "columns", "Tensors")
     soc: str = choice("Ascend910B2", {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated")
     cores: int = whole(3, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
     unified_buffer: int = choice(98304, {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
@@ -162,7 +162,8 @@ def options(state: State) -> dict:
     op = operator_of(state)
     shape = matrix_shape(op, state.rows, state.columns)
     if len(shape) > 2:  # whole images are dealt, not their rows
-        given = {"shape": (state.rows, *(2,) * (len(shape) - 2), state.columns)} | own("cases", op.name, "FEW", {})
+        channels, depth = 2, (1,) * (len(shape) - 4)
+        given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | own("cases", op.name, "FEW", {})
     else:
         given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
     fault = FAULTS.get(state.fault)
@@ -189,24 +190,17 @@ def compute(state: State, backward=None) -> Data:
 MACHINE = [name for name in State.__dataclass_fields__ if name not in ("core", "step")]
 
 
-def launched(state: State) -> tiles.Run:
-    """Run the program of a state on the machine of that state.
-
-    >>> launched(State(dtype="float16")).hazards
-    ()
-    """
-    return tiles.launch(program_of(state), **how(state), schedule=state.schedule, **inputs(state))
-
-
 def how(state: State) -> dict:
+    """Return the machine of a state, as `launch` and `sketch` take it."""
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
 @lru_cache(64)
 def _work(*values) -> Work:
     state = State(**dict(zip(MACHINE, values)))
+    given, program = inputs(state), program_of(state)
     try:
-        run, program = launched(state), program_of(state)
+        run = tiles.launch(program, **how(state), schedule=state.schedule, **given)
     except (ValueError, NotImplementedError) as error:
         field = "cores" if str(error).startswith("cores") else "fault" if state.fault != "none" else "program"
         raise StateError.of(field, error) from error
@@ -219,7 +213,7 @@ def _work(*values) -> Work:
         jobs[slot.core].append(made[one])
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
               for memory, span in one.writes if memory is not one.core.ub]
-    return Work(program, run, owned(state, program, run, stores), dict(jobs),
+    return Work(program, run, owned(program, given, run, stores), dict(jobs),
                 max((job.step for every in jobs.values() for job in every), default=0) + 1, _least(run),
                 _overtaken(run))
 
@@ -234,9 +228,9 @@ def _least(run) -> int:
     return sum(int(elements.sum()) * memory.unit for memory, elements in reached.items())
 
 
-def owned(state: State, program, run, stores) -> list[Owned]:
+def owned(program, given, run, stores) -> list[Owned]:
     """Return who writes each element of the outputs, by the stores (core, memory, span, atomic) in their order."""
-    given, op, found = inputs(state), operator_of(state), []
+    op, found = operator(program.operator), []
     truth, bounds = op.truth(**given), envelope(op, program.plan, **given)
     for name, actual in run.outputs.items():
         n = actual.size
