@@ -41,9 +41,9 @@ def owners(data: Data) -> Panel:
         found.append(np.full((4, columns), np.nan))
         texts.append([""] * columns)
     core, tile, tail, wrong = np.stack(found[:-1], axis=1)
-    shade = core + tile % 2 / 2  # neighbouring tiles of a core can be told apart
+    shade = core + 0.3 * (tile % 2)  # neighbouring tiles of a core can be told apart
     marks = [Heat(shade, "sequential", 0, max(data.work.run.cores, 1), words=tuple(sum(texts[:-1], [])))]
-    for mask, kind, label, size in ((tail == 1, 3, "tail: no whole 32 bytes", 2.2), (wrong == 1, HAZARD, "wrong number", 3.0)):
+    for mask, kind, label, size in ((tail == 1, 3, "tail: no whole 32 bytes", 2.0), (wrong == 1, HAZARD, "wrong number", 1.8)):
         if mask.any():
             y, x = np.nonzero(mask)
             marks.append(Dots(x.astype(float), y + 0.3, kind, label, size))  # below the words

@@ -12,7 +12,7 @@ from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 KINDS_OF_PIPES = {"MTE2": 0, "V": 2, "MTE3": 3, "S": 4}
 ORDER = (MTE2, V, MTE3, S)
 NAMES = {MTE2: "MTE2, in", V: "V, vector", MTE3: "MTE3, out", S: "S, scalar"}
-PAGE = 36  # steps that are drawn at once
+PAGE = 30  # steps that are drawn at once
 ACROSS, SHORT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
 THIN = 7  # pixels: blocks of a queue that are narrower are drawn as one
 MOST_ROWS = 15  # of buffers that have room
