@@ -203,8 +203,7 @@ def run(options) -> int:
     with open_device(options.device) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
-        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc,
-                "cann": device.cann}
+        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
     print(json.dumps(done) if options.json else
           f"{done['cases']} cases on {done['device']} ({done['soc']}, CANN {done['cann']}) in {done['capsule']}")
     return 0
@@ -262,15 +261,13 @@ COMMANDS = {
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},
-        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
-        "--force": _FORCE}),
+        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": _FORCE}),
     "device": (device, {}),
     "lab": (lab, {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
         "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
     "operators": (authoring.operators, {}),
-    "describe": (authoring.describe, {
-        "operator": {"help": "short or vendor name, or the folder of an operator"}}),
+    "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
         "name": {"help": "the short name of the operator"},
         "--prototype": {"required": True, "metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
