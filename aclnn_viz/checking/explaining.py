@@ -66,9 +66,13 @@ class Budget:
     def __init__(self, seconds: float):
         self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
 
+    @property
+    def over(self) -> bool:
+        return time.thread_time() > self.end or time.monotonic() > self.latest
+
     def within(self, items: Iterable) -> Iterator:
         for item in items:
-            if time.thread_time() > self.end or time.monotonic() > self.latest:
+            if self.over:
                 return
             yield item
 
@@ -84,16 +88,16 @@ def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, second
         return None  # an output of another shape, or wrong by roundings alone
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
     budget = Budget(seconds)
-    for stage in (_named, _plain, _edited, _sums, _constants, _alone, _pairs):
-        found = list(budget.within(stage(op, failing, passing, budget)))
-        whole = [one for one in found if all(one.same(other) for other in budget.within(passing))]
+    for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
+        found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
+        whole = [one for at, one in enumerate(found) if (at < TOLD or not budget.over)
+                 and all(one.same(other) for other in passing)]
         if whole:
             fresh = list(_fresh(op, kernel, seed, counts)) if kernel else []
             whole = [one for one in whole if all(one.same(other) for other in fresh)]
             if whole:
                 return _told(whole, len(failing) + len(passing) + len(fresh))
-        partly = sorted(found, key=lambda one: one.size)
-        for one in budget.within(partly[:TOLD]):
+        for one in budget.within(found[:TOLD]):
             if (told := _conditional(one, failing, passing)) and _holds(op, one, told, kernel, seed, counts):
                 return _told([one], len(failing) + len(passing), told)
     return None
@@ -134,20 +138,19 @@ def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(map(of_edit, budget.within(_reached(op, failing))), failing)
+    """Single edits; if none of them fits, those of which only the outputs that are wrong feel something: a kernel may
+    compute each output by itself."""
+    wrong = frozenset(miss.output for one in failing for miss in one.misses)
+    alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
+    partly = {one: edit for edit in budget.within(_reached(op, failing)) for one in _agree([of_edit(edit, alone)], failing)}
+    whole = [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)] if alone else []
+    yield from whole or partly
 
 
 def _reached(op, failing) -> Iterator[Edit]:
     """The edits in functions that the failing cases call; others cannot be seen there."""
     called = frozenset.intersection(*(one.called for one in _probes(failing))) | {""}
     return (edit for edit in (*edits(op.page), *rarer(op.page)) if edit.unit.name in called)
-
-
-def _alone(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Edits of which only the outputs that are wrong feel something: a kernel may compute each by itself."""
-    wrong = frozenset(miss.output for one in failing for miss in one.misses)
-    if wrong < {name for one in failing for name in one.outputs}:
-        yield from _agree((of_edit(edit, wrong) for edit in budget.within(_reached(op, failing))), failing)
 
 
 def _sums(op, failing, passing, budget) -> Iterator[Candidate]:

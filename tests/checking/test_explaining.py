@@ -19,7 +19,7 @@ from aclnn_viz.faults.edits import edits
 from checking.wrong_kernels import RMS, SWISH, fault
 from machine import SOAK
 
-SAMPLE = 60 if SOAK else 4
+SAMPLE = 60 if SOAK else 2
 
 
 def explained(op, kernel, seconds=30.0):
