@@ -8,11 +8,18 @@ import pytest
 from aclnn_viz import operators
 from aclnn_viz.checking.score import FaultScore, Score, named, score
 from aclnn_viz.checking.usual import USUAL, caught
+from machine import SOAK
+
+
+def some(todo, total):
+    """All faults but of the dearest operator, of which there are most: a third."""
+    dear = max({op.name for op, _ in todo}, key=lambda name: sum(op.name == name for op, _ in todo))
+    return todo if SOAK else [one for one in todo if one[0].name != dear] + [one for one in todo if one[0].name == dear][::3]
 
 
 @pytest.fixture(scope="module")
 def found():
-    return score()
+    return score(progress=some)
 
 
 def test_every_fault_is_caught_and_named(found):
