@@ -147,16 +147,8 @@ def _kinds(op: Operator, plain: Case) -> Iterator[tuple[str, str | None]]:
 def _usual(op: Operator) -> tuple[tuple[int, ...], dict[str, int]]:
     """The default shape, and by option how many lengths only other tensors tell."""
     own = partial(rooms.own, "cases", op.name)
-    takes = own("OPTIONS", default.options(op))
-    known = set(chosen(op.tensors[default.first(op)].shape, {}).names) | set(op.sizes)
-    others = {}
-    for parameter in op.parameters:
-        if parameter.kind == "tensor" and f"{parameter.name}_shape" in takes:
-            letters = set(chosen(op.tensors[parameter.name].shape, {}).names) - known
-            if letters:
-                others[f"{parameter.name}_shape"] = len(letters)
-                known |= letters
-    return own("SHAPE", default.default_shape(op)), others
+    others = default.other_shapes(op, own("OPTIONS", default.options(op)))
+    return own("SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
 
 
 def _axes(op: Operator) -> list[tuple[str, int]]:

@@ -35,6 +35,18 @@ def options(op: Operator) -> tuple[str, ...]:
     return tuple(f"{name}_{what}" for name in op.tensors for what in ("shape", "ndim"))
 
 
+def other_shapes(op: Operator, takes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Of the options that a case takes those that give lengths which the shape does not tell, with their letters."""
+    known, found = set(chosen(op.tensors[first(op)].shape, {}).names) | set(op.sizes), {}
+    for parameter in op.parameters:
+        if parameter.kind == "tensor" and f"{parameter.name}_shape" in takes:
+            letters = tuple(name for name in chosen(op.tensors[parameter.name].shape, {}).names if name not in known)
+            if letters:
+                found[f"{parameter.name}_shape"] = letters
+                known |= set(letters)
+    return found
+
+
 def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
     """The inputs of backward: tensors from the forward pass where it saves them, all else at random."""
     forward, sizes, attributes = draw_forward(op, source, shape)

@@ -5,12 +5,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from aclnn_viz.cases import case
+from aclnn_viz import rooms
+from aclnn_viz.cases import case, default
 from aclnn_viz.cases.suites import Recipe, transposed
 from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.tried import arranged_sizes
+from aclnn_viz.operators.parameters import REQUIRED
+from aclnn_viz.operators.patterns import chosen
 
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
 SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
@@ -46,7 +50,7 @@ def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, s
     progress = True
     while progress and time.monotonic() < end:
         progress = False
-        for smaller in _smaller(options, best.prepared.case.inputs):
+        for smaller in _smaller(options, best):
             tries = (attempt(smaller, s) for s in (seed, seed + 1, seed + 2) if time.monotonic() < end)
             better = next(filter(None, tries), None)
             if better:
@@ -66,30 +70,61 @@ def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, s
     return best
 
 
-def _smaller(options: dict, inputs: dict) -> Iterator[dict]:
-    """The same options with one axis cut to 1, to half, or by one, most drastic first; without what is not needed."""
-    actual = {"grid_shape": inputs["grid"].shape[1:3]} if "grid" in inputs and "grid" not in options else {}
-    for name in ("grid_shape", "shape"):
-        shape = tuple((actual | options).get(name, ()))
-        steps = sorted({(axis, to) for axis, n in enumerate(shape) for to in (1, n // 2, n - 1) if 0 < to < n},
-                       key=lambda step: step[1] / shape[step[0]])
-        for axis, to in steps:
-            cut = shape[:axis] + (to,) + shape[axis + 1:]
-            kept = {key: _fitted(value, shape, cut) for key, value in options.items()}
-            yield kept | {name: cut}
+def _smaller(options: dict, found: Seen) -> Iterator[dict]:
+    """The same options with one axis cut to where the error is, to half, or by one, most drastic first; then without
+    what is not needed."""
+    made, op = found.prepared.case, found.prepared.case.operator
+    axes = _Axes(made)
+    worst = next((miss for miss in found.misses if miss.index is not None), None)
+    at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}
+    drawn = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray) and value.ndim
+             and (name not in op.saved or name in options)}
+    lengths = sorted(((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1])
+    for axis, n in lengths:
+        yield axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
+    for axis, n in lengths:
+        for to in sorted({1, n // 2, n - 1}):
+            yield axes.cut(options, axis, slice(0, to))
     for name, value in options.items():
-        if name in ("labelSmoothing", "lseSquareScaleForZloss", "paddingMode", "interpolationMode") and value:
-            yield options | {name: type(value)(0)}
-        if name == "grid" and np.ndim(value) and value.shape[1] * value.shape[2] > 1:
-            for at in np.ndindex(value.shape[1:3]):
-                yield options | {"grid": value[:, at[0]:at[0] + 1, at[1]:at[1] + 1], "grid_shape": (1, 1)}
+        plain = op.attributes[name].default if name in op.attributes else value
+        if plain is not REQUIRED and not isinstance(value, np.ndarray) and value != plain:
+            yield options | {name: plain}
 
 
-def _fitted(value, shape, cut):
-    """An array given for a tensor of the old shape, or of its last axes, cut to the new one."""
-    if not isinstance(value, np.ndarray) or value.ndim == 0 or value.shape != shape[len(shape) - value.ndim:]:
-        return value
-    return value[tuple(slice(0, n) for n in cut[len(cut) - value.ndim:])]
+class _Axes:
+    """The axes of the tensors of a case by the letters of their patterns: what has one name is cut together."""
+
+    def __init__(self, made):
+        self.op, self.bound = made.operator, made.operator.bind(made.inputs)
+        self.sizes = arranged_sizes(self.op, self.bound)
+        self.first = default.first(self.op)
+        self.like = next(name for name in (self.first, self.op.like) if name in self.bound)
+        self.others = default.other_shapes(self.op, rooms.own("cases", self.op.name, "OPTIONS", default.options(self.op)))
+        self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
+                        for axis, n in zip(self.of(name), value.shape) if not axis[0].isdigit()}
+
+    def of(self, name: str) -> list[tuple[str, int]]:
+        """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
+        pattern, found = chosen(self.op.tensors[name].shape, self.bound), []
+        for token in pattern.axes:
+            letter = token.lstrip("*").removeprefix("1..")
+            starred = token[0] == "*" or token.startswith("1..")
+            kept = letter if not token.startswith("1..") else f"1..{letter}"
+            found += [(kept, at) for at in range(len(self.sizes[letter]))] if starred else [(token, 0)]
+        return found
+
+    def cut(self, options: dict, axis, part: slice) -> dict:
+        """Options with every tensor cut along an axis, and with the shapes that follow."""
+        cut, first = dict(options), self.bound[self.like]
+        length = len(range(*part.indices(self.lengths[axis])))
+        shape = options.get("shape", first.shape)
+        cut["shape"] = tuple(length if one == axis else n for one, n in zip(self.of(self.like), shape))
+        for option, letters in self.others.items():
+            cut[option] = tuple(length if (letter, 0) == axis else self.sizes[letter] for letter in letters)
+        for name, value in options.items():
+            if name in self.op.tensors and isinstance(value, np.ndarray) and value.ndim == len(self.of(name)):
+                cut[name] = value[tuple(part if one == axis else slice(None) for one in self.of(name))]
+        return cut
 
 
 def _free(made) -> list[str]:

@@ -60,13 +60,17 @@ class Tried:
         return told + [f"more than {self.calls} calls with the same inputs"]
 
 
-def sizes(op, bound: dict) -> dict[str, int]:
-    """The lengths of a case by the letters of the operator's shape patterns; a starred letter's all together."""
+def arranged_sizes(op, bound: dict) -> dict[str, int | tuple[int, ...]]:
+    """The lengths of bound parameters by the letters of the operator's shape patterns; a tuple for a starred letter."""
     tensors = {name: tensor for name, tensor in op.tensors.items() if name in bound}
     arrays = {name: bound[name] for name in tensors}
     attributes = {name: value for name, value in bound.items() if name not in tensors}
-    _, found, _ = Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)
-    return {name: int(np.prod(value, dtype=np.int64)) for name, value in found.items()}
+    return Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)[1]
+
+
+def sizes(op, bound: dict) -> dict[str, int]:
+    """The same, of a starred letter all lengths together."""
+    return {name: int(np.prod(value, dtype=np.int64)) for name, value in arranged_sizes(op, bound).items()}
 
 
 def _incomplete(lengths: set[int]) -> int | None:

@@ -1,12 +1,15 @@
 """What `check` says of right, wrong and misbehaving kernels."""
 
 import json
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from aclnn_viz.checking import check
+from aclnn_viz import operators
+from aclnn_viz.checking import check, shrinking
 from aclnn_viz.checking.running import named, to_numpy
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
@@ -42,7 +45,15 @@ def test_the_region_and_the_mode_are_named():
     assert any(line.startswith("paddingMode=2") and "never otherwise" in line for line in result.conditions)
     wrong, every = result.regions["gridGrad"]["reflected points"]
     assert wrong > 0 and result.regions["gridGrad"]["interior points"][0] == 0 and every > wrong
-    assert result.counterexample.inputs["grid"].size <= 4
+    shown = result.counterexample.inputs
+    assert shown["grid"].size == 2 and shown["gradOutput"].size == 1 and shown["input"].shape[:2] == (1, 1)
+    assert "array of shape" not in str(result.counterexample)
+
+
+def test_shrinking_names_no_parameter_of_an_operator():
+    names = {p.name for op in operators() for p in (*op.parameters, *op.forward_parameters)} - {"self", "input", "x", "mean"}
+    source = Path(shrinking.__file__).read_text()
+    assert [name for name in sorted(names) if re.search(rf'["\']{name}[_"\']', source)] == []
 
 
 def test_the_format_is_named():
