@@ -17,6 +17,7 @@ from derivations import chapters
 # A room is a module or package of aclnn_viz (aclnn_viz/operators/contract belongs to operators), or derivations.
 ROOMS = {
     "errors": "",
+    "tables": "",
     "rooms": "",
     "codes": "",
     "dtypes": "numpy ml_dtypes",

@@ -5,8 +5,9 @@ from aclnn_viz.accuracy.conditioning import Attribution, attribute_errors
 from aclnn_viz.accuracy.envelopes import Envelope, Explanation, envelope, explain
 from aclnn_viz.accuracy.factors import sweep_factor
 from aclnn_viz.accuracy.measures import Measures, measure
+from aclnn_viz.accuracy.predictions import Prediction, Predictions, predict
 from aclnn_viz.accuracy.report import Report, compare, disagreements
 from aclnn_viz.accuracy.sweeps import Sweep, sweep
 
-__all__ = ["Attribution", "Envelope", "Explanation", "Measures", "Report", "Sweep", "attribute_errors", "compare",
-           "disagreements", "envelope", "explain", "measure", "standards", "sweep", "sweep_factor"]
+__all__ = ["Attribution", "Envelope", "Explanation", "Measures", "Prediction", "Predictions", "Report", "Sweep",
+           "attribute_errors", "compare", "disagreements", "envelope", "explain", "measure", "predict", "standards", "sweep", "sweep_factor"]

@@ -24,17 +24,18 @@ from aclnn_viz.arrays.certified import undecided as _undecided
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.worlds import either
-from aclnn_viz.dtypes import float_format
+from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of, trace
+from aclnn_viz.tables import as_html
 
 VERDICTS = ("explained", "not explained", "undecided")
 EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
 SIGMAS = 6.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Envelope:
     """Of one output: the planned `value` in its format, `bound` and `expected` (float64), and the `undecided` mask."""
 
@@ -42,6 +43,26 @@ class Envelope:
     bound: np.ndarray
     expected: np.ndarray
     undecided: np.ndarray
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What it says of all elements, in words."""
+        fmt = float_format(self.value)
+        with np.errstate(all="ignore"):
+            spacing = ulp(self.value.astype(np.float64), fmt)
+            known = np.isfinite(self.bound) & np.isfinite(spacing) & ~self.undecided
+            widths = [(width / spacing)[known] for width in (self.bound, np.fmin(self.expected, self.bound))]
+        told = [f"median {np.median(part):.3g}, at most {part.max():.3g} ulp" if part.size else "none known"
+                for part in widths]
+        return [("output", f"{self.value.dtype}{list(self.value.shape)}"), ("hard bound", told[0]),
+                ("expected (6 sigma)", told[1]),
+                ("undecided", f"{np.count_nonzero(self.undecided):,} of {self.value.size:,} elements")]
+
+    def __repr__(self) -> str:
+        return f"Envelope({'; '.join(f'{name} {told}' for name, told in self.rows)})"
+
+    def _repr_html_(self) -> str:
+        return as_html("Envelope: how far right arithmetic can be off", (), self.rows)
 
 
 @dataclass(frozen=True)

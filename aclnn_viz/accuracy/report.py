@@ -13,11 +13,12 @@ from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.accuracy.stretches import pair
 from aclnn_viz.cases import files
 from aclnn_viz.errors import need, problem
+from aclnn_viz.tables import as_html
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report(Measures):
     """The measures of one output, and what each standard says of it in `verdicts`, by name.
 
@@ -40,8 +41,19 @@ class Report(Measures):
         lines += ["", f"ulps from the rounded truth: {shares}", *(f"note: {note}" for note in self.notes), ""]
         return "\n".join(lines + _rows(self.verdicts))
 
+    def __repr__(self) -> str:
+        return f"Report({self.dtype}{list(self.shape)}: {'; '.join(f'{name} {told}' for name, told in self._short)})"
+
+    @property
+    def _short(self) -> list[tuple[str, str]]:
+        said = {outcome: [name for name, verdict in self.verdicts.items() if verdict == outcome] for outcome in (PASS, FAIL)}
+        shares = ", ".join(f"{name}: {100 * share:.4g} %" for name, share in self.ulp_shares.items() if share)
+        return [("largest error", f"{self.max_ulp:.4g} ulp {_place(self.worst)}"), ("ulps", shares or "no elements"),
+                ("MERE, MARE", f"{self.mere:.4g}, {self.mare:.4g}"), ("accepted by", ", ".join(said[PASS]) or "no standard"),
+                ("refused by", ", ".join(said[FAIL]) or "no standard"), *(("note", note) for note in self.notes)]
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return as_html(f"{self.dtype} output of shape {self.shape} against the truth", (), self._short, more=str(self))
 
     def to_json(self) -> str:
         """Return the report as JSON text; nan and infinities become the strings "nan", "inf" and "-inf"."""

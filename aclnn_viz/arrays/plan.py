@@ -1,7 +1,7 @@
 """A precision plan: in which formats and in which order a kernel computes, and how it rounds its outputs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from numbers import Real
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
 from aclnn_viz.errors import flag, function, need, problem, shown, whole
+from aclnn_viz.tables import as_html
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
 EVEN, AWAY = ROUNDINGS = ("even", "away")
@@ -27,7 +28,7 @@ class Note:
         return f"{'inferred' if self.inferred else 'documented'}: {self.text} ({self.source})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How a kernel computes. Formats are names such as "float32", or "storage" for the format of the inputs.
 
@@ -104,6 +105,26 @@ class Plan:
         ulps = self.division_ulps
         if isinstance(ulps, bool) or not isinstance(ulps, Real) or not 0 <= ulps < inf:
             raise ValueError(problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5"))
+
+    @property
+    def settings(self) -> dict:
+        """What differs from a plan of which nothing was said, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)
+                if field.name not in ("name", "notes") and getattr(self, field.name) != field.default}
+
+    def __repr__(self) -> str:
+        told = "".join(f", {name}={getattr(value, '__name__', repr(value))}" for name, value in self.settings.items())
+        count = len(self.notes)
+        return f"Plan({self.name!r}{told})" + f" with {count} note{'s' * (count > 1)}" * bool(count)
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"  {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, getattr(value, "__name__", value)) for name, value in self.settings.items()]
+        return as_html(f"Plan {self.name!r}: how a kernel computes", (), rows or [("everything", "as Plan() has it")],
+                       [f"{len(self.notes)} notes, {sum(note.inferred for note in self.notes)} of them inferred"],
+                       "\n".join(map(str, self.notes)))
 
     def settle(self, result: np.ndarray) -> np.ndarray:
         """Return what the hardware leaves of a floating result: itself, or its saturated form."""

@@ -13,6 +13,7 @@ from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, problem, shown, whole
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import is_own
+from aclnn_viz.tables import as_html
 
 MOST = 1 << 36  # elements of a tensor: more than any machine holds
 
@@ -32,6 +33,10 @@ class Case:
 
         shapes = ", ".join(shown(*item) for item in self.inputs.items())
         return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
+
+    def _repr_html_(self) -> str:
+        return as_html(f"{self.operator.name}: a case in {self.dtype}, seed {self.seed}",
+                       ("input", "dtype", "shape", "values"), [_row(*item) for item in self.inputs.items()])
 
 
 def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
@@ -97,6 +102,16 @@ def _format(op: Operator, given: dict) -> str:
         if tensor.dtype == "same" and isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fV":
             return float_format(given[name]).name
     return FLOAT32.name
+
+
+def _row(name: str, value) -> tuple:
+    if not isinstance(value, np.ndarray):
+        return name, type(value).__name__ if value is not None else "", "", "left out" if value is None else repr(value)
+    wide = value.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    told = f"{finite.min():.4g} to {finite.max():.4g}" if finite.size else "none" if not wide.size else "none finite"
+    other = wide.size - finite.size
+    return name, value.dtype, list(value.shape), told + (f", {other} not finite" if other and finite.size else "")
 
 
 def checked_shape(shape) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from aclnn_viz.checking.explaining import Explanation
 from aclnn_viz.checking.facts import common
 from aclnn_viz.checking.judging import Prepared
 from aclnn_viz.checking.observing import Seen
+from aclnn_viz.tables import as_html
 
 PRINTED = 24  # elements of a tensor
 
@@ -87,7 +88,7 @@ class Unsupported:
         return f"{len(self)} case{'s' * (len(self) != 1)} not supported" + f": {self.common}" * bool(self.common)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CheckResult:
     """Whether a kernel is right; if not: where it is wrong, which mistake that looks like, and the smallest case found.
 
@@ -159,9 +160,22 @@ class CheckResult:
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
-        colour, sign = ("#1b7837", "✔") if self.passed else ("#b2182b", "✘")
-        return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
-                f"</strong><pre>{html.escape(rest)}</pre></div>")
+        colour, sign = ("#3d9a5b", "✔") if self.passed else ("#d6455a", "✘")
+        rows = [("judged on", self.scope)] * bool(self.scope)
+        rows += [("not supported", str(self.unsupported))] * bool(self.unsupported.cases)
+        rows += [("the kernel", "; ".join(self.misbehaviour))] * bool(self.misbehaviour)
+        rows += [("wrong", ", ".join(f"{name} in {count} cases" for name, count in self.outputs.items()))] * bool(
+            self.outputs)
+        if self.diagnosis is not None:
+            rows.append(("looks like", str(self.diagnosis).partition("\n")[0]))
+        if self.counterexample is not None:
+            rows.append(("smallest case", self.counterexample.worst or ", ".join(self.counterexample.problems)))
+        if self.passed:
+            rows.append(("cannot fail on", ", ".join(self.vacuity.blind) or "nothing that the meter knows"))
+        return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour)
+
+    def __repr__(self) -> str:
+        return f"CheckResult({str(self).partition(chr(10))[0]})"
 
     def to_json(self) -> str:
         """Return everything as JSON text; nan and infinities become strings."""

@@ -7,6 +7,7 @@ and its SHA-256 is compared after.
 
 import hashlib
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,7 @@ from aclnn_viz.storage.cases import StoredCases, index_files
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.storage.reading import Archive
 from aclnn_viz.storage.results import new_file
+from aclnn_viz.tables import as_html
 
 CapsuleError = StoredError  # of a file that is no whole capsule; its subclasses tell the kind of damage
 
@@ -121,6 +123,12 @@ class Capsule:
 
     def __exit__(self, *_):
         self.close()
+
+    def _repr_html_(self) -> str:
+        counts = Counter(entry["operator"] for entry in self._cases.values())
+        return as_html(f"Recording {self.path.name} of {self.provenance['device']}", (), [
+            ("recorded", f"{self.provenance['time']} on {self.soc}, CANN {self.cann}"),
+            *((name, f"{count} case{'s' * (count > 1)}") for name, count in counts.items())])
 
     def __repr__(self) -> str:
         return f"Capsule({self.name!r}, soc={self.soc!r}, cann={self.cann!r}, {len(self)} cases)"

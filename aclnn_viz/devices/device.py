@@ -3,6 +3,8 @@
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.two_phase import run
 from aclnn_viz.operators import operator
+from aclnn_viz.products import product_of
+from aclnn_viz.tables import as_html
 
 
 class Device:
@@ -69,6 +71,17 @@ class Device:
             if error is None:
                 raise
             error.add_note(f"while closing: {failure}")
+
+    def _repr_html_(self) -> str:
+        rows = [("product", f"{product_of(self.soc).name} ({self.soc})"), ("CANN", self.cann),
+                ("state", "closed" if self.closed else "open")]
+        if self.workarounds:
+            rows.append(("workarounds", "what an older CANN computes wrongly is computed by other means"))
+        misuse = getattr(self.acl, "misuse", [])
+        if misuse:
+            rows.append(("misuse", f"{len(misuse)}, first: {misuse[0]}"))
+        kind = "emulated on the host, not hardware" if self.name.startswith("host") else self.name
+        return as_html(f"Device {self.name!r}: {kind}", (), rows)
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

@@ -10,23 +10,27 @@ from pathlib import Path
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import Call, contract
+from aclnn_viz.products import PRODUCTS, Version
 
 _PROGRAM = "import sys; from aclnn_viz.devices.inspection import end_with_parent, inspect; end_with_parent(); " \
            "inspect(*sys.argv[1:3])"
 _PACKAGE = Path(__file__).parents[2]
+NEWEST = "9.1"
 
 
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
 
-    The values are those of JSON. `problem` tells why there is no device, or what went wrong while asking; `devices` has
+    The values are those of JSON. `host` tells what the emulator runs. `problem` tells why there is no device, or what went wrong while asking; `devices` has
     one entry a device: name, SoC, product, memory in bytes, operators; `operators` tells what the libraries have,
     whatever the device. The libraries are loaded in a child process that gets `timeout` seconds. Raises nothing.
 
     >>> list_devices(root="/nowhere")["devices"]
     []
     """
-    found = {"problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
+    found = {"host": emulated(), "problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
              "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
              "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
     try:
@@ -37,6 +41,20 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
               "runtime": str(installation.runtime),
               "custom_installed": [str(path) for path in custom_libraries(installation)]}
     return found | _asked(str(installation.root), str(custom or ""), timeout)
+
+
+def emulated() -> dict:
+    """What the emulator runs, whatever this machine has: of each operator the SoCs that take it with the newest CANN.
+
+    >>> emulated()["operators"]["hardswish"]["socs"][:2]
+    ['Ascend910A', 'Ascend910B2']
+    """
+    def takes(op, product):
+        return any(row.applies(Call(product, Version.parse(NEWEST))) for row in contract(op.name).dtype_rows)
+
+    return {"name": "host", "cann": NEWEST, "operators": {
+        op.name: {"usable": True, "aclnn_name": op.aclnn_name,
+                  "socs": [product.example_soc for product in PRODUCTS if takes(op, product)]} for op in operators()}}
 
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
@@ -86,7 +104,8 @@ def _killed(child: subprocess.Popen) -> str:
 
 def device_text(found: dict) -> str:
     """Return what `list_devices` found as lines for people."""
-    lines = ["host: the emulator, always there"]
+    lines = ["host: the emulator, always there; it runs"]
+    lines += [f"  {name}: as {', '.join(about['socs'])}" for name, about in found["host"]["operators"].items()]
     if found["problem"]:
         lines.append(f"atlas: {found['problem']}")
     if found["root"]:

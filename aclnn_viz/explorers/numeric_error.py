@@ -15,7 +15,7 @@ from aclnn_viz.pictures.error_plot import limits
 from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Line, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.table import as_text as table
+from aclnn_viz.tables import as_text as table
 from aclnn_viz.pictures.text import number
 
 SHORT = ("format", "inputs", "plan", "open", "bug?")

@@ -4,7 +4,8 @@ from aclnn_viz.pictures.error_plot import error_plot
 from aclnn_viz.pictures.error_runs import error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import ulp_histogram
+from aclnn_viz.pictures.judgement import Judged, Judgement, judge
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance
 
-__all__ = ["Picture", "Provenance", "error_plot", "error_runs", "errors", "ulp_histogram"]
+__all__ = ["Judged", "Judgement", "Picture", "Provenance", "error_plot", "error_runs", "errors", "judge", "ulp_histogram"]

@@ -15,7 +15,7 @@ from aclnn_viz.pictures import style
 from aclnn_viz.pictures.errors import Errors
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.provenance import caption, warning
-from aclnn_viz.pictures.table import as_text as table
+from aclnn_viz.tables import as_text as table
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, ordered, thinned, windows
 

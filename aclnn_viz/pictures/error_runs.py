@@ -11,7 +11,7 @@ from aclnn_viz.pictures.error_plot import limits, value_against_ulps, worst_x
 from aclnn_viz.pictures.errors import Errors
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.provenance import caption, warning
-from aclnn_viz.pictures.table import as_text
+from aclnn_viz.tables import as_text
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, windows
 

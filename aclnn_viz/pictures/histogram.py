@@ -8,7 +8,7 @@ from aclnn_viz.pictures import style
 from aclnn_viz.pictures.error_runs import check_runs
 from aclnn_viz.pictures.errors import Errors
 from aclnn_viz.pictures.provenance import caption, warning
-from aclnn_viz.pictures.table import as_text
+from aclnn_viz.tables import as_text
 
 CLASSES = ("< −3", "−3", "−2", "−1", "exact", "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")

@@ -27,7 +27,7 @@ MADE_BY_THE_KIT = set("""
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
-    Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Prediction Predictions
+    Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Judged Prediction Predictions
 """.split())
 
 MANY = 10**30
@@ -102,7 +102,8 @@ def good_calls(tmp_path):
         (av.check, [op, right], {"seed": 0, "soc": "A2", "cann": "9.1", "dtypes": ["float32"], "where": {},
                                  "shapes": [(2,)], "limits": {"self": 8}, "plan": None, "beyond": False,
                                  "allow_unsupported": True, "time_limit": 0.2, "call_limit": 1.0}),
-        (av.cpp_sample, [op, case], {}),
+        (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}),
+        (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
         (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),
         (op.backward, [], x), (op.truth, [], x), (op.forward, [], {"self": x["self"]}), (op.describe, [], {}),
         (norm.backward, [], av.case(norm, shape=(2, 4)).inputs),

@@ -1,0 +1,124 @@
+"""What every product and CANN version is predicted to print for one case: one table."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.accuracy.measures import measure
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.cases import Case
+from aclnn_viz.devices.two_phase import refusal
+from aclnn_viz.errors import need, problem
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.plans import preset, run
+from aclnn_viz.products import ARCHITECTURES, PRODUCTS, version_of
+from aclnn_viz.tables import as_html, as_text
+
+VERSIONS = ("8.1", "9.0", "9.1")
+NOTE = "predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware"
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What one product prints with the CANN `versions` that print the same, or why these (the newest) refuse the case.
+
+    Of each output by name: `outputs`, `max_ulp` against the truth, and `differing`, how many elements are other numbers
+    than those of the kit. `plan.notes` say what is documented and what is inferred.
+    """
+
+    product: str
+    soc: str
+    versions: tuple[str, ...]
+    refused: str
+    plan: Plan | None
+    outputs: dict[str, np.ndarray]
+    max_ulp: dict[str, float]
+    differing: dict[str, int]
+
+    @property
+    def row(self) -> list[str]:
+        versions = self.versions[0] + (f" to {self.versions[-1]}" if len(self.versions) > 1 else "")
+        if self.refused:
+            why = self.refused.partition("GetWorkspaceSize: ")[2] or self.refused
+            why = why if len(why) <= 100 else why[:97] + "..."
+            return [self.product, versions, "refused", "", why]
+        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items())
+        told = ", ".join(f"{count:,} of {name}" for name, count in self.differing.items() if count)
+        inferred = sum(note.inferred for note in self.plan.notes)
+        return [self.product, versions, ulps, told or "none", f"{inferred} of {len(self.plan.notes)} assumptions inferred"]
+
+
+class Predictions(tuple):
+    """The predictions of one case, product by product; prints as one table."""
+
+    HEADER = ["product", "CANN", "largest error in ulp", "elements that differ from the kit", "rests on"]
+
+    def __str__(self) -> str:
+        return "\n".join([*as_text(self.HEADER, [one.row for one in self]), "", NOTE])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html("Predicted outputs", self.HEADER, [one.row for one in self], [NOTE])
+
+
+def predict(op, case, versions=VERSIONS) -> Predictions:
+    """Return what every Atlas product prints for a case with every CANN version, one row where versions agree.
+
+    `op` is an operator or its name, `case` a Case or its inputs by the vendor's names. Nothing is measured on hardware.
+    Raises ValueError for a case of another operator and for an unknown version, TypeError for what is no case.
+
+    >>> import aclnn_viz as av
+    >>> case = av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2, swishScale=2.0)
+    >>> for row in predict("group_norm_swish", case)[1:3]:
+    ...     print(row.product, row.versions, bool(row.refused))
+    Atlas A2 training and inference ('8.1', '9.0') True
+    Atlas A2 training and inference ('9.1',) False
+    """
+    op = operator(op)
+    inputs = inputs_of(op, case)
+    if isinstance(versions, str):
+        versions = (versions,)
+    need(versions, (tuple, list), "versions is a list of CANN versions", 'pass such as ["9.0", "9.1"]')
+    versions, found = {str(name): version_of(name) for name in versions}, []
+    own, truth = op.backward(**inputs), op.truth(**inputs)
+    for product in PRODUCTS:
+        soc, rows = product.example_soc, []
+        for name, version in versions.items():
+            why = _unread(product) or refusal(op, inputs, product, version)
+            plan = None if why else preset(op, soc, version)
+            outputs = {} if why else run(op, plan, **inputs)
+            same = rows and bool(rows[-1].refused) == bool(why) and _equal(rows[-1].outputs, outputs)
+            if same:
+                earlier = rows.pop()
+                rows.append(Prediction(product.name, soc, (*earlier.versions, name), why, plan, outputs,
+                                       earlier.max_ulp, earlier.differing))
+            else:
+                ulps = {key: measure(value, truth[key]).max_ulp for key, value in outputs.items()}
+                differing = {key: int(np.count_nonzero(_bits(value) != _bits(own[key]))) for key, value in outputs.items()}
+                rows.append(Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing))
+        found += rows
+    return Predictions(found)
+
+
+def inputs_of(op, case) -> dict:
+    """The inputs of a case, or of what holds them by name; ValueError for a case of another operator."""
+    if isinstance(case, Case):
+        if case.operator is not op:
+            raise ValueError(problem(f"the case must be one of {op.name}", f"one of {case.operator.name}",
+                                     "draw it with av.case(op, ...)"))
+        case = case.inputs
+    need(case, dict, "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)")
+    return op.bind(case)
+
+
+def _unread(product) -> str:
+    return "" if product.npu_arch in ARCHITECTURES else "its kernels were not read"
+
+
+def _equal(some: dict, others: dict) -> bool:
+    return some.keys() == others.keys() and all((_bits(some[name]) == _bits(others[name])).all() for name in some)
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")

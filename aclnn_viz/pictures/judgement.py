@@ -1,0 +1,146 @@
+"""`judge`: the errors of any number of implementations on one case, with everything that says what they mean."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.accuracy import Envelope, Report, compare
+from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.accuracy.predictions import inputs_of
+from aclnn_viz.accuracy.standards import FAIL, PASS
+from aclnn_viz.cases import Case
+from aclnn_viz.checking.running import named
+from aclnn_viz.errors import by_name, problem, shown
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.plans import plan_of
+from aclnn_viz.pictures.error_plot import error_plot
+from aclnn_viz.pictures.error_runs import error_runs
+from aclnn_viz.pictures.errors import Errors, errors
+from aclnn_viz.pictures.histogram import ulp_histogram
+from aclnn_viz.pictures.provenance import Provenance
+from aclnn_viz.pictures.text import number
+from aclnn_viz.tables import as_html, as_text
+
+HEADER = ["output", "by", "largest error in ulp", "median", "not explained", "undecided", "standards"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One output: its truth, its envelope, and by who computed it `errors`, `reports` (measures and standards)."""
+
+    truth: np.ndarray
+    envelope: Envelope
+    errors: dict[str, Errors]
+    reports: dict[str, Report]
+
+    @property
+    def picture(self):
+        """The errors against the values on one picture: of one implementation all elements, of several the medians."""
+        return error_runs(self.errors) if len(self.errors) > 1 else error_plot(*self.errors.values())
+
+    @property
+    def histogram(self):
+        """How many elements are how many ulps off, a strip an implementation."""
+        return ulp_histogram(self.errors)
+
+
+class Judgement(dict):
+    """What `judge` found, a Judged by the name of each output; prints as one table.
+
+    `picture` and `histogram` are those of the first output; `judgement["dgammaOut"].picture` is another's.
+    """
+
+    def __init__(self, title: str, outputs: dict[str, Judged]):
+        super().__init__(outputs)
+        self.title = title
+
+    @property
+    def first(self) -> Judged:
+        return next(iter(self.values()))
+
+    @property
+    def picture(self):
+        return self.first.picture
+
+    @property
+    def histogram(self):
+        return self.first.histogram
+
+    @property
+    def rows(self) -> list[list[str]]:
+        found = []
+        for name, one in self.items():
+            for who, e in one.errors.items():
+                counts, verdicts = e.counts(), one.reports[who].verdicts.values()
+                passed, failed = ([str(v.outcome) for v in verdicts].count(outcome) for outcome in (PASS, FAIL))
+                found.append([name, who, number(e.ulps.max()) if e.size else "no elements",
+                              number(e.median) if e.size else "", f"{counts['not explained']:,} of {e.size:,}",
+                              f"{counts['undecided']:,}", f"{passed} pass, {failed} fail"])
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *as_text(HEADER, self.rows)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        reports = "\n\n".join(f"{name} by {who}: {report}" for name, one in self.items()
+                              for who, report in one.reports.items())
+        return as_html(self.title, HEADER, self.rows, more=reports)
+
+
+def judge(op, case, outputs, plan=None) -> Judgement:
+    """Return the errors of implementations on one case: against the truth, within the envelope, by every standard.
+
+    `op` is an operator or its name, `case` a Case or its inputs by name. `outputs` maps who computed to what: a dict by
+    the vendor's output names, an array or a tuple in the vendor's order, a kernel or an opened device, which is then
+    run. `plan` is the arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2", None for
+    the kit's (see `aclnn_viz.accuracy.envelope`). Raises TypeError and ValueError for what does not fit.
+
+    >>> import aclnn_viz as av
+    >>> op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="float16", shape=(4, 16))
+    >>> with av.open_device("host") as device:
+    ...     found = judge(op, case, {"kit": op.backward, "device": device})
+    >>> found["dxOut"].reports["device"].max_ulp, found.picture.title
+    (0.0, 'dxOut of aclnnRmsNormGrad: the largest error is 0.4983 ulp, by kit')
+    """
+    op = operator(op)
+    inputs, plan = inputs_of(op, case), plan_of(op, plan)
+    by_name("outputs", outputs, 'pass such as {"mine": my_outputs}')
+    if not outputs:
+        raise ValueError(problem("outputs are those of one implementation at least", "none", 'pass such as {"mine": out}'))
+    computed = {who: _computed(op, inputs, who, given) for who, given in outputs.items()}
+    truth, envelopes = op.truth(**inputs), envelope(op, plan, **inputs)
+    tensors, found = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}, {}
+    seed = case.seed if isinstance(case, Case) else None
+    for name in truth:
+        runs, reports = {}, {}
+        for who, given in computed.items():
+            source = outputs[who]
+            about = Provenance(f"{name} of {op.aclnn_name}", getattr(source, "name", who) if hasattr(source, "soc") else
+                               who, getattr(source, "soc", ""), str(getattr(source, "cann", "")), seed)
+            runs[who] = errors(given[name], truth[name], about, envelope=envelopes[name], inputs=tensors)
+            reports[who] = compare(given[name], truth[name], inputs=tensors)
+        found[name] = Judged(truth[name], envelopes[name], runs, reports)
+    return Judgement(f"{op.name}: errors against the truth, envelope of the plan {plan.name!r}", found)
+
+
+def _computed(op, inputs: dict, who: str, given) -> dict[str, np.ndarray]:
+    """The outputs of one implementation by the vendor's names, of the shapes and formats that are documented."""
+    results = op.arrange_backward(**inputs).results
+    if hasattr(given, "soc") and callable(getattr(given, "run", None)):
+        given = given.run(op, **inputs)
+    elif callable(given):
+        given = given(**inputs)
+    try:
+        found = named(given, list(results))
+    except (TypeError, ValueError) as error:
+        raise type(error)(problem(f"{who!r} has the outputs {', '.join(results)}", str(error),
+                                  "pass a dict by these names")) from None
+    for name, result in results.items():
+        if name not in found:
+            raise ValueError(problem(f"{who!r} has the outputs {', '.join(results)}", ", ".join(found), "add the others"))
+        if found[name].shape != result.documented_shape or found[name].dtype != result.format.numpy:
+            raise ValueError(problem(f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
+                                     shown(found[name]), "return the documented shape and format"))
+    return found

@@ -1,0 +1,33 @@
+"""Tables in words and in HTML. A view has no colours of its own, so that it reads the same on light and on dark paper."""
+
+import html
+
+_CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
+
+
+def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
+    """The lines of a table with aligned columns.
+
+    >>> as_text(["a", "b"], [["10", "x"]])
+    ['a   b', '10  x']
+    """
+    widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
+
+
+def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "") -> str:
+    """A view: title, table, a few notes, and `more` text that shows when it is asked for.
+
+    `mark` is the CSS colour of a line at the left, beside what the title says in words.
+
+    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;")
+    1
+    """
+    def row(cells, tag):
+        return "<tr>" + "".join(f'<{tag} style="{_CELL}">{html.escape(str(cell))}</{tag}>' for cell in cells) + "</tr>"
+
+    table = (row(header, "th") if header else "") + "".join(row(cells, "td") for cells in rows)
+    style = f' style="border-left:4px solid {mark}; padding-left:0.8em"' if mark else ""
+    small = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in notes)
+    folded = f"<details><summary>all of it</summary><pre>{html.escape(more)}</pre></details>" if more else ""
+    return f"<div{style}><b>{html.escape(title)}</b>" + (f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"

@@ -1,0 +1,124 @@
+"""What a newcomer wants in the first hour, each at first try with public names alone."""
+
+import contextlib
+import io
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from machine import ROOT
+
+import aclnn_viz as av
+
+
+def test_describe_an_operator():
+    told = str(av.operator("aclnnRmsNormGrad").describe())
+    assert "dgammaOut" in told and "Atlas inference series: float32, float16" in told and "required" in told
+
+
+def test_check_a_kernel_for_one_product():
+    def mine(dy, x, rstd, gamma):
+        if x.dtype == np.float32:
+            return av.operator("rms_norm").backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
+        raise av.NotSupported("float32 only")
+    result = av.check("rms_norm", mine, soc="Atlas inference series", dtypes="float32", shapes=[(2, 8)])
+    assert result.passed and result.scope.startswith("what Ascend310P3")
+    assert not av.check("rms_norm", lambda **inputs: 0, soc="310p", dtypes="float32", shapes=[(2, 8)]).passed
+
+
+def test_compare_two_implementations_on_one_picture():
+    op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="float16", shape=(8, 32))
+    mine = {name: (value * np.float32(1.01)).astype(value.dtype) for name, value in op.backward(**case.inputs).items()}
+    with av.open_device("host") as device:
+        found = av.judge(op, case, {"mine": mine, "device": device})
+    assert "by mine" in found.picture.title and "mine: median" in found.picture.text and "device" in found.picture.text
+    assert found["dxOut"].errors["device"].counts()["not explained"] == 0 < found["dxOut"].errors["mine"].counts()[
+        "not explained"]
+    assert found["dgammaOut"].histogram.png("dark").startswith(b"\x89PNG")
+
+
+def test_bound_my_own_case_under_my_own_plan():
+    from aclnn_viz.accuracy import envelope, explain
+    from aclnn_viz.arrays.plan import Plan
+    x = np.linspace(-4, 4, 64, dtype=np.float32).reshape(2, 32)
+    case = av.case("rms_norm", x=x, shape=x.shape)
+    loose, strict = (envelope("rms_norm", Plan(order=order), **case.inputs)["dgammaOut"]
+                     for order in ("sequential", "pairwise"))
+    assert np.median(loose.bound) >= np.median(strict.bound)
+    out, truth = (f(**case.inputs)["dgammaOut"] for f in (case.operator.backward, case.operator.truth))
+    assert explain(out, truth, strict).not_explained == 0
+    assert explain(np.float32(2) * out, truth, loose).not_explained > 0
+
+
+def test_read_my_own_npy(tmp_path):
+    np.save(tmp_path / "x.npy", np.float32([[1, 2, 3, 4]]))
+    case = av.case("rms_norm", x=av.load(tmp_path / "x.npy"))
+    assert case.inputs["x"].tolist() == [[1, 2, 3, 4]] and case.inputs["rstd"].shape == (1, 1)
+
+
+def test_prove_my_own_formula():
+    from sympy import IndexedBase, KroneckerDelta, Sum, symbols
+
+    from derivations import proves_equal
+    i, j, n = symbols("i j n", integer=True, positive=True)
+    x = IndexedBase("x")
+    entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
+    assert proves_equal(entry, x[i], in_range={i: (0, n - 1)})
+    assert not (no := proves_equal(entry, 2 * x[i], in_range={i: (0, n - 1)})) and no.reason
+
+
+def test_predict_all_products():
+    found = av.predict("group_norm_swish", av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2))
+    assert {one.product for one in found} == {one.product for one in found if one.refused or one.max_ulp}
+    assert len({one.product for one in found}) == 6 and any(one.refused for one in found)
+    assert {version for one in found for version in one.versions} == {"8.1", "9.0", "9.1"}
+
+
+def test_predictions_are_those_of_the_predicting_device():
+    case = av.case("rms_norm", dtype="float16", shape=(4, 16))
+    one = next(one for one in av.predict("rms_norm", case, "9.1") if one.soc == "Ascend910B2")
+    with av.open_device("host", soc="A2", plan="device") as device:
+        out = device.run("rms_norm", **case.inputs)
+    assert all((one.outputs[name] == out[name]).all() for name in out)
+
+
+def test_record_move_and_replay_a_capsule(tmp_path):
+    from aclnn_viz.devices import record
+    case = av.case("hardswish", shape=(3,))
+    with av.open_device("host") as device:
+        path = record(device, [case], tmp_path / "a.capsule")
+        out = device.run("hardswish", **case.inputs)
+    moved = path.rename(tmp_path / "elsewhere.capsule")
+    with av.open_device(moved) as capsule:
+        assert (capsule.run("hardswish", **case.inputs)["out"] == out["out"]).all()
+        assert [op.name for op, _ in capsule.cases()] == ["hardswish"]
+
+
+@pytest.mark.needs("g++")
+def test_export_and_compile_cpp(tmp_path):
+    text = av.cpp_sample("hardswish", av.case("hardswish", shape=(3,)))
+    (tmp_path / "sample.cpp").write_text(text)
+    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", f"-I{ROOT / 'tests/standin/include'}",
+                    str(tmp_path / "sample.cpp")], check=True)
+
+
+def test_list_what_the_emulator_supports():
+    from aclnn_viz.cli import main
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main(["device", "--json"])
+    found = json.loads(printed.getvalue())["host"]
+    assert list(found["operators"]) == [op.name for op in av.operators()]
+    assert "Ascend310P3" in found["operators"]["rms_norm"]["socs"]
+    assert "Ascend310P3" not in found["operators"]["group_norm_swish"]["socs"]
+
+
+@pytest.mark.parametrize(("outputs", "part"), [
+    ({}, "one implementation at least"), ({"mine": np.zeros(3)}, "'mine' has the outputs dxOut, dgammaOut: got"),
+    ({"mine": {"dxOut": np.zeros((2, 4), np.float32)}}, "add the others"),
+    ({"mine": (np.zeros(4, np.float32), np.zeros(4, np.float32))}, "dxOut by 'mine' is float32[2, 4]"),
+    ({"mine": (np.zeros((2, 4)), np.zeros(4, np.float32))}, "got an array float64[2, 4]; return the documented")])
+def test_outputs_that_do_not_fit_are_named(outputs, part):
+    with pytest.raises((TypeError, ValueError)) as error:
+        av.judge("rms_norm", av.case("rms_norm", shape=(2, 4)), outputs)
+    assert part in str(error.value)
