@@ -109,7 +109,7 @@ def test_report_prints_every_statistic_with_its_size_and_place():
 
 def test_html_is_the_table_escaped():
     html = compare(np.float16([1.0]), np.ones(1))._repr_html_()
-    assert html.startswith("<pre>") and "&gt;3: 0 %" in html
+    assert html.startswith("<div>") and "&gt;3: 0 %" in html
 
 
 @pytest.mark.parametrize("output", [1.0, NAN, INF])
