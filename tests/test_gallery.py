@@ -1,12 +1,13 @@
 """The kit can be read before it is installed: the pictures of README are the present ones, the lessons become pages."""
 
+import importlib.util
 import re
 
 import nbformat
 import pytest
 
 from machine import ROOT
-from notebooks.gallery import formulas, pages, pictures
+from notebooks.gallery import formulas, pages, pictures, reference
 
 SHOWN = re.findall(r"!\[(.*?)\]\((\S+?\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
 FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
@@ -100,3 +101,15 @@ def test_links_between_lessons_lead_to_pages():
 def test_a_page_that_fetches_is_noticed(tag):
     assert FETCHED.search(tag) and FETCHED.search(book(output(text_html=tag)))
     assert not FETCHED.search(book('<a href="02_hardswish.html">next</a>'))
+
+
+def test_the_reference_shows_signatures_examples_and_nothing_from_elsewhere(tmp_path):
+    written = reference.write(tmp_path, ["aclnn_viz.products"])
+    text = (tmp_path / "aclnn_viz" / "products.html").read_text(encoding="utf-8")
+    assert written and "soc_of" in text and "Atlas A2" in text and "&gt;&gt;&gt;" in text
+    fetched = re.findall(r"""<script|@import|<link[^>]*href="http|src="(?!data:)[^"]*|url\((?!"data:)[^)]*""", text)
+    assert fetched == []
+
+
+def test_the_reference_names_modules_that_are_there():
+    assert all(importlib.util.find_spec(name) for name in reference.MODULES)

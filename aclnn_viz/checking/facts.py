@@ -48,7 +48,7 @@ def separating(some: Sequence[Case], others: Sequence[Case]) -> Condition | None
     >>> import aclnn_viz as av
     >>> a, b = (av.case("rms_norm", shape=shape) for shape in ((4, 1), (4, 6)))
     >>> separating([a], [b]).text
-    'x.shape[-1] = 1'
+    'dy.shape[-1] = 1'
     """
     if not some or not others:
         return None

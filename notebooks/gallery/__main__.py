@@ -1,6 +1,7 @@
-"""`python -m notebooks.gallery`: write the pictures of README, and the lessons as pages in build/gallery."""
+"""`python -m notebooks.gallery`: write the pictures of README, and the lessons and the API as pages in build/gallery."""
 
-from notebooks.gallery import pages, pictures
+from notebooks.gallery import pages, pictures, reference
 
-made = pictures.write() + pages.write(pictures.ROOT / "build" / "gallery", pages.lessons())
+GALLERY = pictures.ROOT / "build" / "gallery"
+made = pictures.write() + pages.write(GALLERY, pages.lessons()) + reference.write(GALLERY / "reference")[:1]
 print(*made, sep="\n")

@@ -1,0 +1,24 @@
+"""The API reference: what the documented modules say of themselves, as static pages made by pdoc."""
+
+import warnings
+from pathlib import Path
+
+#: What people outside the kit import; everything else is its inside.
+MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.arrays.plan", "aclnn_viz.cases", "aclnn_viz.checking",
+           "aclnn_viz.checking.puzzles", "aclnn_viz.devices", "aclnn_viz.dtypes", "aclnn_viz.explorers",
+           "aclnn_viz.export", "aclnn_viz.faults", "aclnn_viz.operators", "aclnn_viz.operators.operator",
+           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.tiles",
+           "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "derivations")
+
+
+def write(folder: Path, modules=MODULES) -> list[Path]:
+    """Write the reference of the modules into a folder, and return its pages; they need no network to be read."""
+    import pdoc
+    from pdoc import render
+
+    render.configure(docformat="markdown", show_source=False, search=False, footer_text="aclnn-viz")
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of modules that are named, and reached from another one, too
+        pdoc.pdoc(*modules, output_directory=folder)
+    return sorted(folder.rglob("*.html"))
