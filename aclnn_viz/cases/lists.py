@@ -19,7 +19,8 @@ from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.forms import FORMS, Listed, Values
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import listed as listed_of
+from aclnn_viz.errors import place_of, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.damage import StoredError
@@ -56,11 +57,11 @@ def read(path, op=None, seed: int = 0) -> CaseList:
 
     >>> import tempfile
     >>> write(path := tempfile.mkdtemp() + "/list.json", "hardswish")[0]
-    "values are told by their ranges alone: kinks, borders, nan and what one tensor has to do with another are lost"
+    'values are told by their ranges alone: kinks, borders, nan and what one tensor has to do with another are lost'
     >>> read(path)[0].operator.name
     'hardswish'
     """
-    path, found = Path(path), CaseList()
+    path, seed, found = place_of(path), whole("seed", seed), CaseList()
     try:
         listed = list(_form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append))
     except (StoredError, UnicodeDecodeError, RecursionError, MemoryError) as error:
@@ -94,9 +95,10 @@ def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
     `cases` are an operator, for its suite, or a sequence of cases. Raises FileExistsError where something is, unless
     `force`.
     """
+    seed = whole("seed", seed)
     if isinstance(cases, (str, Operator)):
         cases = [made for _, made in suite(cases, seed)]
-    path, cases = Path(path), list(cases)
+    path, cases = place_of(path), listed_of("cases", cases, Case)
     content = _form(path).write([_listed(number, one) for number, one in enumerate(cases)], cases)
     with new_file(path, force, _is_list) as file:
         file.write(content.encode())

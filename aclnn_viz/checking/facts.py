@@ -113,7 +113,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     """Tell the simplest law that holds for all of some numbers and for none of the others, or nothing.
 
     >>> remainder([17, 33, 1], [16, 2, 18, 32]), remainder([70, 65], [64, 3])
-    ('% 16 = 1', '> 64')
+    ('% 2 = 1', '> 64')
     """
     if min(some) > max(others):
         return f"> {max(others)}"

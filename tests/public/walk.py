@@ -131,7 +131,10 @@ def good_calls(tmp_path):
         (checking.read_and_check, [op, case_folder(tmp_path, result)], {"allow_unsupported": True}),
         (checking.score, [[]], {"seed": 0, "progress": None}),
         (puzzles.puzzle, ["rms_dx"], {}), (puzzles.puzzles, [], {}), (puzzles.detective, ["long_rows"], {}),
-        (puzzles.detectives, [], {}), (puzzles.progress, [], {}),
+        (lambda *a, **k: cases.write(tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k),
+         [tmp_path, [case]], {"seed": 0, "force": False}),
+        (cases.read, [case_list(tmp_path, case)], {"op": "hardswish", "seed": 0}),
+        (puzzles.tile_puzzles, [], {}), (puzzles.tile_detectives, [], {}), (puzzles.detectives, [], {}), (puzzles.progress, [], {}),
         (puzzles.puzzle("rms_dx").hint, [1], {}), (puzzles.puzzle("rms_dx").check, [right], {}),
         (puzzles.detective("long_rows").accuse, ["n - 1"], {}),
         (lambda *a, **k: result.counterexample.write(tmp_path / str(next(places)) if a[0] is tmp_path else a[0], **k),
@@ -174,6 +177,11 @@ def good_calls(tmp_path):
 def np_file(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
     return tmp_path / "x.npy"
+
+
+def case_list(tmp_path, case):
+    cases.write(tmp_path / "list.json", [case])
+    return tmp_path / "list.json"
 
 
 def case_folder(tmp_path, result):
