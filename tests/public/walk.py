@@ -31,8 +31,8 @@ MADE_BY_THE_KIT = set("""
 """.split())
 
 MANY = 10**30
-#: Not walked: `derivations.evaluate` is documented to raise KeyError for a name without a value.
-OTHERWISE = {"evaluate"}
+#: Not walked: both are documented to raise KeyError, for a name without a value and for that of no theorem.
+OTHERWISE = {"evaluate", "evidence"}
 
 WRONG = (None, 3, -1, 0, 1.5, float("nan"), True, "nonsense", "", b"bytes", (), [1], ["x"], {}, {"x": 1}, {1: "x"},
          object(), int, len, np.zeros(2), np.float16(1), np.array("x"), np.zeros(2, object), 2 + 1j,
