@@ -72,6 +72,23 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
     return round_to(high, fmt)
 
 
+def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """Where a number may be undecided, or err by a thousandth of a spacing: of a 16-bit or float32 format.
+
+    A few cheap tests that miss none. Whoever asks `undecided` of these elements alone need not ask it of all.
+    """
+    size, reach = np.abs(high), np.abs(low) + error if np.any(low) else error
+    # A spacing is more than size * 2**-bits: so is reach below a 2**-10 of it, wherever this does not hold.
+    may = ~(reach <= size * 2.0 ** (-10 - fmt.significand_bits))
+    # Then a tie is within reach only if the bits behind the last one that is kept are within a 2**-9 of 1000...
+    dropped = 53 - fmt.significand_bits
+    window = 1 << (dropped - 9)
+    may |= ((high.view(np.int64) + (window - (1 << (dropped - 1)))) & ((1 << dropped) - 1)) <= 2 * window
+    may |= size < 2.0**fmt.min_exponent
+    may |= size > 0.99 * fmt.largest
+    return may & (error > 0.0)
+
+
 def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Where the certificate does not tell which number of the format is nearest to the exact one."""
     high, low, error = (np.asarray(part) for part in (high, low, error))

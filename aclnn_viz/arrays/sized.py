@@ -84,7 +84,7 @@ class SizedArrays(Functions):
         for axes in (inner, leading):
             if axes:
                 data, lost = _compensated(data, lost, axes)
-                depth += max(int(np.prod([x.shape[k] for k in axes])) - 1, 0).bit_length()
+                depth += additions(int(np.prod([x.shape[k] for k in axes])))
         sizes = _folded(np.abs(x.data), inner + leading)
         units = sizes * (depth**2 * 2.0 * UNIT) + np.abs(data)
         if not x.exact:
@@ -125,6 +125,17 @@ def _add_exactly(terms, place, sizes):
     least = np.full(sizes.size, np.inf)
     np.minimum.at(least, place, last.reshape(-1))
     return sizes < 2.0**53 * least.reshape(sizes.shape)
+
+
+def additions(count: int) -> int:
+    """The largest number of additions that one of `count` terms meets in `_compensated`.
+
+    That is the first term: where the number of terms is odd, the last one is added to it, too.
+    """
+    met = 0
+    while count > 1:
+        met, count = met + 1 + count % 2, count // 2
+    return met
 
 
 def _compensated(terms, lost, axes):

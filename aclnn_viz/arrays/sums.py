@@ -8,10 +8,10 @@ import numpy as np
 
 
 def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Split the axes of a sum into (axes that are added first, the leading axis or nothing), each a tuple.
+    """Say in which order the axes of a sum are added: those of the first tuple together, then that of the second.
 
-    A kernel adds what lies in one row, sample or channel first, and then the rows, samples or channels: axis 0 is the
-    leading axis of an array of two axes or more. The only axis of a vector is no leading axis.
+    The second is (0,) if axis 0 is summed and is not the only axis of the array, else empty: axis 0 counts rows,
+    samples or channels, and a kernel adds what lies within one of these before it adds them to each other.
 
     >>> sum_axes(4, (0, 3)), sum_axes(2, -1), sum_axes(1, None)
     (((3,), (0,)), ((1,), ()), ((0,), ()))

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.arrays.anchors import ExactArrays
-from aclnn_viz.arrays.certified import Certified, spacing, undecided
+from aclnn_viz.arrays.certified import Certified, doubtful, spacing, undecided
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, sizes_of
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.arrays.multiples import settled
@@ -153,12 +153,14 @@ class Certifier:
 
     def _unclear(self, name, parts):
         """Where an output needs more digits: a mask of its shape."""
-        (high, low, error), fmt = parts, self.results[name].format
-        mask = undecided(high, low, error, fmt)
-        if fmt is not FLOAT64:
-            loose = ~(error <= ENOUGH * spacing(np.abs(high), fmt)) & (error > 0.0)
-            if loose.any() and loose.mean() > FEW:
-                mask |= loose
+        fmt = self.results[name].format
+        if fmt is FLOAT64:
+            return undecided(*parts, fmt)
+        mask = doubtful(*parts, fmt)
+        if mask.any():
+            high, low, error = (part[mask] for part in parts)
+            found, loose = undecided(high, low, error, fmt), ~(error <= ENOUGH * spacing(np.abs(high), fmt))
+            mask[mask] = found | loose if loose.sum() > FEW * mask.size else found
         return mask
 
     def _refine(self, block, inputs, everything: bool):

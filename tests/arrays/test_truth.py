@@ -17,7 +17,8 @@ from machine import SOAK
 from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.arrays import truth as module
-from aclnn_viz.arrays.certified import Certified, rounded_sum, undecided
+from aclnn_viz.arrays.certified import Certified, doubtful, rounded_sum, spacing, undecided
+from aclnn_viz.arrays.sized import additions
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
 DTYPES = [f.name for f in FORMATS]
@@ -99,6 +100,20 @@ def test_ties_behind_a_division_by_three_are_right(dtype):
     assert np.all(apart <= 1) and (apart == 1).sum() > 50
     even = np.rint(rounded / spacing) % 2 == 0
     assert even[apart == 1].all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 15, 31, 64, 100])
+def test_no_term_meets_more_additions_than_are_counted(count):
+    """Halves are added to halves, and an odd one left over to the first: done here with sets of terms."""
+    groups, met = [{k} for k in range(count)], np.zeros(count, int)
+    while len(groups) > 1:
+        half = len(groups) // 2
+        odd, groups = groups[2 * half:], [a | b for a, b in zip(groups[:half], groups[half:2 * half])]
+        met += 1 - np.isin(np.arange(count), list(set().union(*odd)))
+        for group in odd:
+            groups[0] |= group
+            met[list(groups[0])] += 1
+    assert met.max() == additions(count)
 
 
 def test_float64_truth_is_the_correctly_rounded_number():
@@ -190,3 +205,6 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
     assert (found & ~apart).mean() < 0.05  # within a hundredth of the width more
     alone = [undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)]  # arrays of no axes
     assert alone == found[:200].tolist()
+    if fmt.bits < 64:  # a narrower search first, which misses none of them
+        may, loose = doubtful(high, low, error, fmt), error > module.ENOUGH * spacing(np.abs(high), fmt)
+        assert may[found].all() and may[loose].all() and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
