@@ -95,7 +95,12 @@ class NormalForm:
         return [(f, {**b, **bounds}) for f, b in self._terms(e.function.xreplace(shift))]
 
     def _factor(self, e):
-        """A single factor with normalised arguments, or the terms of what it evaluates to."""
+        """
+        The terms of an expression that is no sum, product or power to be opened: mostly the one term that it is itself.
+
+        Its arguments are normalised first. With them it may evaluate to something else, as the square root of a square
+        does; then that is opened.
+        """
         if not e.args or is_index(e) or isinstance(e, Piecewise):
             return [((e,), {})]
         if isinstance(e, Indexed):

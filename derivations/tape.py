@@ -152,6 +152,10 @@ class Tape:
 
 
 def _entry(definition, entry):
-    """The definition of one entry; its own bound indices are new, so only the entry's indices meet those around it."""
+    """
+    The definition (indices, expression) of an array, for one of its entries: its indices replaced by the entry's.
+
+    The indices that the definition binds itself get new names, lest they be mistaken for those of the entry.
+    """
     indices, e = definition
     return substitute(e, dict(zip(indices, entry.indices)) if indices else {})

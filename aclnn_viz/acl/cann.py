@@ -159,7 +159,10 @@ class CannAcl:
 
 
 def _method(function: Function):
-    """What the class offers; an instance shadows it by the bound function, where its libraries have it."""
+    """The method of the class, which says why the function is unavailable.
+
+    An instance whose libraries have the function keeps it as an attribute of the same name, which Python finds first.
+    """
     def method(acl, /, *args, **kwargs):
         function.convert(args, kwargs)
         raise FunctionUnavailable(problem(

@@ -94,7 +94,11 @@ def _unknown(known, failing, passing) -> Diagnosis:
 
 
 def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
-    """Whether the fault gives what the kernel gave, and is itself caught on this case exactly if the kernel was."""
+    """Whether a fault explains what a kernel returned for one case.
+
+    `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
+    kernel wrong, it must find `wrong` wrong, too.
+    """
     inputs = one.prepared.case.inputs
     try:
         with np.errstate(all="ignore"):

@@ -22,7 +22,10 @@ def host(op):
 
 
 def _as_judged(value):
-    """What of an input the documents may object to: of whole numbers, such as targets, every value."""
+    """All of an input that a documented check looks at, as something to compare: two inputs alike in it get one answer.
+
+    Checks look at dtypes and shapes, and at values only where these are whole numbers, such as targets.
+    """
     if not isinstance(value, np.ndarray):
         return value
     return value.dtype, value.shape, value.tobytes() if value.dtype.kind in "iu" else b""

@@ -136,7 +136,10 @@ def _place_axis(axis: OrdinalAxis) -> Axis:
 
 
 def _binade(fmt) -> int:
-    """Numbers between two powers of two: places in this unit fit into the float32 of the browser."""
+    """How many numbers of a format lie from one power of two up to the next.
+
+    The browser gets the places of numbers in this unit: as plain counts they would be too large for its float32.
+    """
     return 1 << (fmt.significand_bits - 1)
 
 

@@ -134,7 +134,7 @@ def _curve(dtype: str):
 
 
 def _ends(dtype: str, reach: str) -> np.ndarray:
-    """The smallest and the largest size of the inputs; 0 is there, too, where all numbers are."""
+    """The smallest and the largest |x| of a sweep, of either sign; a sweep over "all" numbers has 0 besides."""
     fmt = float_format(dtype)
     return np.array([fmt.smallest_subnormal, fmt.largest] if reach == "all" else NEAR)
 

@@ -24,8 +24,8 @@ from aclnn_viz.pictures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
 SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "panels.js")
-# Before it computes, the thread that answers lets the kernel's sending thread tell that the kernel is busy: it would wait
-# for the interpreter (5 ms) otherwise, and that message then stand before the picture.
+# Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
+# let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4
 LONGEST = 1000  # characters of a message
 

@@ -161,9 +161,10 @@ def worst_x(errors: Errors, axis: OrdinalAxis) -> float | None:
 
 
 def limits(*ulps) -> tuple[float, float, float]:
-    """The least ulps shown, where infinite ones are drawn, and the end of an axis with room for a name above them.
+    """Three places on a logarithmic axis of errors, for arrays of `ulps` (None: no such array).
 
-    `ulps` are arrays or None; every finite number lies below the second limit.
+    Its lower end, below which errors are drawn as if they were that large; the height at which infinite errors are
+    drawn, above every finite one; and its upper end, which leaves room for a name over the infinite ones.
     """
     top = min(max(float(v[np.isfinite(v)].max(initial=1.0)) for v in ulps if v is not None), 1e200)
     return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26
