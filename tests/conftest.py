@@ -39,6 +39,7 @@ def pytest_make_collect_report():
     return _refuse_skip((yield))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A file stays with one worker, so that a fixture of a file is built once; so do all tests of an open explorer."""
     from xdist.scheduler import LoadScopeScheduling
