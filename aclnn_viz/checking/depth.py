@@ -14,7 +14,7 @@ from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.errors import problem
 
 SMALL = 2000  # elements of a case that a quick check may run
-GROWTH = 1.3  # the next case of a series takes so much longer than its size says
+GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
 AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
 
 
@@ -30,7 +30,7 @@ class Depth:
 
 
 DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0), Depth("normal", 60.0, 6.0, 1.5, 10.0),
-                                    Depth("deep", 70.0, 6.0, 1.5, 30.0))}
+                                    Depth("deep", 60.0, 6.0, 1.5, 30.0))}
 
 
 def depth_named(name: str) -> Depth:
