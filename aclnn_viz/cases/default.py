@@ -38,11 +38,11 @@ def options(op: Operator) -> tuple[str, ...]:
 def other_shapes(op: Operator, takes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Of the options that a case takes those that give lengths which the shape does not tell, with their letters."""
     known, found = set(chosen(op.tensors[first(op)].shape, {}).names) | set(op.sizes), {}
-    for parameter in op.parameters:
-        if parameter.kind == "tensor" and f"{parameter.name}_shape" in takes:
-            letters = tuple(name for name in chosen(op.tensors[parameter.name].shape, {}).names if name not in known)
+    for tensor in op.tensors:  # in the order in which a case is drawn
+        if tensor in {p.name for p in op.parameters} and f"{tensor}_shape" in takes:
+            letters = tuple(name for name in chosen(op.tensors[tensor].shape, {}).names if name not in known)
             if letters:
-                found[f"{parameter.name}_shape"] = letters
+                found[f"{tensor}_shape"] = letters
                 known |= set(letters)
     return found
 
