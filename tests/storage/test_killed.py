@@ -117,6 +117,8 @@ def left_in(folder, patience=5.0):
 
 def test_what_is_left_is_noticed(tmp_path):
     with subprocess.Popen(["sleep", "30"], env={"TMPDIR": str(tmp_path)}) as child:
+        while not Path(f"/proc/{child.pid}/cmdline").read_bytes():  # not begun
+            time.sleep(0.01)
         assert left_in(tmp_path, 0.1) == [str(child.pid)]
         child.kill()
 
