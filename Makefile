@@ -1,5 +1,6 @@
 # make test    the whole test suite            make lab     JupyterLab on the start page
-# make verify  the five operators, headless    make soak    the full-size sweeps, into benchmarks/soak.md
+# make check   its fast half, in a minute
+# make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/soak.md
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
 # make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
 #
@@ -28,10 +29,13 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test lab verify soak gallery lessons
+.PHONY: test check lab verify soak gallery lessons
 
 test: .venv/.has-test
 	$(PYTEST)
+
+check: .venv/.has-test
+	$(PYTEST) -m "not dear"
 
 lab: .venv/.has-lab
 	.venv/bin/aclnn-viz lab .

@@ -6,6 +6,12 @@ import pytest
 
 from machine import SOAK, forbidden_skip, missing
 
+# What `make check` leaves out: a browser, notebooks, C++, processes, sweeps and searches.
+DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public)/|tests/(arrays/test_(bound|tight|truth)|checking/test_(check|depth|"
+                  r"engineers|exchange|expl|mutants|no_false|puzzle|scope|score|tile)|derivations/test_(deriv|neigh|theorems)|"
+                  r"devices/test_atlas|explorers/test_(default|tiles|widget|numeric|two)|export/|faults/|kernels/test_rounding|"
+                  r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|standin|without)|"
+                  r"verification/)")
 EXPLORER = re.compile(r"tests/browser/.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
 
@@ -16,7 +22,11 @@ def pytest_runtest_setup(item):
             pytest.skip(reason)
 
 
+@pytest.hookimpl(tryfirst=True)  # before marks are asked for
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if DEAR.match(item.nodeid):
+            item.add_marker("dear")
     if not SOAK:
         soak = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=soak)
