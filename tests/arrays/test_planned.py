@@ -144,7 +144,7 @@ def test_host_plan_is_the_kit_itself_to_the_bit(dtype, block, monkeypatch):
 @pytest.mark.parametrize("settings,asked", [
     ({"order": "random"}, "order must be one of"), ({"rounding": {"out": "up"}}, "rounding must be one of"),
     ({"scatter": "pairwise"}, "scatter must be one of"), ({"compute": "int8"}, "dtype must be a floating format"),
-    ({"coordinates": "float16"}, "coordinates must be float32 or float64"), ({"tile": 0}, "tile must be at least 1")])
+    ({"coordinates": "float16"}, "coordinates must be float32 or float64"), ({"tile": 0}, "tile is a number from 1 on")])
 def test_a_wrong_plan_is_refused(settings, asked):
     with pytest.raises(ValueError, match=asked):
         Plan(**settings)

@@ -1,7 +1,5 @@
 """What pictures of numeric error show, and that their text twins say the same."""
 
-import doctest
-import importlib
 
 import numpy as np
 import pytest
@@ -125,10 +123,3 @@ def test_edges_are_drawn_without_a_warning(dtype):
         picture.figure("dark").draw_without_rendering()
         assert picture.caption in picture.text
     assert "maximum inf ulp" in pictures[0].title
-
-
-@pytest.mark.parametrize("name", ["errors", "error_plot", "error_runs", "histogram", "ordinal_axis",
-                                  "provenance", "style", "table"])
-def test_the_examples_of_the_docstrings_hold(name):
-    result = doctest.testmod(importlib.import_module(f"aclnn_viz.pictures.{name}"))
-    assert result.attempted and not result.failed
