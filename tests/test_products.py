@@ -1,12 +1,9 @@
 """The product of an SoC name, and the order of CANN versions."""
 
-import doctest
 from itertools import combinations
 
 import pytest
 
-import aclnn_viz.codes
-import aclnn_viz.products
 from aclnn_viz import codes
 from aclnn_viz.products import PRODUCTS, Version, product_of
 
@@ -117,9 +114,3 @@ def test_no_two_status_codes_share_a_number():
 
 def test_data_type_sizes():
     assert [codes.DATA_TYPE_SIZES[code] for code in (0, 1, 27, 11, 3, 9, 12)] == [4, 2, 2, 8, 4, 8, 1]
-
-
-@pytest.mark.parametrize("module", [aclnn_viz.codes, aclnn_viz.products])
-def test_examples_in_the_documentation(module):
-    result = doctest.testmod(module)
-    assert result.attempted and not result.failed

@@ -1,8 +1,6 @@
 """Phase 2, the C prototypes, and the tables that judge the contracts."""
 
-import doctest
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 from contract_table import Row, disagreements, tensor
@@ -115,8 +113,3 @@ def test_unknown_operator_is_refused_in_three_parts():
     with pytest.raises(ValueError) as refused:
         contract("softmax")
     assert str(refused.value).startswith("no such operator: got 'softmax'; use one of hardswish (aclnnHardswishBackward)")
-
-
-def test_examples_in_the_documentation():
-    result = doctest.testmod(import_module("aclnn_viz.operators.contract"))
-    assert result.attempted and not result.failed
