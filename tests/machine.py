@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
+FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
 CI = os.environ.get("CI") == "true"  # nothing may be skipped, but for ALLOWED_SKIPS
 ROOT = Path(__file__).resolve().parent.parent
 
