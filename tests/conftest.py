@@ -29,6 +29,7 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: not DEAR.match(item.nodeid))  # first, so that no worker ends long after the other
     if not SOAK:
         soak = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=soak)
@@ -61,4 +62,5 @@ def pytest_xdist_make_scheduler(config, log):
             found = EXPLORER.search(nodeid)
             return f"explorer {found[1]}" if found else nodeid.split("::")[0]
 
+    config.option.loadscopereorder = False  # by the number of tests
     return Scheduling(config, log)

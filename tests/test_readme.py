@@ -6,7 +6,7 @@ import re
 
 import aclnn_viz as av
 from aclnn_viz import rooms
-from machine import ROOT
+from machine import ROOT, SOAK
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -50,10 +50,11 @@ def test_commands_exist():
 def test_the_score_of_the_checker_is_the_one_quoted():
     """Times are left out: they are the machine's."""
     from aclnn_viz.checking import score
-    measured = str(score())
-    rows = [re.search(rf"^\| {op.name} \|.*$", measured, re.MULTILINE)[0] for op in av.operators()
-            if rooms.file("faults", op.name)]
-    assert len(rows) >= 5
+    names = [op.name for op in av.operators() if rooms.file("faults", op.name)]
+    assert len(names) >= 5
+    chosen = names if SOAK else names[:2]
+    measured = str(score(chosen))
+    rows = [re.search(rf"^\| {name} \|.*$", measured, re.MULTILINE)[0] for name in chosen]
     for row in rows:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in README

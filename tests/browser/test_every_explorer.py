@@ -6,8 +6,12 @@ import numpy as np
 import panel_picture
 import pytest
 from aclnn_viz.explorers import explorers
+from machine import SOAK
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", explorers(), indirect=True)]
+pytestmark = pytest.mark.needs("chromium")
+EVERY = pytest.mark.parametrize("explorer", explorers(), indirect=True)
+# What the front end does alike for every explorer is asked of three in a sample.
+SOME = EVERY if SOAK else pytest.mark.parametrize("explorer", ["grid_sampler_2d", "layer_norm", "tiles"], indirect=True)
 
 
 def check(explorer, state=None):
@@ -40,11 +44,13 @@ def anywhere(control, random):
     return float(random.uniform(control["low"], control["high"]))
 
 
+@EVERY
 def test_the_default_picture_is_the_right_one(explorer):
     assert explorer.state() == explorer.subject.state()
     check(explorer)
 
 
+@EVERY
 def test_the_picture_of_another_state_is_rejected(explorer):
     other = next(c for c in explorer.controls if c["field"] in ("dtype", "operator", "paddingMode"))
     values = [value for value, _ in other["options"] if value != other["initial"]]
@@ -52,6 +58,7 @@ def test_the_picture_of_another_state_is_rejected(explorer):
         check(explorer, replace(explorer.state(), **{other["field"]: values[0]}))
 
 
+@EVERY
 def test_every_control_redraws_and_comes_back(explorer):
     for control in explorer.controls:
         before, taken = explorer.revision(), False
@@ -65,6 +72,7 @@ def test_every_control_redraws_and_comes_back(explorer):
     check(explorer)
 
 
+@EVERY
 def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
     random = np.random.default_rng(6)
     for count in (300, *[3] * 12):
@@ -78,6 +86,7 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
     assert explorer.problem() == "" and explorer.state() != explorer.subject.state()
 
 
+@EVERY
 def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
     wholes = [c for c in explorer.controls if c["kind"] == "whole"]
     control = next((c for c in wholes if c["field"] == "seed"), wholes[0])  # a chosen point is kept inside anyway
@@ -91,6 +100,7 @@ def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
     check(explorer, explorer.subject.state())
 
 
+@EVERY
 def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
     described = {c["field"]: c for c in explorer.controls}
     for index, size in [(c, described[c["below"]]) for c in explorer.controls if c.get("below")]:
@@ -104,6 +114,7 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
         explorer.reset()
 
 
+@EVERY
 def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
     described = {c["field"]: c for c in explorer.controls}
     for control in [c for c in explorer.controls if c["owners"]]:
@@ -120,6 +131,7 @@ def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
         explorer.reset()
 
 
+@SOME
 def test_code_in_a_cell_moves_the_controls(explorer):
     control = next(c for c in explorer.controls if c["kind"] == "whole")
     value = control["low"] if control["initial"] != control["low"] else control["high"]
@@ -129,12 +141,14 @@ def test_code_in_a_cell_moves_the_controls(explorer):
     check(explorer)
 
 
+@EVERY
 def test_texts_are_lifted_out(explorer):
     assert "def test_" in explorer.lifted("test") and compile(explorer.lifted("test"), "lifted", "exec")
     cpp = explorer.lifted("cpp")
     assert "GetWorkspaceSize(" in cpp or "__aicore__" in cpp  # a program on the host, or a kernel
 
 
+@SOME
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_pictures_are_saved(explorer, kind, start):
     with explorer.page.expect_download() as download:
@@ -143,6 +157,7 @@ def test_pictures_are_saved(explorer, kind, start):
         assert saved.read().startswith(start)
 
 
+@SOME
 def test_every_control_has_a_name_and_takes_the_focus(explorer):
     nameless = explorer.page.evaluate("""() => [...document.querySelectorAll(
         ".aclnn-explorer :is(input, select, button, textarea, canvas)")].filter((node) => {
@@ -157,6 +172,7 @@ def test_every_control_has_a_name_and_takes_the_focus(explorer):
         assert explorer.page.evaluate(outline) == "solid" + control["field"]
 
 
+@EVERY
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
 def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer, theme):
     explorer.theme(theme)
@@ -185,6 +201,7 @@ def memory(explorer):
     return np.array([found["JSHeapUsedSize"], found["Nodes"], found["JSEventListeners"]])
 
 
+@SOME
 def test_a_thousand_changes_leave_memory_flat(explorer):
     control = next(c for c in explorer.controls if c["kind"] in ("whole", "real"))
     def changes(count):
@@ -197,6 +214,7 @@ def test_a_thousand_changes_leave_memory_flat(explorer):
     assert heap < 2e6 and nodes < 300 and listeners < 50, f"{before} -> {after}"
 
 
+@SOME
 def test_closing_removes_nodes_and_listeners_and_it_opens_again(explorer):
     explorer.open_again()  # Chromium keeps an element alive that once had the focus
     before = memory(explorer)
