@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from machine import SOAK
 from numeric import difference
 from sympy import S
 
@@ -33,7 +34,7 @@ def test_mutant_is_refused(mutant):
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
 def test_theorem_is_true_at_explicit_sizes(theorem):
-    for seed, sizes in enumerate(SIZES):
+    for seed, sizes in enumerate(SIZES if SOAK else SIZES[:2]):
         assert all(difference(e, seed, sizes=sizes) < CLOSE for e in theorem.equations())
 
 

@@ -16,7 +16,7 @@ from machine import ROOT, SOAK
 
 import aclnn_viz as av
 
-TIMES = 50 if SOAK else 3
+TIMES = 50 if SOAK else 2
 PROGRAM = """
 import sys
 from aclnn_viz import checking, cli, devices
