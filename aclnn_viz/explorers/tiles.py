@@ -130,13 +130,12 @@ def moved(data: Data) -> Panel:
     """Bytes that copies move, beside those of all elements that are copied, each once."""
     run, least = data.work.run, data.work.least
     most = max(run.gm_bytes, least, 1)
-    marks = []
-    for row, (name, size, kind) in enumerate((("moved", run.gm_bytes, 0), ("least", least, 2))):
-        marks += [Note(0, row + 0.5, f"{name} {kib(size)}", "left"),
-                  Box(0.5, row + 0.15, 0.5 + 0.5 * size / most, row + 0.85, "", kind, filled=True)]
+    rows = (("moved", run.gm_bytes, 0), ("least", least, 2))
+    marks = [Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=True) for row, (_, size, kind) in enumerate(rows)]
+    ticks = tuple((row, f"{name} {kib(size)}") for row, (name, size, _) in enumerate(rows))
     times = f"{run.gm_bytes / least:.2f} ×" if least else "beside"
     return Panel("moved", f"Bytes: {times} the least", tuple(marks), Axis("", 0, 1.02, ticks=()),
-                 Axis("", 2.0, 0.0, ticks=()), 4, 72)
+                 Axis("", 1.5, -0.5, ticks=ticks), 4, 72)
 
 
 def words(data: Data) -> Panel:
