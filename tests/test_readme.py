@@ -7,6 +7,7 @@ import re
 import aclnn_viz as av
 from aclnn_viz import rooms
 from machine import ROOT, SOAK
+from test_house import ORDER
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -71,6 +72,14 @@ def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch
 
 
 def test_there_are_as_many_puzzles_as_it_says():
-    from aclnn_viz.checking.puzzles import detectives, puzzles
+    from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
     assert f"has {len(puzzles())} parts of kernels to write" in README
     assert "eight broken kernels" in README and len(detectives()) == 8
+    assert f"has {len(tile_puzzles())} tilings and parts of programs" in README
+    assert "six broken programs" in README and len(tile_detectives()) == 6
+
+
+def test_rooms_stand_in_the_order_in_which_they_may_import():
+    rows = re.findall(r"^\| `(?:aclnn_viz/)?(\w+)(?:/|\.py)`", README, re.MULTILINE)
+    assert set(ORDER) - {"errors", "tables", "rooms", "codes", "__init__"} == set(rows) - {"notebooks"}
+    assert rows[:-1] == sorted(rows[:-1], key=ORDER.index)
