@@ -31,13 +31,17 @@ class Windows:
     expected: np.ndarray | None
 
     def curve(self, values: np.ndarray, axis) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and heights of a line through the windows: it spans all elements and breaks where the sign does."""
+        """Positions and heights of a line through the windows: it spans all elements and breaks where the sign does.
+
+        Truths of one place get a short line there: one without a length would not be seen.
+        """
         xs, ys = [], []
         for sign in (-1, 0, 1):
             there = np.flatnonzero(np.sign(self.place) == sign)
             if there.size:
                 x = axis.x(np.r_[self.start[there[0]], self.place[there], self.end[there[-1]]])
-                xs += [x + np.linspace(-0.4, 0.4, x.size) * axis.gap if sign == 0 else x, [np.nan]]
+                least = (0.2 if sign else 0.4) * axis.gap
+                xs += [x if np.ptp(x) > least else x.mean() + np.linspace(-least, least, x.size), [np.nan]]
                 ys += [values[np.r_[there[0], there, there[-1]]], [np.nan]]
         return np.concatenate(xs), np.concatenate(ys)
 

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 from aclnn_viz.explorers import subject_of
+from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import build, controls
 from laboratory import Notebook
 
@@ -45,6 +46,7 @@ class Opened(Notebook):
 
     def __init__(self, browser, server, name: str):
         self.name, self.subject = name, subject_of(name)
+        self.device = DeviceOfState(self.subject.operator)  # not the kernel's, but what the state says of precision
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
         super().__init__(browser, server, f"{name}.ipynb", CELL.format(name=name))
         self.wait()
@@ -103,7 +105,7 @@ class Opened(Notebook):
         return build(self.subject.state, asked)
 
     def data(self, state):
-        return self.subject.compute(state)
+        return self.subject.compute(state, self.device.backward)
 
     def problem(self):
         return self.page.evaluate("[...document.querySelectorAll('.ae-problem')].map((p) => p.textContent).join('')")

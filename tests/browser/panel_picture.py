@@ -23,9 +23,10 @@ FOUND = """([panel, places, colours, radius, far]) => {
         return false;
     });
 }"""
-# Rules, notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
+# Notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
 ENOUGH = {"Heat": 0.8, "Image": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+HANDLE = 12  # pixels from the middle of a handle to what it leaves free
 MOST = 200  # places of a mark that are looked at
 
 
@@ -61,6 +62,8 @@ def misplaced(opened, axes, panels, arrays):
             continue
         mark, frame = told["marks"][at], Frame(axes[told["name"]])
         places, colours = PLACES[mark["mark"]](mark, arrays, frame)
+        free = frame.clear_of(told["marks"][at:], places, arrays)
+        places, colours = places[free], colours[free]
         chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
 
         def share(aside, radius, far):
@@ -69,9 +72,9 @@ def misplaced(opened, axes, panels, arrays):
 
         if len(places):
             found = share(0, 0, 4) if "values" in mark else share(0, 2, 70)
-            if found < ENOUGH[mark["mark"]]:
+            if (ENOUGH[mark["mark"]] - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
                 wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
-            elif mark["mark"] == "Bars" and (beyond := share(_outwards(mark, arrays, frame), 1, 70)) > 0.3:
+            elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
                 wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
 
@@ -86,6 +89,22 @@ class Frame:
         box = self.box
         across = self._along("x", x, box["left"], box["right"])
         return np.stack([across, self._along("y", y, box["bottom"], box["top"])], -1)
+
+    def clear_of(self, marks, places, arrays):
+        """Whether each place lies beside the rules and handles among the marks: all of a steep line can lie under one."""
+        clear = np.full(len(places), True)
+        for mark in marks:
+            if mark["mark"] == "Rule":
+                axis = "xy".index(mark["axis"])
+                clear &= ~(np.abs(places[:, axis] - self.place(mark["at"], mark["at"])[axis]) <= 4)
+            elif mark["mark"] == "Handles":
+                held = self.place(arrays[mark["x"]], arrays[mark["y"]]).reshape(-1, 2)
+                clear &= ~(np.abs(places[:, None] - held).max(-1) <= HANDLE).any(1)
+        return clear
+
+    def wide(self, bars):
+        """Whether bars are wide enough for what lies beyond one not to be its neighbour."""
+        return np.ptp(self.place(np.array([0, bars["width"]]), np.zeros(2))[:, 0]) >= 4
 
     def _along(self, axis, values, start, end):
         low, high, scale = self.ends[axis]
@@ -107,9 +126,9 @@ def _series(mark, count):
 
 def _points(mark, arrays, frame):
     places = frame.place(arrays[mark["x"]], arrays[mark["y"]])
-    if mark["mark"] == "Line":  # a point alone between gaps draws nothing
-        fine = np.isfinite(places).all(-1)
-        places = places[fine & (np.roll(fine, 1) | np.roll(fine, -1)) & (len(fine) > 1)]
+    if mark["mark"] == "Line":  # all along it; a point alone between gaps draws nothing
+        with np.errstate(invalid="ignore"):
+            places = np.concatenate([places[:-1] + part * np.diff(places, axis=0) for part in np.linspace(0, 1, 9)])
     places = places[frame.inside(places)]
     return places, _series(mark, len(places))
 
@@ -137,9 +156,9 @@ def _cells(mark, arrays, frame):
     values = np.asarray(arrays[mark["values"]], np.float64)
     rows, columns = np.indices(values.shape)
     size = np.abs(frame.place(1.0, 1.0) - frame.place(0.0, 0.0))
-    # Beside a number or a sign in the middle, and 3 pixels away from the outlines of a cell where there is room.
+    # Beside a number or a sign in the middle, and 5 pixels away from the outlines of a cell where there is room.
     most = (0.38 if mark.get("digits") else 0.3) * size
-    aside = np.where(size >= 8, np.clip(size / 2 - 3, 1.6, most) / size, 0.0)
+    aside = np.where(size >= 8, np.clip(size / 2 - 5, 1.6, most) / size, 0.0)
     places = frame.place(columns + mark.get("x", 0) - aside[0], rows + mark.get("y", 0) - aside[1])
     keep = frame.inside(places) & np.isfinite(values)
     return places[keep], coloured(values, mark["map"], mark["low"], mark["high"])[keep].astype(int)
