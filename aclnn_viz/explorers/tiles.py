@@ -79,9 +79,12 @@ def _names(part: Owned, core, tile, cores, columns: int) -> list[list[str]]:
 
 def program(data: Data) -> Panel:
     """The lines of the program that are at work in this step, by pipe, and those of hazards."""
-    active = {job.line: pipe_name(job.pipe) for job in data.jobs if job.step == data.step}
-    hazards = [hazard.line for hazard in data.hazards if hazard.line]
-    marks, lines = [], _lines(data)
+    working = [job for job in data.jobs if job.step == data.step]
+    own = data.work.program.kernel.__code__.co_filename
+    file = next((at.file for at in (*working, *data.hazards) if at.file), own)  # of a program that extends another
+    active = {job.line: pipe_name(job.pipe) for job in working if job.file == file}
+    hazards = [hazard.line for hazard in data.hazards if hazard.line and hazard.file == file]
+    marks, lines = [], linecache.getlines(file)
     for k, line in enumerate(_shown([*active, *hazards[:2]], len(lines))):
         if line is None:
             marks.append(Note(0.3, k, "⋮", "center"))
@@ -100,10 +103,6 @@ def program(data: Data) -> Panel:
     title = f"The program in step {data.step} of core {data.state.core}: {at}"
     return Panel("program", title if len(title) < 100 else f"{title[:99]}…", tuple(marks), Axis("", 0, 100, ticks=()),
                  Axis("", LINES - 0.4, -0.6, ticks=()), 12, 180)
-
-
-def _lines(data: Data) -> list[str]:
-    return linecache.getlines(data.work.program.kernel.__code__.co_filename)
 
 
 def _shown(wanted: list[int], last: int) -> list[int | None]:

@@ -78,6 +78,7 @@ class Job:
     step: int
     pipe: int
     name: str
+    file: str
     line: int
     epoch: int
     writes: list
@@ -195,7 +196,7 @@ def how(state: State) -> dict:
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
-@lru_cache(64)
+@lru_cache(4)  # each holds the memories of all its cores
 def _work(*values) -> Work:
     state = State(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
@@ -207,8 +208,8 @@ def _work(*values) -> Work:
     ordered = sorted(run.trace, key=lambda one: one.epoch)
     made, jobs = {}, defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
-        place = slot.core, len(jobs[slot.core])
-        made[one] = Job(slot.step, one.pipe, one.name, slot.line, one.epoch, one.writes, one.reads, made.get(slot.after),
+        place = slot.core, len(jobs[slot.core]), one.where
+        made[one] = Job(slot.step, one.pipe, one.name, *one.where, one.epoch, one.writes, one.reads, made.get(slot.after),
                         place in run.hazardous)
         jobs[slot.core].append(made[one])
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2

@@ -84,8 +84,9 @@ class Core:
         return frame.f_code.co_filename, frame.f_lineno
 
     def hazard(self, kind: str, what: str, writing: bool = False):
-        self.machine.hazards.add(kind, what, self.index, self.where(), writing)
-        self.machine.hazardous.add((self.index, sum(self.count)))
+        where = self.where()
+        self.machine.hazards.add(kind, what, self.index, where, writing)
+        self.machine.hazardous.add((self.index, sum(self.count), where))
 
     def stop(self, kind: str, what: str, writing: bool = False):
         """Note a hazard after which the core cannot go on."""

@@ -91,7 +91,7 @@ class Run:
     `waits` are the lines of the program that make something wait, of which `without` may name some to leave out.
     `ub_bytes` is what InitBuffer took on the fullest core, `gm_bytes` what moved between global memory and the cores.
     `landed` holds the instructions in the order in which they took effect, `buffers` what InitBuffer gave each core,
-    `hazardous` (core, how many it had issued before) of each instruction that showed a hazard.
+    `hazardous` (core, how many it had issued before, file and line) of each call that showed a hazard.
     """
 
     outputs: dict[str, np.ndarray]
@@ -104,7 +104,7 @@ class Run:
     waits: tuple[int, ...]
     landed: list[Instruction] | None
     buffers: tuple[tuple[Block, ...], ...]
-    hazardous: frozenset[tuple[int, int]]
+    hazardous: frozenset[tuple[int, int, tuple[str, int]]]
 
     @property
     def cores(self) -> int:
@@ -119,7 +119,7 @@ class Machine:
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
         self.landed: list[Instruction] | None = [] if traced else None
-        self.hazardous: set[tuple[int, int]] = set()
+        self.hazardous: set[tuple[int, int, tuple[str, int]]] = set()
         self.waits: set[int] = set()  # the lines of the program that make something wait
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}

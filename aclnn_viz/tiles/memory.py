@@ -147,6 +147,7 @@ class GlobalMemory:
             span.view(at, self.unit)[...] = 4 * position + pipe
             span.view(self.state, self.unit)[...] = WRITTEN
         elif not self.read_only:  # nothing may be written there, so nothing can meet a read
-            held, floor = span.view(self.read, self.unit), core.epoch * _CORES
-            held[...] = np.where((held > floor) & (held != stamp), floor + _MANY, stamp)
-            span.view(self.read_at, self.unit)[...] = 4 * position + pipe
+            held, at, floor = span.view(self.read, self.unit), span.view(self.read_at, self.unit), core.epoch * _CORES
+            mine = held == stamp
+            held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
+            at[...] = 4 * position + pipe if position else np.where(mine, at, 0)  # a scalar read is over at once

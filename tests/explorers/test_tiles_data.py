@@ -1,5 +1,6 @@
 """The explorer of tile programs: owners, bytes and steps counted out by hand, hazards at their place, lift-out."""
 
+import linecache
 import re
 
 import numpy as np
@@ -92,6 +93,24 @@ def test_a_hazard_is_shown_at_its_step_its_line_and_its_numbers():
         mark.label for mark in owners(data).marks if isinstance(mark, Dots)]
     silent = compute(State(**BARRIER | {"schedule": "eager"}))
     assert silent.hazards and not silent.work.owned[0].wrong.any() and "all numbers are right" in show(silent).headline[1]
+
+
+@pytest.mark.parametrize("program", ["hardswish", "grid_sampler_3d", "grid_sampler_3d_atomic"])
+def test_the_line_of_a_step_is_the_one_that_issued_it(program):
+    """Also where a program takes its lines from the one that it extends."""
+    data = compute(State(program=program, rows=4, columns=60))
+    for job in data.jobs:
+        assert job.name.split()[0] in linecache.getline(job.file, job.line)
+    step = data.jobs[-1].step
+    shown = notes(compute(State(program=program, rows=4, columns=60, step=step)), "program")
+    assert any(data.jobs[-1].name in text for text in shown)
+
+
+@pytest.mark.parametrize("fault", ["hardswish: freed twice", "hardswish: barrier removed", "rms_norm: gamma not awaited"])
+def test_no_innocent_instruction_is_marked(fault):
+    data = compute(State(program=fault.partition(":")[0], fault=fault))
+    guilty = {hazard.line for hazard in data.hazards}
+    assert guilty and {job.line for jobs in data.work.jobs.values() for job in jobs if job.hazardous} <= guilty
 
 
 def test_only_the_instruction_that_meets_the_hazard_is_marked():

@@ -111,6 +111,21 @@ def test_a_core_that_reads_what_it_has_written_meets_nobody():
     assert ran(kernel, cores=2).kinds == []
 
 
+@pytest.mark.parametrize("between", [False, True])
+def test_a_scalar_read_hides_no_missing_wait(between):
+    """Global memory is read by one pipe and written by another; in between the scalar unit looks at it, too."""
+    def kernel(x, y):
+        pipe = TPipe()
+        a, b = buffer(pipe, FLOAT, 64), buffer(pipe, FLOAT, 64)
+        Duplicate(b, 1.0, 8)
+        PipeBarrier(PIPE_ALL)
+        DataCopyPad(a, gm(y), row(8), NO_PAD)
+        if between:
+            gm(y).GetValue(0)
+        DataCopyPad(gm(y), b, row(8))
+    assert "missing wait" in ran(kernel).kinds
+
+
 TINY = {
     "hardswish": [{"shape": (3,)}, {"shape": (0,)}, {"shape": ()}, {"shape": (9,)}],
     "rms_norm": [{"shape": (3, 1)}, {"shape": (49, 9)}, {"shape": (0, 4)}],

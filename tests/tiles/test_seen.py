@@ -46,7 +46,7 @@ def test_landing_is_the_order_of_issue_when_eager_and_another_one_when_late():
 def test_hazardous_are_the_instructions_that_showed_the_hazard():
     run = launched(av.tiles.faults("hardswish")[0].broken("hardswish"))
     by_core = {core: [one for one in run.trace if one.core.index == core] for core in range(2)}
-    assert {by_core[core][at].name for core, at in run.hazardous} == {"Adds"}
+    assert {by_core[core][at].name for core, at, _ in run.hazardous} == {"Adds"}
     assert launched().hazardous == frozenset()
 
 
