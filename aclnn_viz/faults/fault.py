@@ -43,9 +43,13 @@ class Fault:
     @property
     def diff(self) -> str:
         """The changed lines, as a unified diff shows them."""
-        pairs = ((self.edit.before, self.edit.after),) if self.edit else self.changes
-        return "\n".join(f"{sign} {line.strip()}" for old, new in pairs
-                         for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
+        return diff_of(((self.edit.before, self.edit.after),) if self.edit else self.changes)
+
+
+def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
+    """The lines of text changes (old, new), as a unified diff shows them."""
+    return "\n".join(f"{sign} {line.strip()}" for old, new in changes
+                     for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
 
 
 @cache

@@ -8,6 +8,7 @@ from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judging import Prepared, prepared
 from aclnn_viz.checking.puzzles.detective import Detective
+from aclnn_viz.faults.fault import diff_of
 from aclnn_viz.tiles import TileFault, faults, launch
 
 LAUNCH = ("cores", "schedule")  # of an experiment's options, those of the launch
@@ -27,10 +28,7 @@ class TileDetective(Detective):
     def _told(self, name: str) -> list[str]:
         found = self._fault(name)
         lines = [f"it is {name!r}: {found.story}", f"the machine calls it: {found.shows}"]
-        for old, new in found.changes:
-            lines += [f"- {line.strip()}" for line in old.strip().splitlines()]
-            lines += [f"+ {line.strip()}" for line in new.strip().splitlines()]
-        return lines
+        return [*lines, *diff_of(found.changes).splitlines()]
 
     @cached_property
     def prepared(self) -> list[tuple[str, Prepared]]:

@@ -79,7 +79,7 @@ def _of_mistake(part: Part, puzzle, mistake) -> list[tuple]:
 def empty(answer: Callable) -> bool:
     """Whether a function does nothing with anything: `...` is its body."""
     code = getattr(answer, "__code__", None)
-    return code is not None and not code.co_names
+    return code is not None and not code.co_names and not code.co_freevars
 
 
 def _seen(program: Program, one: Prepared, cores: int, schedule) -> tuple[str, tuple]:
