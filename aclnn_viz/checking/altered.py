@@ -144,14 +144,12 @@ def read_and_written(op: Operator, seen: list[Seen]) -> Iterator[Candidate]:
 
 
 def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candidate:
-    def change(given):
-        kept["it"] = given[name]
-        return given | ({name: np.ones_like(given[name])} if ones else {})
+    def ones_for(given):
+        return given | {name: np.ones_like(given[name])}
 
-    def outputs(values, _):
-        return values | {output: values[output] * kept["it"]}
-    kept: dict = {}
-    return _of(words, Way(lambda: op.page, arrays=change, outputs=outputs, only=frozenset([output])))
+    def outputs(values, given):
+        return values | {output: values[output] * given[name]}
+    return _of(words, Way(lambda: op.page, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output])))
 
 
 # Outputs

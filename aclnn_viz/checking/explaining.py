@@ -159,7 +159,7 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     probes = _probes(failing)
-    for slot in budget.within(slots(op)):
+    for slot in budget.within(slots(op.page)):
         if slot.fit(probes[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 
 import numpy as np
@@ -73,12 +73,18 @@ class Slot:
         return np.concatenate([np.asarray(found[name], np.float64).ravel() for name in one.wanted])
 
 
-def slots(op: Operator) -> Iterator[Slot]:
+@cache
+def slots(page: ModuleType) -> tuple[Slot, ...]:
     """Every place of a page where a number may be wrong or a factor missing."""
+    return tuple(_slots(page))
+
+
+def _slots(page: ModuleType) -> Iterator[Slot]:
     unknown = ast.Name(NAME, ast.Load())
-    for unit in units(op.page):
+    for unit in units(page):
+        shown_of = rewriting.statements(unit.tree) if unit.name else {}
         for node in ast.walk(unit.tree):
-            shown = rewriting.statement_of(unit.tree, node)
+            shown = shown_of.get(id(node), unit.tree)
             line = getattr(node, "lineno", 0)
 
             def slot(changed, values, unit=unit, shown=shown, line=line):

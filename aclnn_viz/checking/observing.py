@@ -143,9 +143,9 @@ class Seen:
             arranged = op.arrange_backward(**bound)
         arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()}
         with np.errstate(all="ignore"):
+            given = arrays
             if way.arrays:
                 arrays = way.arrays(arrays)
-            given = arrays
             if arranged.prelude is not None:
                 arrays = arrays | replace(op, page=page).arrange_backward(**bound).prelude(xp, arrays)
             values = page.backward(xp, **arrays, **arranged.attributes)

@@ -90,9 +90,9 @@ def _ways() -> Iterator[tuple[str, Callable]]:
 class _Site:
     """Sums or means of a page that are written alike, in whose place another function is called."""
 
-    def __init__(self, unit: Unit, nodes: list[ast.Call]):
+    def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
         self.unit = unit
-        self.shown = list(dict.fromkeys(rewriting.statement_of(unit.tree, node) for node in nodes))
+        self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
         self.changes = [rewriting.Change("sum", node, {"func": ast.Name(NAME, ast.Load()), "args": [
             ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
         self.before = "; ".join(map(rewriting.head, self.shown))
@@ -120,14 +120,15 @@ def sites(op: Operator, probe: Seen) -> Iterator[_Site]:
     """Every sum of a page, and those of a function that go over the same axes together."""
     for unit in units(op.page):
         alike: dict[str, list[ast.Call]] = {}
+        statements = rewriting.statements(unit.tree) if unit.name else {}
         for node in ast.walk(unit.tree):
             if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
                     node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
                 alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
         for nodes in alike.values():
-            yield from (_Site(unit, [node]) for node in nodes)
+            yield from (_Site(unit, [node], statements) for node in nodes)
             if len(nodes) > 1:
-                yield _Site(unit, nodes)
+                yield _Site(unit, nodes, statements)
 
 
 def reduced(op: Operator, probe: Seen) -> Iterator[Candidate]:

@@ -29,26 +29,13 @@ def _rarer(page: ModuleType) -> Iterator[Edit]:
     for unit in units(page):
         if not isinstance(unit.tree, ast.FunctionDef):
             continue
-        names, shown = rewriting.names_of(unit.tree, page), _statements(unit.tree)
+        names, shown = rewriting.names_of(unit.tree, page), rewriting.statements(unit.tree)
         for node in ast.walk(ast.Module(unit.tree.body, [])):
             for change in _of_node(node, names):
                 yield Edit(change.kind, unit, shown.get(id(node), unit.tree), change)
         for statement in dict.fromkeys(shown.values()):
             for change in _factors(statement, names):
                 yield Edit(change.kind, unit, statement, change)
-
-
-def _statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
-    """The innermost statement, or output, of every node."""
-    found: dict[int, ast.AST] = {}
-    for statement in ast.walk(ast.Module(tree.body, [])):
-        if isinstance(statement, ast.stmt):
-            found |= {id(part): statement for part in ast.walk(statement)}
-        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
-            for key, value in zip(statement.value.keys, statement.value.values):
-                alone = ast.copy_location(ast.Dict([key], [value]), value)
-                found |= {id(part): alone for part in ast.walk(value)}
-    return found
 
 
 def _of_node(node: ast.AST, names: tuple[str, ...]) -> Iterator[rewriting.Change]:

@@ -55,16 +55,16 @@ def head(statement: ast.AST) -> str:
     return text[1:-1] if isinstance(statement, ast.Dict) else text
 
 
-def statement_of(tree: ast.AST, node: ast.AST) -> ast.AST:
-    """The innermost statement, or output of a page, that holds a node."""
-    found = tree
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.stmt) and any(part is node for part in ast.walk(statement)):
-            found = statement
-    if isinstance(found, ast.Return) and isinstance(found.value, ast.Dict):
-        for key, value in zip(found.value.keys, found.value.values):
-            if any(part is node for part in ast.walk(value)):
-                return ast.Dict([key], [value])
+def statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
+    """The innermost statement, or output of a page, that holds a node, by the node's id."""
+    found: dict[int, ast.AST] = {}
+    for statement in ast.walk(ast.Module(tree.body, [])):
+        if isinstance(statement, ast.stmt):
+            found |= {id(part): statement for part in ast.walk(statement)}
+        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
+            for key, value in zip(statement.value.keys, statement.value.values):
+                alone = ast.copy_location(ast.Dict([key], [value]), value)
+                found |= {id(part): alone for part in ast.walk(value)}
     return found
 
 
