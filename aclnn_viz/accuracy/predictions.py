@@ -11,7 +11,7 @@ from aclnn_viz.devices.two_phase import refusal
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
-from aclnn_viz.products import ARCHITECTURES, PRODUCTS, version_of
+from aclnn_viz.products import PRODUCTS, version_of
 from aclnn_viz.tables import as_html, as_text
 
 VERSIONS = ("8.1", "9.0", "9.1")
@@ -42,7 +42,7 @@ class Prediction:
             why = self.refused.partition("GetWorkspaceSize: ")[2] or self.refused
             why = why if len(why) <= 100 else why[:97] + "..."
             return [self.product, versions, "refused", "", why]
-        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items())
+        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or "no outputs"
         told = ", ".join(f"{count:,} of {name}" for name, count in self.differing.items() if count)
         inferred = sum(note.inferred for note in self.plan.notes)
         return [self.product, versions, ulps, told or "none", f"{inferred} of {len(self.plan.notes)} assumptions inferred"]
@@ -85,7 +85,7 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
     for product in PRODUCTS:
         soc, rows = product.example_soc, []
         for name, version in versions.items():
-            why = _unread(product) or refusal(op, inputs, product, version)
+            why = refusal(op, inputs, product, version)
             plan = None if why else preset(op, soc, version)
             outputs = {} if why else run(op, plan, **inputs)
             same = rows and bool(rows[-1].refused) == bool(why) and _equal(rows[-1].outputs, outputs)
@@ -110,10 +110,6 @@ def inputs_of(op, case) -> dict:
         case = case.inputs
     need(case, dict, "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)")
     return op.bind(case)
-
-
-def _unread(product) -> str:
-    return "" if product.npu_arch in ARCHITECTURES else "its kernels were not read"
 
 
 def _equal(some: dict, others: dict) -> bool:

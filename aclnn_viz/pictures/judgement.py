@@ -109,7 +109,11 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     by_name("outputs", outputs, 'pass such as {"mine": my_outputs}')
     if not outputs:
         raise ValueError(problem("outputs are those of one implementation at least", "none", 'pass such as {"mine": out}'))
-    computed = {who: _computed(op, inputs, who, given) for who, given in outputs.items()}
+    results = op.arrange_backward(**inputs).results
+    if not results:
+        raise ValueError(problem("a case is judged by its outputs", "none: the case asks for no output",
+                                 "let its mask ask for one"))
+    computed = {who: _computed(op, inputs, results, who, given) for who, given in outputs.items()}
     truth, envelopes = op.truth(**inputs), envelope(op, plan, **inputs)
     tensors, found = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}, {}
     seed = case.seed if isinstance(case, Case) else None
@@ -125,9 +129,8 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     return Judgement(f"{op.name}: errors against the truth, envelope of the plan {plan.name!r}", found)
 
 
-def _computed(op, inputs: dict, who: str, given) -> dict[str, np.ndarray]:
+def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.ndarray]:
     """The outputs of one implementation by the vendor's names, of the shapes and formats that are documented."""
-    results = op.arrange_backward(**inputs).results
     if hasattr(given, "soc") and callable(getattr(given, "run", None)):
         given = given.run(op, **inputs)
     elif callable(given):

@@ -14,7 +14,7 @@ from aclnn_viz import rooms
 from aclnn_viz.arrays.driver import in_blocks
 from aclnn_viz.arrays.plan import HOST, Note, Plan
 from aclnn_viz.arrays.planned import PlannedArrays
-from aclnn_viz.dtypes import FloatFormat
+from aclnn_viz.dtypes import FloatFormat, float_format
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of, soc_of, version_of
@@ -48,10 +48,12 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
     """Evaluate `page` (None: the textbook page) over `namespace(plan, format of the inputs)`: on whole arrays, or in
     the blocks of the kit's driver if the plan says so."""
     arranged = op.arrange_backward(**op.bind(inputs))
-    main = next(iter(arranged.results.values())).format
+    main = next((result.format for result in arranged.results.values()), float_format(arranged.compute))
     if arranged.compute == np.float64 and plan.storage is None:
         plan = replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None)
     xp = namespace(plan, main)
+    if not arranged.results:  # a mask asks for nothing
+        return Traced({}, {}, xp)
     with np.errstate(all="ignore"):
         arrays = {name: None if array is None else xp.given(array) for name, array in arranged.arrays.items()}
         if arranged.prelude is not None:
