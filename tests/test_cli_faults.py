@@ -225,7 +225,8 @@ def command_line(draw, place):
 
 
 @pytest.mark.parametrize("seed", range(300 if SOAK else 30))
-def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed):
+def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed, record_property):
+    record_property("command lines", 4)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").write_text("thesis")
     draw = random.Random(seed)

@@ -6,15 +6,17 @@ it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.
 
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.errors import lengths, place_of, problem
+from aclnn_viz.errors import lengths, place_of, problem, shown
 from aclnn_viz.storage.damage import StoredError
-from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.reading import read_file, regular
 from aclnn_viz.storage.tensors import dtype_named, from_bin, from_npy
 
 LARGEST = 8 << 30  # bytes of one file
@@ -24,7 +26,7 @@ _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin fil
 def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     """Return the array of a .npy, .npz or .bin file.
 
-    Of several arrays in a .npz file the one of that `name` is taken. Bare numbers (.bin: C order, little-endian) need a
+    Of a .npz file the array of that `name` is taken, or the only one if no name is given. Bare numbers (.bin: C order, little-endian) need a
     `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as |V2 are bfloat16; with
     dtype="bfloat16" those held as uint16 are, too. Raises FileNotFoundError, and ValueError for what is no such file, is
     damaged or does not have that dtype and shape.
@@ -35,6 +37,9 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     array([1., 2.], dtype=float32)
     """
     path, shape = place_of(path), None if shape is None else lengths("shape", shape)
+    if name is not None and path.suffix != ".npz":
+        raise ValueError(problem("arrays have names in a .npz file", f"{path.name} and the name {shown(name)}",
+                                 "leave name out"))
     wanted = None if dtype is None else _dtype(dtype)
     try:
         if path.suffix == ".bin":
@@ -49,7 +54,7 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
         content = read_file(path, LARGEST) if path.suffix == ".npy" else _member(path, name)
         found = from_npy(content, path.name, wanted)
     except StoredError as error:
-        raise ValueError(problem(f"an array is taken from {_FORMS}", str(error), "write the file again")) from None
+        raise _refused(error) from None
     found = found.view(BFLOAT16.numpy) if _is_bits(found, wanted is not None and wanted == BFLOAT16.numpy) else found
     if wanted is not None and found.dtype != wanted:
         raise ValueError(problem(f"{path.name} must hold {wanted}", str(found.dtype), "leave dtype out, or name its own"))
@@ -67,22 +72,41 @@ def _dtype(dtype) -> np.dtype:
 
 
 def _member(path: Path, name: str | None) -> bytes:
+    held = _held(path)
+    if name is not None and name not in held:
+        raise ValueError(problem(f"{path.name} must hold {name}", f"arrays {', '.join(held) or 'none'}",
+                                 "name one: av.load(path, name=...)"))
+    if name is None and len(held) != 1:
+        raise ValueError(problem("one array of a .npz file is taken", f"arrays {', '.join(held) or 'none'}",
+                                 "name one: av.load(path, name=...)"))
+    info = held[next(iter(held)) if name is None else name]
+    if info.file_size > LARGEST:
+        raise StoredError(f"{info.filename} of {path.name} with {info.file_size} bytes")
+    with _archive(path) as archive:
+        return archive.read(info)
+
+
+def _held(path: Path) -> dict[str, zipfile.ZipInfo]:
+    """The arrays of a .npz file by their names."""
+    with _archive(path) as archive:
+        return {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            held = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            chosen = name if name in held else next(iter(held)) if len(held) == 1 else None
-            if chosen is None:
-                asked = f"{path.name} must hold {name}" if name else "one array of a .npz file is taken"
-                raise KeyError(problem(asked, f"arrays {', '.join(held) or 'none'}", "name one: av.load(path, name=...)"))
-            if held[chosen].file_size > LARGEST:
-                raise StoredError(f"{chosen} of {path.name} with {held[chosen].file_size} bytes")
-            return archive.read(held[chosen])
-    except (FileNotFoundError, StoredError):
+        with regular(path) as file, zipfile.ZipFile(file) as archive:
+            yield archive
+    except FileNotFoundError:
         raise
-    except KeyError as error:
-        raise ValueError(error.args[0]) from None
     except Exception as error:  # what is damaged may make the reader of archives raise anything
-        raise StoredError(f"{path.name}, which is no whole archive ({type(error).__name__}: {error})") from None
+        told = error if isinstance(error, StoredError) else (
+            f"{path.name}, which is no whole archive ({type(error).__name__}: {error})")
+        raise _refused(told) from None
+
+
+def _refused(told) -> ValueError:
+    return ValueError(problem(f"an array is taken from {_FORMS}", str(told), "write the file again"))
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
@@ -100,14 +124,16 @@ def is_own(value) -> bool:
 def as_array(value, name: str | None = None, floating: bool = False):
     """Return a value as a NumPy array where it is own data in any of its forms, and as it is where it is none.
 
-    Where a `floating` tensor is expected, 16 unsigned bits are bfloat16. `name` chooses from a .npz file. The elements
-    are not copied where the library lets NumPy see them. Raises TypeError for a tensor that NumPy cannot take.
+    Where a `floating` tensor is expected, 16 unsigned bits are bfloat16. `name` chooses from several arrays of a .npz
+    file; the only one in it may have any name. The elements are not copied where the library lets NumPy see them.
+    Raises as `load`, and TypeError for a tensor that NumPy cannot take.
 
     >>> as_array(np.array([0x3F80], np.uint16), floating=True)
     array([1], dtype=bfloat16)
     """
     if isinstance(value, (str, Path)) and is_own(value):
-        value = load(value, name=name)
+        path = place_of(value)
+        value = load(path, name=name if path.suffix == ".npz" and len(_held(path)) != 1 else None)
     elif is_own(value):
         try:
             value = _converted(value)

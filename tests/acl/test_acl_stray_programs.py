@@ -15,6 +15,7 @@ from aclnn_viz.acl.calls import AclError
 from aclnn_viz.acl.protocol import FUNCTIONS
 
 SOCS = ("Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3")
+CALLS, SEEDS = 300, 400 if SOAK else 8
 ATTRIBUTES = (-1, 0, 1, 2, 3, 2**40, True, False, 0.5, -1.0, float("nan"), "mean", "none", "avg", "", None)
 
 
@@ -26,12 +27,13 @@ def stray_value(draw, kept):
     return draw.choice([*ATTRIBUTES, 64, (2, 3), (), (2**40,), (-1, 2), [True, False], np.zeros(6, np.float32), *kept])
 
 
-@pytest.mark.parametrize("seed", range(400 if SOAK else 12))
-def test_calls_in_any_order(seed):
+@pytest.mark.parametrize("seed", range(700 if SOAK else 12))  # 210,000 calls
+def test_calls_in_any_order(seed, record_property):
+    record_property("calls", CALLS)
     draw = random.Random(seed)
     acl, kept, refused = HostAcl(soc=draw.choice(SOCS), cann=draw.choice(("8.1", "9.0", "9.1")), memory=1 << 28), [], 0
     assert (acl.aclInit(None), acl.aclrtSetDevice(0)) == (0, 0)
-    for _ in range(300):
+    for _ in range(CALLS):
         function = draw.choice(FUNCTIONS)
         arguments = [draw.choice(kept) if kept and "*" in p.c_type and draw.random() < 0.6 else stray_value(draw, kept)
                      for p in function.inputs]
@@ -42,7 +44,7 @@ def test_calls_in_any_order(seed):
             refused += 1
         else:
             kept += filter(is_handle_or_address, result if isinstance(result, tuple) else (result,))
-    assert 0 < refused < 300
+    assert 0 < refused < CALLS
 
 
 def distorted(draw, program, array):
@@ -71,8 +73,11 @@ def distorted(draw, program, array):
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_distorted_launches(name):
-    assert sum(distorted_launches(name, seed) for seed in range(400 if SOAK else 8)) > 10
+def test_distorted_launches(name, record_property):
+    launched = sum(distorted_launches(name, seed) for seed in range(SEEDS))
+    record_property("programs", 12 * SEEDS)
+    record_property("launched", launched)
+    assert launched > 10
 
 
 def distorted_launches(name, seed):

@@ -35,7 +35,8 @@ def known(explorer):
     return {name: getattr(explorer, name) for name in ("controls", "colours", "initial", "_esm", "_css")}
 
 
-def test_strange_messages(explorer):
+def test_strange_messages(explorer, record_property):
+    record_property("messages", ROUNDS)
     draw, before = random.Random(explorer.subject.name), known(explorer)
     for _ in range(ROUNDS):
         picture = explorer.picture

@@ -94,7 +94,8 @@ def used(path):
                    for op, inputs in CASES)
 
 
-def test_corrupted_capsules(capsule, tmp_path):
+def test_corrupted_capsules(capsule, tmp_path, record_property):
+    record_property("corruptions", ROUNDS)
     refused, content = 0, capsule.read_bytes()
     for seed in range(ROUNDS):
         (tmp_path / "x").write_bytes(spoiled(random.Random(seed), content))
@@ -102,11 +103,13 @@ def test_corrupted_capsules(capsule, tmp_path):
             assert used(tmp_path / "x"), f"seed {seed}: other outputs were taken"
         except StoredError as error:
             refused += ": got " in str(error)
+    record_property("refused", refused)
     assert refused > ROUNDS * 0.7  # what is not noticed changed nothing that is read
 
 
-def test_forged_capsules(capsule, tmp_path):
+def test_forged_capsules(capsule, tmp_path, record_property):
     """The index is changed, and vouched for again; what a forger states of other things than the arrays may pass."""
+    record_property("corruptions", ROUNDS)
     refused = 0
     for seed in range(ROUNDS):
         draw = random.Random(seed)
@@ -123,10 +126,12 @@ def test_forged_capsules(capsule, tmp_path):
             used(tmp_path / "x")
         except ValueError as error:
             refused += ": got " in str(error)
+    record_property("refused", refused)
     assert refused > ROUNDS * 0.3
 
 
-def test_corrupted_dumps(dump, tmp_path):
+def test_corrupted_dumps(dump, tmp_path, record_property):
+    record_property("corruptions", ROUNDS)
     names = sorted(path.relative_to(dump).as_posix() for path in dump.rglob("*") if path.is_file())
     told = 0
     for seed in range(ROUNDS):
@@ -146,6 +151,7 @@ def test_corrupted_dumps(dump, tmp_path):
             told += not passed
             assert passed == (after == before) or "/out/" in name
         shutil.rmtree(copy)
+    record_property("told", told)
     assert told > ROUNDS * 0.8
 
 

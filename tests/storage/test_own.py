@@ -1,5 +1,6 @@
 """Own data in every form in which it comes: files, bare numbers, bfloat16 as bits, tensors of other libraries."""
 
+import os
 import sys
 import types
 
@@ -149,6 +150,8 @@ def test_files_of_every_form(tmp_path):
     same(CASE.operator.backward(**tensors | {"x": tmp_path / "x.npy"}), OUT)
     same(CASE.operator.backward(**tensors | {"x": av.load(tmp_path / "x.bin", "bfloat16", (4, 16))}), OUT)
     assert load(tmp_path / "x.bin", dtype=BFLOAT16.numpy).shape == (64,)
+    np.savez(tmp_path / "one.npz", tensors["x"])  # whose only array is called arr_0
+    same(CASE.operator.backward(**tensors | {"x": tmp_path / "one.npz"}), OUT)
     np.save(tmp_path / "bits.npy", bits(tensors["x"]))
     assert load(tmp_path / "bits.npy").dtype == np.uint16
     assert load(tmp_path / "bits.npy", "bfloat16", (64,)).tobytes() == tensors["x"].tobytes()
@@ -183,6 +186,8 @@ def cut(path, count):
     (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {}, "one array of a .npz file is taken: got "
      "arrays u, v; name one"),
     (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {"name": "w"}, "must hold w: got arrays u, v;"),
+    (lambda path: np.savez(path / "a.npz", u=np.ones(1)), {"name": "w"}, "must hold w: got arrays u;"),
+    (lambda path: np.save(path / "a.npy", np.ones(1)), {"name": "w"}, "have names in a .npz file: got a.npy and the name"),
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {}, "bare numbers need a dtype: got a.bin; pass such as"),
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32", "shape": (2,)}, "3 bytes instead of 8"),
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32"}, "3 bytes instead of 0"),
@@ -194,6 +199,14 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
     with pytest.raises(ValueError, match=words) as told:
         load(next(tmp_path.iterdir()), **options)
     assert ": got " in str(told.value) and "; " in str(told.value)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"PK")])
+def test_what_is_no_archive_is_told_at_once_wherever_an_array_is_taken(tmp_path, make):
+    make(tmp_path / "a.npz")
+    for take in (load, as_array):
+        with pytest.raises(ValueError, match="an array is taken from .*: got a.npz, which is no .*; write the file again"):
+            take(tmp_path / "a.npz")
 
 
 def test_a_file_that_is_not_there():
