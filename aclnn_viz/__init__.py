@@ -1,27 +1,43 @@
 """Learn, see and verify the backward operators of Huawei's CANN aclnn library."""
 
-from aclnn_viz import acl, operators
-from aclnn_viz.accuracy import compare, predict
-from aclnn_viz.cases import Case, case
-from aclnn_viz.checking import check
-from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
-from aclnn_viz.errors import NotSupported
-from aclnn_viz.explorers import explore
-from aclnn_viz.export import cpp_sample
-from aclnn_viz.operators import operator
-from aclnn_viz.pictures import judge
-from aclnn_viz.storage.own import load
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-__all__ = ["AclError", "Case", "DeviceUnavailable", "NotSupported", "acl", "case", "check", "compare", "cpp_sample",
-           "explore", "judge", "load", "open_device", "operator", "operators", "predict",
-           "tiles"]
+if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is first needed
+    from aclnn_viz import acl, operators, tiles
+    from aclnn_viz.accuracy import compare, predict
+    from aclnn_viz.cases import Case, case
+    from aclnn_viz.checking import check
+    from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
+    from aclnn_viz.errors import NotSupported
+    from aclnn_viz.explorers import explore
+    from aclnn_viz.export import cpp_sample
+    from aclnn_viz.operators import operator
+    from aclnn_viz.pictures import judge
+    from aclnn_viz.storage.own import load
+
+# The room of every public name: a room is loaded when the first of its names is needed.
+_ROOMS = {
+    "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
+    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "export", "explore": "explorers",
+    "judge": "pictures", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
+    "predict": "accuracy", "tiles": "",
+}
+__all__ = list(_ROOMS)
 
 
 def __getattr__(name):
-    if name == "tiles":  # loaded when first needed
-        from importlib import import_module
-        return import_module("aclnn_viz.tiles")
     if name == "__version__":
         from importlib.metadata import version
         return version("aclnn-viz")
+    if room := _ROOMS.get(name):
+        globals()[name] = found = getattr(import_module(f"aclnn_viz.{room}"), name)
+        return found
+    if name.isidentifier() and name[0] != "_" and find_spec(f"aclnn_viz.{name}"):
+        return import_module(f"aclnn_viz.{name}")
     raise AttributeError(f"module 'aclnn_viz' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

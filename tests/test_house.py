@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from machine import ROOT
 
+import aclnn_viz
 from aclnn_viz import operators
 from derivations import chapters
 
@@ -48,7 +49,7 @@ PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in 
 LONGEST_MODULE = 300
 LONGEST_CELL = 8
 
-# Loaded when first needed, never by `import aclnn_viz`.
+# Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
         "tqdm").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
@@ -152,13 +153,13 @@ def cell_faults(notebook):
             yield f"cell {number} is long"
 
 
-def loaded_by(statement):
-    """What a fresh interpreter has loaded after a statement: the late packages, and libraries of CANN."""
+def loaded_by(statement, late=LATE):
+    """What a fresh interpreter has loaded after a statement: of the late packages, and libraries of CANN."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)\n" + (
         "print(open('/proc/self/maps').read())" if Path("/proc/self/maps").exists() else "")
     child = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     names, _, libraries = child.stdout.partition("\n")
-    return sorted(set(names.split()) & set(LATE)), CANN_LIBRARY.findall(libraries)
+    return sorted(set(names.split()) & set(late)), CANN_LIBRARY.findall(libraries)
 
 
 def tracked_texts():
@@ -193,8 +194,25 @@ def test_the_judges_import_nothing_of_the_kit():
     assert len(judges) >= 5 and used == {None}
 
 
-def test_importing_the_kit_loads_nothing_that_can_wait():
-    assert loaded_by("import aclnn_viz") == ([], [])
+def test_the_public_names_load_nothing_that_can_wait():
+    assert loaded_by("from aclnn_viz import *") == ([], [])
+
+
+def test_importing_the_kit_loads_no_room_and_no_package():
+    heavy = ["numpy", "ml_dtypes", *(f"aclnn_viz.{room}" for room in ORDER)]
+    assert loaded_by("import aclnn_viz", heavy) == ([], [])
+
+
+def test_the_public_names_are_those_that_editors_see():
+    told = {name.rpartition(".")[2] for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
+            if room_of(name) and name[-1] != "."}  # not f"aclnn_viz.{room}"
+    assert told == set(aclnn_viz.__all__) and told <= set(dir(aclnn_viz))
+
+
+def test_a_room_is_found_when_it_is_first_named_and_nothing_else_is():
+    assert aclnn_viz.storage.own.load is aclnn_viz.load
+    with pytest.raises(AttributeError, match="no attribute 'cases_of'"):
+        aclnn_viz.cases_of
 
 
 def test_modules_are_short():
@@ -256,6 +274,7 @@ def test_a_circle_is_noticed():
 
 def test_a_package_or_library_that_loads_too_early_is_noticed():
     assert loaded_by("import tqdm")[0] == ["tqdm"]
+    assert loaded_by("from aclnn_viz import compare", ["aclnn_viz.accuracy"])[0] == ["aclnn_viz.accuracy"]
     assert CANN_LIBRARY.findall("7f0 r-xp 08:01 /usr/local/Ascend/lib64/libascendcl.so.1") == ["ascendcl"]
 
 

@@ -1,6 +1,7 @@
 """The API reference: what the documented modules say of themselves, as static pages made by pdoc."""
 
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 #: What people outside the kit import; everything else is its inside.
@@ -18,6 +19,9 @@ def write(folder: Path, modules=MODULES) -> list[Path]:
 
     render.configure(docformat="markdown", show_source=False, search=False, footer_text="aclnn-viz")
     folder.mkdir(parents=True, exist_ok=True)
+    for module in map(import_module, modules):  # pdoc sees what is loaded
+        for name in getattr(module, "__all__", ()):
+            getattr(module, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of modules that are named, and reached from another one, too
         pdoc.pdoc(*modules, output_directory=folder)
