@@ -21,6 +21,7 @@ PACKAGES = {
     "reference": "tests.reference",
     "contract": "aclnn_viz.operators.contract",
     "plans": "aclnn_viz.operators.plans",
+    "peer": "aclnn_viz.operators.peers",
     "faults": "aclnn_viz.faults",
     "tiles": "aclnn_viz.tiles.programs",
     "tile_faults": "aclnn_viz.tiles.faults",

@@ -22,10 +22,11 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     "git": (lambda: shutil.which("git") and (ROOT / ".git").exists(), "install git and work in a clone"),
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
     "torch": (lambda: importlib.util.find_spec("torch"), "pip install torch"),
+    "jax": (lambda: importlib.util.find_spec("jax"), "pip install 'jax[cpu]'"),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
 # What a CI machine cannot be expected to have: gigabytes for one comparison, and the vendor's hardware.
-ALLOWED_SKIPS = re.compile(r"(Skipped: )?(needs (torch|cann):|could not import 'torch')")
+ALLOWED_SKIPS = re.compile(r"(Skipped: )?(needs (torch|jax|cann):|could not import 'torch')")
 
 
 def missing(*tools: str) -> str:

@@ -24,7 +24,7 @@ ROOMS = {
     "dtypes": "numpy ml_dtypes",
     "storage": "numpy",
     "derivations": "sympy mpmath numpy",
-    "arrays": "numpy",
+    "arrays": "numpy jax",
     "kernels": "",
     "faults": "numpy",
     "products": "",
@@ -32,7 +32,7 @@ ROOMS = {
     "acl": "ctypes numpy",
     "samples": "numpy ml_dtypes",
     "tiles": "numpy ml_dtypes",
-    "devices": "numpy",
+    "devices": "numpy torch torch_npu jax jaxlib",
     "cases": "numpy",
     "accuracy": "numpy",
     "checking": "numpy platformdirs",
@@ -51,7 +51,7 @@ LONGEST_CELL = 8
 
 # Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
-        "tqdm").split()
+        "tqdm torch jax").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
 # Paths of one machine and hosts of package registries, written so that no pattern finds itself.
 MACHINE_TEXT = re.compile(

@@ -20,6 +20,7 @@ from aclnn_viz.checking.result import CheckResult
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.shrinking import shrink
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
+from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.errors import flag, function, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
 
@@ -35,7 +36,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     it raises NotImplementedError (or `av.NotSupported`): such cases are counted apart in `result.unsupported`, and the
     kernel passes only with `allow_unsupported`. An error code of a device is an answer where its product does not
     compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", a device, the name of one, such as
-    "host" or "atlas:1", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
+    "host", "atlas:1" or "torch", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
     folder of cases stands for the outputs that lie there.
 
     By default a kernel is judged on what the vendor's operator takes on Atlas A2; `soc` and `cann` name another product
@@ -87,7 +88,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if device is not None:
             warnings.simplefilter("ignore", ConstraintWarning)
             kernel = _running(device, op)
-            asked |= {"soc": soc or device.soc, "cann": cann or device.cann}
+            asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
         elif isinstance(kernel, str):
             kernel = load_kernel(kernel)
@@ -114,7 +115,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
 
 def _opened(kernel, soc, cann):
     """The device that a kernel is or names, opened; nothing for other kernels."""
-    if isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
+    if is_peer(kernel) or isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
         return open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel)
     return nullcontext(kernel if hasattr(kernel, "run") and hasattr(kernel, "soc") else None)
 

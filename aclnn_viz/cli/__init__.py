@@ -204,8 +204,8 @@ def run(options) -> int:
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
         done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
-    print(json.dumps(done) if options.json else
-          f"{done['cases']} cases on {done['device']} ({done['soc']}, CANN {done['cann']}) in {done['capsule']}")
+    where = f" ({done['soc']}, CANN {done['cann']})" if done["soc"] else ""
+    print(json.dumps(done) if options.json else f"{done['cases']} cases on {done['device']}{where} in {done['capsule']}")
     return 0
 
 
@@ -260,7 +260,7 @@ COMMANDS = {
         "--self": {"action": "store_true", "help": "check every named wrong kernel, and show the score"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
-        "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", or "host"'},
+        "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
         "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": _FORCE}),
     "device": (device, {}),
     "lab": (lab, {

@@ -126,8 +126,9 @@ class Capsule:
 
     def _repr_html_(self) -> str:
         counts = Counter(entry["operator"] for entry in self._cases.values())
+        where = f"{self.soc}, CANN {self.cann}" if self.soc else self.provenance.get("place", "")
         return as_html(f"Recording {self.path.name} of {self.provenance['device']}", (), [
-            ("recorded", f"{self.provenance['time']} on {self.soc}, CANN {self.cann}"),
+            ("recorded", f"{self.provenance['time']} on {where}"),
             *((name, f"{count} case{'s' * (count > 1)}") for name, count in counts.items())])
 
     def __repr__(self) -> str:

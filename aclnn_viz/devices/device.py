@@ -1,5 +1,6 @@
 """A device that runs operators, whatever implementation of the C API stands behind it."""
 
+from aclnn_viz.acl.installation import driver_version
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.two_phase import run
 from aclnn_viz.operators import operator
@@ -56,6 +57,13 @@ class Device:
         """
         self._session.need_open()
         return run(self._session, operator(op), inputs, self.workarounds, self._predicts)
+
+    def about(self) -> dict:
+        """What a replay must tell of it beside its name: SoC, CANN, runtime, driver, custom operators, workarounds."""
+        status, *runtime = (1,) if "aclrtGetVersion" in self.acl.unavailable else self.acl.aclrtGetVersion()
+        return {"soc": self.soc, "cann": self.cann, "runtime": ".".join(map(str, runtime)) if status == 0 else None,
+                "driver": driver_version(), "custom": [str(name) for name in getattr(self.acl, "custom_operators", ())],
+                "workarounds": self.workarounds, "deterministic": True}
 
     def close(self) -> None:
         """Release everything, in the thread that opened the device; closing again does nothing."""

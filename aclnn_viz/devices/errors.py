@@ -1,9 +1,9 @@
 """What goes wrong on a device beside a status that the library reports: a trap that it does not, or no device at all."""
 
 from aclnn_viz.acl.calls import AclError
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import NotSupported, problem
 
-__all__ = ["AclError", "ConstraintWarning", "DeviceClosedError", "RefusedError"]
+__all__ = ["AclError", "ConstraintWarning", "DeviceClosedError", "RefusedError", "UnsupportedError"]
 
 
 class RefusedError(ValueError):
@@ -12,6 +12,14 @@ class RefusedError(ValueError):
     def __init__(self, aclnn_name: str, constraint, fix: str):
         self.constraint, self.workaround = constraint.name, constraint.workaround
         super().__init__(problem(f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix))
+
+
+class UnsupportedError(RefusedError, NotSupported):
+    """A call that a peer has no operator for, or would answer by a crash."""
+
+    def __init__(self, text: str):
+        self.constraint, self.workaround = None, None
+        ValueError.__init__(self, text)
 
 
 class ConstraintWarning(UserWarning):

@@ -10,6 +10,7 @@ from pathlib import Path
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
+from aclnn_viz.devices.peers import installed
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.products import PRODUCTS, Version
@@ -23,14 +24,14 @@ NEWEST = "9.1"
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
 
-    The values are those of JSON. `host` tells what the emulator runs. `problem` tells why there is no device, or what went wrong while asking; `devices` has
+    The values are those of JSON. `host` tells what the emulator runs, `peers` which versions of PyTorch and JAX there are. `problem` tells why there is no device, or what went wrong while asking; `devices` has
     one entry a device: name, SoC, product, memory in bytes, operators; `operators` tells what the libraries have,
     whatever the device. The libraries are loaded in a child process that gets `timeout` seconds. Raises nothing.
 
     >>> list_devices(root="/nowhere")["devices"]
     []
     """
-    found = {"host": emulated(), "problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
+    found = {"host": emulated(), "peers": installed(), "problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
              "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
              "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
     try:
@@ -106,6 +107,7 @@ def device_text(found: dict) -> str:
     """Return what `list_devices` found as lines for people."""
     lines = ["host: the emulator, always there; it runs"]
     lines += [f"  {name}: as {', '.join(about['socs'])}" for name, about in found["host"]["operators"].items()]
+    lines += [f"{name}: {version}, a peer: open_device(\"{name}\")" for name, version in found["peers"].items()]
     if found["problem"]:
         lines.append(f"atlas: {found['problem']}")
     if found["root"]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.acl.installation import driver_version
 from aclnn_viz.devices.capsule import digest, is_capsule, write
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import flag, function, place_of, problem, shown
@@ -26,7 +25,7 @@ from aclnn_viz.storage.reading import Folder, read_file
 from aclnn_viz.storage.results import UNFINISHED, add, alone, need_place, new_folder, remove
 
 ORIGIN, CASE = "recording.json", "case.json"
-_SAME = ("device", "soc", "cann", "custom", "workarounds", "kit")
+_SAME = ("device", "soc", "cann", "custom", "workarounds", "threads", "flags", "kit")
 _FLOATS = {fmt.numpy for fmt in FORMATS}
 _OURS = re.compile(rf"[0-9a-f]{{64}}/({re.escape(CASE)}|(in|out)/\w+\.npy)", re.ASCII)
 
@@ -38,7 +37,7 @@ def record(device, cases: Iterable, path, progress=lambda items: items, force: b
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
     is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
-    if not hasattr(device, "acl") or not callable(getattr(device, "run", None)):
+    if not callable(getattr(device, "about", None)) or not callable(getattr(device, "run", None)):
         raise TypeError(problem("cases are recorded on an opened device", shown(device), 'pass av.open_device("host")'))
     cases, path = [_pair(one) for one in _listed(cases)], place_of(path)
     function("progress", progress)
@@ -79,13 +78,9 @@ def _pair(one) -> tuple:
 
 
 def provenance_of(device) -> dict:
-    """What a replay must tell: device, SoC, CANN, runtime, driver, custom operators, determinism, time, kit."""
-    status, *runtime = (1,) if "aclrtGetVersion" in device.acl.unavailable else device.acl.aclrtGetVersion()
+    """What a replay must tell: the device and all that it says about itself, machine, versions, kit, time."""
     return {
-        "device": device.name, "soc": device.soc, "cann": device.cann,
-        "runtime": ".".join(map(str, runtime)) if status == 0 else None,
-        "driver": driver_version(), "custom": [str(name) for name in getattr(device.acl, "custom_operators", ())],
-        "deterministic": True, "workarounds": device.workarounds, "host": f"{platform.system()} {platform.machine()}",
+        "device": device.name, **device.about(), "host": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(), "numpy": np.__version__, "kit": metadata.version("aclnn-viz"),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
@@ -98,7 +93,7 @@ def _begin(folder: Path, provenance: dict) -> None:
         if earlier is None:
             raise FileExistsError(problem("a recording goes on only with what it began", f"{folder}, which it did not",
                                           "move that away, or record to another place"))
-        if all(earlier.get(key) == provenance[key] for key in _SAME):
+        if all(earlier.get(key) == provenance.get(key) for key in _SAME):
             return
         with alone(folder):
             _discard(folder)

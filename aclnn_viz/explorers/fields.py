@@ -1,5 +1,6 @@
 """The controls that most explorers have: the dtype, the seed, and what runs the backward operator."""
 
+from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import choice, whole
 from aclnn_viz.products import PRODUCTS
@@ -14,7 +15,12 @@ def seed(group: str = "Tensors"):
 
 
 def device():
-    return choice("host", {"host": "host", "atlas": "atlas"}, "device", "Device", "what runs the backward")
+    return choice("host", devices(), "device", "Device", "what runs the backward")
+
+
+def devices() -> dict[str, str]:
+    """The devices that an explorer can ask: the peers among them where they are installed."""
+    return {name: name for name in ("host", "atlas", *installed())}
 
 
 def soc():

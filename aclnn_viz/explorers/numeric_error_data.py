@@ -68,7 +68,7 @@ class State:
     gradient: float = real(0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient")
     values: float = real(0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits")
     seed: int = fields.seed()
-    device: str = choice("host", {"host": "host", "atlas": "atlas"}, "device", "Tensors", "what runs the kernel")
+    device: str = choice("host", fields.devices(), "device", "Tensors", "what runs the kernel")
 
     def __post_init__(self):
         outputs = operator(self.operator).outputs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aclnn_viz.cases import Case
 from aclnn_viz.errors import need, problem, shown, whole
 
-HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?")
+HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.accuracy.envelopes", "a
 #: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
 MADE_BY_THE_KIT = set("""
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
-    DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError NotSupported Attribute Operator Tensor Truth
+    DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
     Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Judged Prediction Predictions
 """.split())

@@ -1,0 +1,74 @@
+"""A device outside of CANN: another library computes the same operators on this machine."""
+
+import platform
+import warnings
+
+import numpy as np
+
+from aclnn_viz.devices.errors import DeviceClosedError, UnsupportedError
+from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators import operator
+from aclnn_viz.tables import as_html
+
+
+class Peer:
+    """What every peer has in common; `name` tells library, place and version, `about()` all that a replay must tell.
+
+    A peer has neither an SoC nor a CANN version: `soc` and `cann` are empty.
+    """
+
+    soc = cann = ""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.closed = False
+
+    def run(self, op, /, **inputs) -> dict[str, np.ndarray]:
+        """Run an operator and return its outputs by the vendor's names, as `op.backward` does.
+
+        Raises TypeError and ValueError as `op.backward` does, UnsupportedError (a ValueError and a NotImplementedError)
+        for what the library does not compute, DeviceClosedError when the device is closed.
+        """
+        if self.closed:
+            raise DeviceClosedError(problem("the device must be open", f"a closed {self.name}", "open it again"))
+        op = operator(op)
+        bound = op.bind(inputs)
+        arranged = op.arrange_backward(**bound)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")  # of the library, about its speed
+                found = self._compute(op, bound, arranged)
+        except NotSupported as refused:
+            raise UnsupportedError(str(refused)) from refused
+        return {name: found[name].reshape(result.documented_shape) for name, result in arranged.results.items()}
+
+    def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
+        raise NotImplementedError
+
+    def about(self) -> dict:
+        """What a replay must tell of it: library and version, place, threads and flags."""
+        return {"soc": self.soc, "cann": self.cann, **self._library()}
+
+    def _library(self) -> dict:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.closed = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Device {self.name!r}: a peer on this machine, no Atlas", (), [
+            ("state", "closed" if self.closed else "open"), *((name, str(value)) for name, value in self._library().items())])
+
+    def __repr__(self) -> str:
+        return f"Peer({self.name!r}{', closed' * self.closed})"
+
+
+def processor() -> str:
+    """What the processor of this machine is called."""
+    return platform.processor() or platform.machine()

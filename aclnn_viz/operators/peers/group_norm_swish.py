@@ -1,0 +1,17 @@
+"""Group norm, then swish, in PyTorch: two operators, one after the other, with the saved mean and rstd."""
+
+from math import prod
+
+
+def in_torch(torch, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
+             dbetaIsRequire):
+    samples, channels, *positions = x.shape
+    each = (samples, numGroups, channels // numGroups, prod(positions))
+    z = (x.reshape(each) - mean[..., None, None]) * rstd[..., None, None]
+    z = z * gamma.reshape(numGroups, -1, 1) + beta.reshape(numGroups, -1, 1)
+    # y = z * sigmoid(s * z) is silu(s * z) / s, whose slope is that of silu at s * z.
+    dz = torch.ops.aten.silu_backward(dy, (swishScale * z).reshape(x.shape).to(dy.dtype))
+    found = torch.ops.aten.native_group_norm_backward(
+        dz, x, mean, rstd, gamma, samples, channels, prod(positions), numGroups, [True, dgammaIsRequire, dbetaIsRequire])
+    asked = True, dgammaIsRequire, dbetaIsRequire
+    return {name: grad for name, grad, wanted in zip(("dxOut", "dgammaOut", "dbetaOut"), found, asked) if wanted}

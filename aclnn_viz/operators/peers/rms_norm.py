@@ -1,0 +1,29 @@
+"""RMS norm in PyTorch: its own operator with autograd, which takes no saved rstd but computes it anew.
+
+It is given the epsilon from which the saved rstd came; an rstd that comes from none is refused.
+"""
+
+from aclnn_viz.errors import NotSupported, problem
+
+ROUNDINGS = 8  # of the forward pass that saved rstd, about
+
+
+def in_torch(torch, dy, x, rstd, gamma):
+    leaves = x.requires_grad_(), gamma.to(rstd.dtype).requires_grad_()  # dgammaOut is as wide as rstd
+    y = torch.nn.functional.rms_norm(x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma))
+    return dict(zip(("dxOut", "dgammaOut"), torch.autograd.grad(y, leaves, dy.to(y.dtype))))
+
+
+def epsilon(torch, x, rstd, gamma) -> float:
+    """The epsilon with which rms norm of x has this rstd; NotSupported where there is none."""
+    if rstd.numel() == 0:
+        return 0.0
+    wide = rstd.double().flatten()
+    squares = x.double().reshape(rstd.numel(), -1).square().mean(dim=1)
+    at = wide.argmax()  # the row where epsilon counts most
+    found = max(float(1.0 / wide[at] ** 2 - squares[at]), 0.0)
+    off = (wide * (squares + found).sqrt() - 1.0).abs().max()
+    if not off <= ROUNDINGS * torch.finfo(rstd.dtype).eps:
+        raise NotSupported(problem("PyTorch's rms_norm takes no rstd, it computes that of x", "another rstd",
+                                   "pass the rstd that the forward operator saved"))
+    return found
