@@ -42,13 +42,17 @@ def evidence(operator, *names):
     """
     What was proved just now: theorems of an operator by their names, or all of them, each with what became of its mutants.
 
-    Returns text; raises KeyError for a name of no theorem.
+    Returns text; raises KeyError for an operator without theorems and for a name of no theorem.
 
     >>> print(evidence("hardswish", "stationary_point"))
     proved: The only stationary point above -3 is x = -3/2, with value -3/8.
         not proved, as it should be: at -1; value -1/2
     """
-    known = {theorem.name: theorem for theorem in theorems() if theorem.operator == operator}
+    told = list(theorems())
+    known = {theorem.name: theorem for theorem in told if theorem.operator == operator}
+    if not known:
+        operators = dict.fromkeys(theorem.operator for theorem in told)
+        raise KeyError(f"an operator with theorems: got {operator!r}; choose among {', '.join(operators)}")
     for name in names:
         if name not in known:
             raise KeyError(f"a theorem about {operator}: got {name!r}; choose among {', '.join(known)}")

@@ -7,6 +7,7 @@ reach every entry but the kinks between them, for any size of the image and any 
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 from sympy import Expr, KroneckerDelta, Rational, S, Symbol, diff, floor, symbols
 
@@ -18,6 +19,7 @@ from derivations.interpolation import DOCUMENTED_A, cubic_weights, linear_weight
 from derivations.theorem import Equation
 
 WEIGHTS = {0: linear_weights(t), 1: [S.One], 2: cubic_weights(t, DOCUMENTED_A)}
+MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
 PADDING = {0: "zeros", 1: "border", 2: "reflection"}
 HALF, TAU = Rational(1, 2), T / (1 + T)
 pixel = Symbol("k", integer=True)

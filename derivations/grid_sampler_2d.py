@@ -131,7 +131,7 @@ def scattered(to_x, to_y):
     return Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
 
 
-def closed(*mode):
+def _closed(*mode):
     """The weights of column w and row h as closed expressions in the grid, and their derivatives by its entries."""
     xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
     ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
@@ -139,7 +139,7 @@ def closed(*mode):
 
 
 def _formulas(*mode):
-    to_x, to_y, by_x, by_y = closed(*mode)
+    to_x, to_y, by_x, by_y = _closed(*mode)
     leaves = {"gradOutput": (N, C, P, Q), "input": (N, C, H, W), "grid": (N, P, Q, Integer(2))}
     slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
     return [Formula("inputGrad", scattered(to_x, to_y), PIXEL, leaves),
@@ -148,7 +148,7 @@ def _formulas(*mode):
 
 def forward(*mode):
     """The value of out[b, c, p, q] as a closed expression in input and grid."""
-    return sampled(*closed(*mode)[:2])
+    return sampled(*_closed(*mode)[:2])
 
 
 @cache

@@ -5,11 +5,9 @@ The theorems speak of x, while y has any number K of taps with any weights; one 
 belong to the book of the operator.
 """
 
-from itertools import product
-
 from sympy import KroneckerDelta, Sum, Symbol
 
-from derivations.axis import derivatives_on_cells
+from derivations.axis import MODES, derivatives_on_cells
 from derivations.expressions import substitute
 from derivations.gradient import gradient
 from derivations.grid_sampler_2d import (
@@ -18,7 +16,6 @@ from derivations.grid_sampler_2d import (
 from derivations.notation import index_symbols
 from derivations.theorem import Equation
 
-MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
 ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1))
 
 

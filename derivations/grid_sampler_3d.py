@@ -6,12 +6,11 @@ channels c, pixels (e, h, w) = (plane, row, column), grid points (o, p, q).
 """
 
 from functools import cache
-from itertools import product
 from math import prod
 
 from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
-from derivations.axis import derivatives_on_cells, spread, taps
+from derivations.axis import MODES, derivatives_on_cells, spread, taps
 from derivations.expressions import substitute
 from derivations.formulas import Derivation, Formula
 from derivations.gradient import gradient
@@ -29,7 +28,6 @@ PIXELS = {index: (index, 0, size - 1) for index, size in AXES.values()}
 RANGE = {b: (0, N - 1), c: (0, C - 1)}
 ANY = {index: Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)] * KroneckerDelta(
     index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]), (k, 0, K - 1)) for axis, (index, _) in AXES.items()}
-MODES = tuple(product((0, 1, 2), (False, True)))  # of padding and alignment
 INSIDE = {IndexedBase(axis.upper(), integer=True): (0, size - 1) for axis, (_, size) in AXES.items()}
 CHAPTER, book = 7, Book("grid_sampler_3d")
 
@@ -51,18 +49,13 @@ def scattered(to):
     return Sum(gradOutput[b, c, o, p, q] * corner(to), *POINTS)
 
 
-def closed(*mode):
+def _closed(*mode):
     """Weights and their derivatives by the grid along each axis, {index: expression}."""
     to, by = {}, {}
     for axis, (index, size) in enumerate(AXES.values()):
         pixels, weights, moving = taps(grid[(*POINT, axis)], size, *mode)
         to[index], by[index] = spread(index, pixels, weights), spread(index, pixels, moving)
     return to, by
-
-
-def forward(*mode):
-    """The value of out[b, c, o, p, q] as a closed expression in input and grid."""
-    return sampled(closed(*mode)[0])
 
 
 @cache
@@ -85,7 +78,7 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
 
 
 def _formulas(*mode):
-    to, by = closed(*mode)
+    to, by = _closed(*mode)
     slope = sum(KroneckerDelta(d, axis) * corner({**to, index: by[index]}) for axis, index in enumerate(to))
     leaves = {"gradOutput": (N, C, O, P, Q), "input": (N, C, D, H, W), "grid": (N, O, P, Q, Integer(3))}
     return [Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),

@@ -137,7 +137,7 @@ class NormalForm:
         todo, done = list(terms), []
         while todo:
             factors, bounds = todo.pop()
-            merged = Mul(*factors)
+            merged = _divided(Mul(*factors))
             if merged.is_Add or any(isinstance(f, (Add, Sum)) or _is_expandable(f) for f in Mul.make_args(merged)):
                 todo += [(f, {**bounds, **b}) for f, b in self._terms(merged)]
             else:
@@ -186,6 +186,25 @@ class NormalForm:
 def _is_expandable(e):
     return (isinstance(e, Pow) and e.exp.is_Integer and 0 < e.exp <= MAX_POWER
             and (isinstance(e.base, (Add, Mul)) or has_sum(e.base)) and not isinstance(e.base, Indexed))
+
+
+@lru_cache(maxsize=4096)
+def _divided(term):
+    """s/(s + rest) as 1 - rest/(s + rest): no term has a power of the first symbol of a sum that it is divided by."""
+    factors = Mul.make_args(term)
+    for divisor in factors:
+        if isinstance(divisor, Pow) and divisor.base.is_Add and divisor.exp.is_Rational and divisor.exp.is_negative:
+            s, rest = _first_symbol(divisor.base)
+            if any(f == s or isinstance(f, Pow) and f.base == s and f.exp.is_Integer and f.exp > 0 for f in factors):
+                return Add(term / s * divisor.base, -term / s * rest, evaluate=False)
+    return term
+
+
+@lru_cache(maxsize=4096)
+def _first_symbol(total):
+    """(s, rest) with total = s + rest, where s is its first symbol and not in the rest; else (None, None)."""
+    s = min(total.free_symbols, key=default_sort_key, default=None)
+    return (s, total - s) if s in total.args and not (total - s).has(s) else (None, None)
 
 
 @lru_cache(maxsize=4096)

@@ -28,10 +28,14 @@ COMPARE = {Lt: lambda a, b: a < b, Le: lambda a, b: a <= b, Gt: lambda a, b: a >
            Eq: lambda a, b: a == b, Ne: lambda a, b: a != b}
 
 
+# Lengths that symbols get, one after another: as many as the theorems with the most of them ask for.
+SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3), (4, 3, 2, 3, 2, 2, 2, 3, 2)]
+
+
 class Point:
     """Values for all symbols and array entries, drawn when first asked for and then kept."""
 
-    def __init__(self, seed, in_range, sizes=(2, 3, 4, 2, 3, 2, 3)):
+    def __init__(self, seed, in_range, sizes=SIZES[0]):
         self.rng, self.sizes, self.values, self.memo = random.Random(seed), list(sizes), {}, {}
         self.in_range = in_range
 

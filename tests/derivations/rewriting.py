@@ -84,8 +84,8 @@ def _exchange(e, rng):
     return Sum(e.function, *rng.sample(limits, len(limits)))
 
 
-def _add_nothing(e, rng):
-    return Add(e, SPARE**2, evaluate=False) - SPARE**2 if rng.random() < 0.5 else 2 * e - e * Rational(6, 3) + e
+def _scale_terms(e, rng):
+    return Add(*[SPARE * arg for arg in Add.make_args(e)]) / SPARE
 
 
 def _by_a_whole(e, rng):
@@ -96,12 +96,17 @@ def _distribute(e, rng):
     return expand_mul(e) if rng.random() < 0.5 else factor_terms(e)
 
 
-def _inside_out(e, rng):
-    return 1 / (1 / e) if rng.random() < 0.5 or not isinstance(e, Add) else Add(*[3 * arg for arg in e.args]) / 3
+def _as_a_mean(e, rng):
+    return (e + SPARE * e) / (1 + SPARE)
 
 
 TRUE_OF_SUMS = (_rename, _shift, _split, _select, _scale, _exchange)
-TRUE_OF_ALL = (_by_a_whole, _add_nothing, _distribute, _inside_out)
+TRUE_OF_ALL = (_by_a_whole, _scale_terms, _distribute, _as_a_mean)
+
+
+def _by_one_of(rules, node, rng):
+    """The node by the first of the rules, in any order, that changes it."""
+    return next((new for rule in rng.sample(rules, len(rules)) if (new := rule(node, rng)) != node), node)
 
 
 def rewritten(rng, e):
@@ -111,10 +116,10 @@ def rewritten(rng, e):
         others = [node for node in others if node.is_commutative and not node.has(Piecewise)]
         if sums and rng.random() < 0.6:
             node = rng.choice(sums)
-            e = replaced(e, node, rng.choice(TRUE_OF_SUMS)(node, rng))
+            e = replaced(e, node, _by_one_of(TRUE_OF_SUMS, node, rng))
         elif others:
             node = rng.choice(others)
-            e = replaced(e, node, rng.choice(TRUE_OF_ALL)(node, rng))
+            e = replaced(e, node, _by_one_of(TRUE_OF_ALL, node, rng))
     return e
 
 

@@ -3,19 +3,20 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from time import process_time
 
 import pytest
 from machine import SOAK
-from numeric import difference
-from rewriting import changed, rewritten
+from numeric import SIZES, difference
+from rewriting import TRUE_OF_ALL, TRUE_OF_SUMS, changed, nodes, replaced, rewritten
+from sympy import Add, Mul, Sum
 
 from derivations import proves_equal, theorems
 
 ALL = list(theorems())
 RUNS = 20
 COUNT = 10_000 // RUNS if SOAK else 4
-SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3)]
 FALSE, SLOW = 1e-6, 10.0  # relative difference; seconds of one core
 
 
@@ -67,6 +68,16 @@ def test_true_rewritings_are_proved(seed, record_property):
     for name, value in {"rewritings": COUNT, "not proved": len(missed), "slowest, s": slowest}.items():
         record_property(name, value)
     assert slowest < SLOW and len(missed) <= COUNT / 200, missed[:3]
+
+
+@pytest.mark.parametrize("rule", TRUE_OF_SUMS + TRUE_OF_ALL, ids=lambda rule: rule.__name__)
+def test_each_true_rule_changes_what_it_is_applied_to_and_no_number(rule):
+    rng, kinds = random.Random(3), Sum if rule in TRUE_OF_SUMS else (Add, Mul)
+    written = ((e, node, rule(node, rng)) for t in ALL for e in t.equations() for node in nodes(e.left, kinds)[:1])
+    found = list(islice(((e, node, new) for e, node, new in written if new != node), 3))
+    assert len(found) == 3
+    for e, node, new in found:
+        assert differs(replace(e, right=replaced(e.left, node, new)), 1) is False
 
 
 def test_a_false_rewriting_would_be_noticed():

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from machine import SOAK
-from numeric import difference
+from numeric import SIZES, difference
 from sympy import S
 
 from derivations import chapters, proves_equal, theorems
@@ -12,7 +12,6 @@ from derivations import chapters, proves_equal, theorems
 ALL = list(theorems())
 MUTANTS = [(theorem, mutant) for theorem in ALL for mutant in theorem.mutants]
 CLOSE = 1e-20  # 30 digits, a few hundred operations on numbers near 1
-SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3), (4, 3, 2, 3, 2, 2, 2, 3, 2)]
 
 
 def name(theorem):
@@ -104,8 +103,10 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
     monkeypatch.setattr(derivations, "theorems", lambda: iter(book.theorems))
     assert derivations.evidence("mine").splitlines() == [
         "NOT PROVED: One is two.", "    not proved, as it should be: one is three", "    PROVED, THOUGH FALSE: one is one"]
-    with pytest.raises(KeyError, match="choose among one_is"):
+    with pytest.raises(KeyError, match="a theorem about mine: got 'two_is'; choose among one_is"):
         derivations.evidence("mine", "two_is")
+    with pytest.raises(KeyError, match="an operator with theorems: got 'yours'; choose among mine"):
+        derivations.evidence("yours")
 
 
 def test_the_steps_of_a_derivation_are_told_by_their_titles():
