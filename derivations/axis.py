@@ -28,25 +28,29 @@ before, after, waves = (Symbol(name, integer=True, nonnegative=True) for name in
 width, last = Symbol("W", integer=True, positive=True), Symbol("L", integer=True, positive=True)
 
 
-def taps(x, size, interpolationMode, paddingMode, alignCorners, decide=lambda e: e):
+def taps(x, size, interpolationMode, paddingMode, alignCorners, decide=None):
     """
     (pixels, weights, derivatives by the grid) along one axis, as closed expressions in the grid's entry `x`.
 
-    `decide` simplifies the padded coordinate, its factor and its floor where more is known about x.
+    `decide` says the outcome of padding and rounding where more is known about x.
     """
     u, factor = unnormalise(x, size, alignCorners)
     if interpolationMode != 2:
         u, inside = padded(u, size, paddingMode, alignCorners, decide=decide)
         factor = factor * inside
     if interpolationMode == 1:
-        return [decide(round_half_even(u))], [S.One], [S.Zero]
-    first = decide(floor(u))
+        return [_rounded(round_half_even, u, decide)], [S.One], [S.Zero]
+    first = _rounded(floor, u, decide)
     weights = WEIGHTS[interpolationMode]
     pixels = [first, first + 1]
     if interpolationMode == 2:
         pixels = [padded(first + j, size, paddingMode, alignCorners)[0] for j in (-1, 0, 1, 2)]
     return (pixels, [value.subs(t, u - first) for value in weights],
             [factor * value.subs(t, u - first) for value in slopes(weights)])
+
+
+def _rounded(rounding, u, decide):
+    return rounding(u) if decide is None else decide(rounding(u, evaluate=False))
 
 
 def spread(index, pixels, values):

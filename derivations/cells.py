@@ -123,15 +123,16 @@ def _settle(e, known):
     args = [_settle(arg, known) for arg in e.args]
     if isinstance(e, (floor, round_half_even)):
         return _integer_near(e.func, args[0], known)
-    e = e.func(*args)
+    # What follows is decided here first: SymPy would look for the same much longer.
     if isinstance(e, (Max, Min)):
-        return _extreme(e, known)
+        return _extreme(e.func, args, known)
     if isinstance(e, Abs):
-        return {1: e.args[0], -1: -e.args[0]}.get(_sign(e.args[0], known), e)
+        side = _sign(args[0], known)
+        return e.func(*args) if side is None else side * args[0]
     if isinstance(e, (Lt, Le, Gt, Ge)):
-        side = _sign(e.lhs - e.rhs, known)
-        return e if side is None else e.func(side, 0)
-    return e
+        side = _sign(args[0] - args[1], known)
+        return e.func(*args) if side is None else e.func(side, 0)
+    return e.func(*args)
 
 
 @lru_cache(maxsize=4096)
@@ -145,12 +146,12 @@ def _sign(e, known):
     return None if None in signs else signs[0] * signs[1]
 
 
-def _extreme(e, known):
-    side = 1 if isinstance(e, Max) else -1
-    for best in e.args:
-        if all(best == other or (_sign(side * (best - other), known) or 0) > 0 for other in e.args):
+def _extreme(extreme, args, known):
+    side = 1 if extreme is Max else -1
+    for best in args:
+        if all(best == other or (_sign(side * (best - other), known) or 0) > 0 for other in args):
             return best
-    return e
+    return extreme(*args)
 
 
 def _integer_near(rounding, e, known):

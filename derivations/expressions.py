@@ -17,6 +17,7 @@ from sympy import (
     Min,
     Mod,
     Mul,
+    Number,
     Pow,
     Subs,
     Sum,
@@ -26,6 +27,7 @@ from sympy import (
     cos,
     exp,
     expand,
+    expand_mul,
     floor,
     log,
     nan,
@@ -195,6 +197,19 @@ def insert(e, mapping, names=None):
 def freshen(e, names=None):
     """Give every bound index of `e` a name of its own; afterwards plain replacement cannot capture."""
     return substitute(e, {}, names)
+
+
+@lru_cache(maxsize=8192)
+def expanded(e):
+    """What `expand` makes of an expression: mostly a sum of multiples of indices, in which it finds nothing to do."""
+    if all(isinstance(term.as_coeff_Mul()[1], (Symbol, Number)) for term in Add.make_args(e)):
+        return e
+    return expand(e)
+
+
+def multiplied(e):
+    """`e` with products of sums multiplied out, where its terms have no such product inside."""
+    return Add(*[expand_mul(term) if any(f.is_Add for f in Mul.make_args(term)) else term for term in Add.make_args(e)])
 
 
 @lru_cache(maxsize=4096)

@@ -22,13 +22,12 @@ from sympy import (
     Symbol,
     default_sort_key,
     exp,
-    expand,
-    expand_mul,
     expand_power_base,
 )
 
 from derivations.canonical import closed, common_monomial
-from derivations.expressions import Names, NotUnderstood, freshen, has_sum, insert, is_function, is_index
+from derivations.expressions import (
+    Names, NotUnderstood, expanded, freshen, has_sum, insert, is_function, is_index, multiplied)
 from derivations.ranges import Ranges
 
 MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
@@ -61,7 +60,7 @@ class NormalForm:
             return e
         if e not in self.memo:
             terms = self._merged(self._terms(e))
-            self.memo[e] = expand_mul(Add(*[closed(factors, bounds, self) for factors, bounds in terms]))
+            self.memo[e] = multiplied(Add(*[closed(factors, bounds, self) for factors, bounds in terms]))
         return self.memo[e]
 
     # Opening: an expression becomes a list of terms (factors, {index: last}); every index runs from 0.
@@ -91,7 +90,7 @@ class NormalForm:
         if any(low.has(*e.variables) for _, low, _ in e.limits):
             raise NotUnderstood(f"a lower limit that depends on another index: {e}")
         shift = {v: v + low for v, low, _ in e.limits if low != 0}
-        bounds = {v: expand(self((high - low).xreplace(shift))) for v, low, high in e.limits}
+        bounds = {v: expanded(self((high - low).xreplace(shift))) for v, low, high in e.limits}
         return [(f, {**b, **bounds}) for f, b in self._terms(e.function.xreplace(shift))]
 
     def _factor(self, e):
@@ -104,7 +103,7 @@ class NormalForm:
         if not e.args or is_index(e) or isinstance(e, Piecewise):
             return [((e,), {})]
         if isinstance(e, Indexed):
-            return [((Indexed(e.base, *[expand(self(index)) for index in e.indices]),), {})]
+            return [((Indexed(e.base, *[expanded(self(index)) for index in e.indices]),), {})]
         if isinstance(e, KroneckerDelta):
             return [((_delta(self(e.args[0] - e.args[1])),), {})]
         if isinstance(e, Pow):
@@ -128,7 +127,7 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        base = expand_mul(Add(*[term / monomial for term in base.args]))  # by terms, so that the powers cancel
+        base = multiplied(Add(*[term / monomial for term in base.args]))  # by terms, so that the powers cancel
         return Pow(content, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
 
     # One term: equal bases merge, deltas act.
@@ -218,9 +217,9 @@ def _single_delta(f):
 @lru_cache(maxsize=4096)
 def _delta(difference):
     """The delta that is 1 where `difference` is 0."""
-    terms = Add.make_args(expand(difference))
+    terms = Add.make_args(expanded(difference))
     positive = Add(*[term for term in terms if not term.could_extract_minus_sign()])
-    return KroneckerDelta(positive, positive - expand(difference))
+    return KroneckerDelta(positive, positive - expanded(difference))
 
 
 def _identified(delta, bounds):
@@ -233,10 +232,10 @@ def _identified(delta, bounds):
 
 def _equations(delta, bounds):
     """All (index, value) that the delta equates, except indices on which a limit depends."""
-    difference = expand(delta.args[0] - delta.args[1])
+    difference = expanded(delta.args[0] - delta.args[1])
     for term in Add.make_args(difference):
         coefficient, atom = term.as_coeff_Mul()
         rest = difference - term
         is_atom = isinstance(atom, (Symbol, Indexed)) or is_index(atom)
         if is_atom and abs(coefficient) == 1 and not rest.has(atom) and not any(b.has(atom) for b in bounds.values()):
-            yield atom, expand(-rest / coefficient)
+            yield atom, expanded(-rest / coefficient)

@@ -2,14 +2,14 @@
 
 from functools import lru_cache
 
-from sympy import Pow, expand_mul, nan, zoo
+from sympy import Pow, nan, zoo
 
 from derivations.canonical import is_total
-from derivations.expressions import NotUnderstood
+from derivations.expressions import NotUnderstood, multiplied
 from derivations.normal_form import normal_form
 from derivations.poles import require_no_poles
 from derivations.ranges import Ranges
-from derivations.rational import is_rationally_zero
+from derivations.rational import is_rationally_zero, operations
 from derivations.understood import as_expression
 
 MAX_SHOWN = 60  # operations of a difference that a reason writes out
@@ -81,7 +81,7 @@ def _examined(a, b, ranges):
 def _compared(a, b, ranges):
     require_no_poles(a, ranges)
     require_no_poles(b, ranges)
-    difference = expand_mul(normal_form(a, ranges) - normal_form(b, ranges))
+    difference = multiplied(normal_form(a, ranges) - normal_form(b, ranges))
     if difference.has(nan, zoo):
         return Answer("not understood: a pole: the difference is not finite")
     if difference == 0 or is_rationally_zero(difference):
@@ -90,8 +90,8 @@ def _compared(a, b, ranges):
 
 
 def _short(e):
-    operations = e.count_ops()
-    return str(e) if operations <= MAX_SHOWN else f"{len(e.args)} terms of {operations} operations"
+    count = operations(e)
+    return str(e) if count <= MAX_SHOWN else f"{len(e.args)} terms of {count} operations"
 
 
 def _denominators(*expressions):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol, expand
+from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol
 
-from derivations.expressions import NotUnderstood
+from derivations.expressions import NotUnderstood, expanded
 from derivations.understood import as_expression
 
 
@@ -49,7 +49,7 @@ class Ranges:
     def _enclosure(self, e, bounds):
         """An interval [low, high] that holds the integer `e`, or None."""
         low, high = Integer(0), Integer(0)
-        for term in Add.make_args(expand(e)):
+        for term in Add.make_args(expanded(e)):
             coefficient, atom = term.as_coeff_Mul()
             limits = self.of(atom, bounds) if isinstance(atom, (Symbol, Idx, Indexed)) else None
             if not coefficient.is_Integer or (limits is None and atom.is_integer is not True):
@@ -87,7 +87,7 @@ def is_nonnegative(e):
         raise NotUnderstood(f"not an expression: {e!r}")
     at_least_one = {s: Dummy(s.name, integer=True, nonnegative=True) + 1
                     for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
-    shifted = expand(e.xreplace(at_least_one)) if not e.atoms(Indexed) else e
+    shifted = expanded(e.xreplace(at_least_one)) if not e.atoms(Indexed) else e
     return all(_is_nonnegative_monomial(term) for term in Add.make_args(shifted))
 
 

@@ -1,6 +1,7 @@
 """Zero test by rational identities: what the normal form leaves is compared as fractions of polynomials."""
 
-from math import lcm
+from functools import lru_cache
+from math import lcm, prod
 
 from sympy import Add, Dummy, Integer, Mul, Poly, Pow, Rational, Sum, exp, expand, fraction, prime, together
 
@@ -9,6 +10,7 @@ from derivations.ranges import is_nonnegative
 
 MAX_ATOMS = 60
 MAX_OPS = 6000
+MODULUS = 2**61 - 1  # a prime, and 3 modulo 4
 
 
 def is_rationally_zero(e):
@@ -19,9 +21,15 @@ def is_rationally_zero(e):
     only identities of fractions count, together with root**q = radicand and exp(a + b) = exp(a) exp(b). Sums over the
     same limits are also compared term by term.
     """
-    if e.count_ops() > MAX_OPS:
+    if operations(e) > MAX_OPS:
         raise NotUnderstood("too large for a rational identity")
     return _is_zero_fraction(e) or _is_zero_termwise(e)
+
+
+@lru_cache(maxsize=64)
+def operations(e):
+    """How many operations an expression has, as SymPy counts them."""
+    return e.count_ops()
 
 
 def _is_zero_fraction(e):
@@ -90,11 +98,19 @@ class _Atoms:
         return self.symbols[root]
 
     def refute(self, e):
-        """True when one point, free to choose where there are no roots, shows that `e` is not 0."""
-        if self.roots:
+        """True when one point shows that `e` is not 0: numbers modulo a prime, where every other one has a root."""
+        if any(degree != 2 for _, degree, _ in self.roots):
             return False
-        value = e.xreplace({a: Integer(prime(k + 5)) for k, a in enumerate(self.symbols.values())})
-        return value.is_Rational is True and value != 0
+        atoms = [a for a in self.symbols.values() if all(a != root for root, _, _ in self.roots)]
+        for attempt in range(4 << len(self.roots)) if len(self.roots) < 5 else ():
+            values = {a: prime(k + 5 + attempt) for k, a in enumerate(atoms)}
+            try:
+                for root, _, radicand in self.roots:  # those inside a radicand come first
+                    values[root] = _square_root(_modulo(radicand, values))
+                return _modulo(e, values) != 0
+            except ValueError:  # no root, or a division by 0
+                continue
+        return False
 
     def vanishes(self, polynomial):
         for root, degree, radicand in reversed(self.roots):
@@ -102,6 +118,25 @@ class _Atoms:
             reduced = [c * root ** (k % degree) * radicand ** (k // degree) for k, c in enumerate(terms)]
             polynomial = fraction(together(Add(*reduced)))[0]
         return expand(polynomial) == 0
+
+
+def _modulo(e, values):
+    """The value of a fraction of polynomials modulo `MODULUS`; raises ValueError for one that divides by 0."""
+    if e in values:
+        return values[e]
+    if e.is_Rational:
+        return e.p * pow(e.q, -1, MODULUS) % MODULUS
+    parts = [_modulo(arg, values) for arg in (e.args if not e.is_Pow else e.args[:1])]
+    if e.is_Pow:
+        return pow(parts[0], int(e.exp), MODULUS)
+    return (sum(parts) if e.is_Add else prod(parts)) % MODULUS
+
+
+def _square_root(number):
+    root = pow(number, (MODULUS + 1) // 4, MODULUS)
+    if root * root % MODULUS != number:
+        raise ValueError(f"a number with a square root: got {number}; try others")
+    return root
 
 
 def _split(term):

@@ -86,6 +86,10 @@ EQUAL = {
     "sigmoid": (over(exp(x[i]) / (1 + exp(x[i])), i), over(1 / (1 + exp(-x[i])), i)),
     "exponential of a sum": (exp(over(x[i] + y[i], i)), exp(over(x[i], i)) * exp(over(y[j], j))),
     "fractions in fractions": (1 / (1 + c**2 / (d**2 + 1) ** 2), (d**2 + 1) ** 2 / ((d**2 + 1) ** 2 + c**2)),
+    "a fraction in an exponent": (exp(c * x[i] / (c + 1) + x[i] / (c + 1)), exp(x[i])),
+    "a fraction below a root": (sqrt(a + over(c**2 * v / (c + d) ** 2, i)),
+                                sqrt(a + n * v - over(d * (2 * c + d) * v / (c + d) ** 2, j))),
+    "a root below a fraction": (f(c / sqrt(c + d)), f(sqrt(c + d) - d / sqrt(c + d))),
     "half exponents": (exp(c / 2) ** 2 - exp(c), 0),
     "log in an exponent": (exp(over(x[i], i) - log(over(exp(y[i]), i))), exp(over(x[i], i)) / over(exp(y[i]), i)),
     "log of a sum": (over(log(over(exp(A[i, j]), j)), i, m), over(log(over(exp(A[k, l]), l)), k, m)),
@@ -104,6 +108,10 @@ EQUAL = {
     "numbers": (Fraction(1, 2) * c, c / 2), "pi": (over(pi * x[i], i), pi * over(x[i], i)),
 }
 UNEQUAL = {
+    "a fraction in an exponent": (exp(c * v / (c + 1) + 2 * v / (c + 1)), exp(v)),
+    "a fraction below a root": (sqrt(a + v * c / (c + d)), sqrt(a + v + v * d / (c + d))),
+    "roots that nearly multiply": (1 / (sqrt(a) - sqrt(b)), (sqrt(a) + sqrt(b)) / (a + b)),
+    "roots of the other sign": (sqrt(a + 1) * sqrt(b + 1), -sqrt((a + 1) * (b + 1))),
     "fractions in fractions": (1 / (1 + A[p, r] ** 2 / (x[p] ** 2 + 1) ** 2), 1 / (1 + A[p, r] ** 2 / (x[p] ** 2 + 1))),
     "square inside": (over(x[i], i) ** 2, over(x[i] ** 2, i)), "other range": (over(x[i], i), over(x[i], i, m)),
     "other array": (over(x[i], i), over(y[i], i)), "mean of products": (
