@@ -11,8 +11,8 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
                                                     operator_of)
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.error_plot import limits
-from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Line, Note, Rule
+from aclnn_viz.pictures.error_plot import pictured
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.tables import as_text as table
@@ -37,30 +37,13 @@ def panels(data: Data) -> list[Panel]:
 def errors_panel(data: Data) -> Panel:
     """Dots by cause above both envelopes; the running median as a line."""
     e, plot = data.errors, data.plot
-    if plot.nothing:
-        note = Note(0.5, 0.5, "\n".join(textwrap.wrap(plot.nothing, 60)))
+    if plot is None:
+        note = Note(0.5, 0.5, "\n".join(textwrap.wrap(e.nothing(), 60)))
         return Panel("errors", "Error against value", (note,), NO_AXIS, NO_AXIS, 12, TALL)
-    low, peak, high = limits(e.ulps, plot.windows.bound)
-    x, y = plot.axis.x(e.place[plot.shown]), np.clip(e.ulps[plot.shown], low, peak)
-    cause = data.cause[plot.shown]
-
-    def curve(values):
-        at, height = plot.windows.curve(np.nan_to_num(values, nan=np.inf), plot.axis)
-        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, peak))
-
-    marks = []
-    for values, label in ((plot.windows.bound, "hard bound (median)"),
-                          (plot.windows.expected, "expected, 6σ (darker)")):
-        at, top = curve(values)
-        marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, label))
-    marks += [Dots(x[cause == k], y[cause == k], KINDS[k], CAUSES[k], 3.5 if k in (OPEN, MISSED) else 2.0)
-              for k in range(len(CAUSES)) if (cause == k).any()]
-    marks.append(Line(*curve(plot.windows.median), GREY, "running median"))
-    if data.focus is not None and e.placed[data.focus]:
-        marks.append(Rule("x", float(plot.axis.x(e.place[data.focus])), f"element {list(e.index(data.focus))}", GREY))
-    return Panel("errors", f"{data.output}: error of {e.size:,} elements against their value", tuple(marks),
-                 Axis(f"truth; every number of {e.format.name} has equal room", ticks=tuple(zip(*plot.axis.ticks()))),
-                 Axis("error in ulp", low / 1.6, high, "log"), 12, TALL)
+    groups = [(KINDS[k], cause, 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
+    focus = [] if data.focus is None else plot.at(data.focus, f"element {list(e.index(data.focus))}")
+    title = f"{data.output}: error of {e.size:,} elements against their value"
+    return plot.panel("errors", title, groups, data.cause, focus, 12, TALL)
 
 
 def histogram(data: Data) -> Panel:
@@ -160,8 +143,8 @@ def ladder(data: Data) -> list[tuple[str, float, int]]:
 
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
-    if data.plot.nothing:
-        return [f"{data.output} of {data.state.operator}: {data.plot.nothing}"]
+    if data.plot is None:
+        return [f"{data.output} of {data.state.operator}: {data.errors.nothing()}"]
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
     lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "
@@ -214,7 +197,8 @@ def describe(data: Data) -> str:
                   + ", ".join(f"{name} {number(value)} ulp" for name, value, _ in ladder(data)), ""]
     rows = [[name, verdict.outcome, number(used(verdict)), verdict.reason]
             for name, verdict in data.report.verdicts.items()]
-    return "\n".join([*lines, *table(["standard", "verdict", "part used", "decided by"], rows), "", data.plot.text])
+    lines += table(["standard", "verdict", "part used", "decided by"], rows)
+    return "\n".join([*lines, "", pictured(data.errors, data.plot).text])
 
 
 def _ties(data: Data) -> str:

@@ -30,8 +30,8 @@ from aclnn_viz.explorers.state import StateError, choice, real, whole
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.faults.fault import TRUNCATED
 from aclnn_viz.operators import operator, operators, plans
-from aclnn_viz.pictures.error_plot import ErrorPlot, error_plot
-from aclnn_viz.pictures.errors import errors
+from aclnn_viz.pictures.error_plot import ErrorPlot, plotted
+from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.rooms import own
 
@@ -109,7 +109,8 @@ class Data:
     output: str
     plan: Plan
     fault: Fault | None
-    plot: ErrorPlot  # plot.errors holds the errors and their envelopes
+    errors: Errors  # and their envelopes
+    plot: ErrorPlot | None
     report: Report
     rounding: np.ndarray  # the error of the correctly rounded truth
     spread: np.ndarray  # how far inputs within one ulp move the truth
@@ -117,10 +118,6 @@ class Data:
     focus: int | None  # the element shown: farthest beyond its bound, or else with the largest error
     ties: int  # elements that the other rule for ties would round to another number
     notices: tuple[str, ...] = field(default=())
-
-    @property
-    def errors(self):
-        return self.plot.errors
 
     @property
     def counts(self) -> dict[str, int]:
@@ -194,7 +191,7 @@ def compute(state: State, backward=lambda state, given: (operator_of(state).back
         spacing = ulp(truth.astype(np.float64), actual.dtype)
         rounded = np.abs(rounded_truth(truth, found.format).astype(np.float64) - truth) / spacing
         spread = (moved.spread / spacing).reshape(-1).astype(np.float64)
-    return Data(state, given, output, plan, fault, error_plot(found), report, rounded.reshape(-1).astype(np.float64),
+    return Data(state, given, output, plan, fault, found, plotted(found), report, rounded.reshape(-1).astype(np.float64),
                 spread, _causes(found, moved), _focus(found), ties, tuple(notices))
 
 

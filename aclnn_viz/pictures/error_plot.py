@@ -4,116 +4,94 @@ The idea of dots with a running statistic over ordinals is Herbie's (FPBench `od
 verdicts are this kit's.
 """
 
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
+from aclnn_viz.dtypes import FloatFormat
 from aclnn_viz.errors import need
-from aclnn_viz.pictures import style
-from aclnn_viz.pictures.errors import Errors
+from aclnn_viz.pictures.errors import Errors, framed
+from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
-from aclnn_viz.pictures.provenance import caption, warning
-from aclnn_viz.tables import as_text as table
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, ordered, thinned, windows
+from aclnn_viz.tables import as_text as table
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
 DOTS = 4000
 MARKS = 400  # of each verdict that is not "explained", beside those among the dots
+TALL = 330  # pixels
+GREY = 4
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorPlot(style.Picture):
-    """What the plot shows: running statistics in `windows`, and in `shown` the positions of the drawn elements."""
+class ErrorPlot:
+    """What is drawn of the errors of one output: running statistics along an axis, and the elements `shown`."""
 
     errors: Errors
-    nothing: str
-    windows: Windows | None = None
-    axis: OrdinalAxis | None = None
-    shown: np.ndarray | None = None
+    windows: Windows
+    axis: OrdinalAxis
+    shown: np.ndarray  # positions
 
-    @property
-    def title(self) -> str:
-        e = self.errors
-        if self.nothing:
-            return f"{e.provenance.output}: no error to show"
-        return (f"{e.provenance.output}: maximum {number(e.ulps[e.worst])} ulp, median {number(e.median)} ulp"
-                + judged(e))
+    def curve(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and heights, between the ends of the axis, of a line through the windows."""
+        low, _, high = limits(self.errors.ulps, self.windows.bound)
+        at, height = self.windows.curve(np.nan_to_num(values, nan=np.inf), self.axis)
+        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, high))
 
-    @property
-    def caption(self) -> str:
-        e, statistic = self.errors, "|output − truth| in ulps of the truth"
-        if not self.nothing:
-            statistic += f"; medians of {self.windows.size:,} elements at a time"
-            statistic += ", also of the elements' envelopes" if e.bound is not None else ""
-            if e.differing:
-                statistic += f"; {e.differing:,} infinite errors (only one side finite, or another infinity)"
-            if self.shown.size < e.placed.sum():
-                statistic += f"; {self.shown.size:,} elements drawn"
-        return caption(statistic, e.format.name, e.shape, e.size, [e.provenance])
+    def panel(self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL) -> Panel:
+        """Envelopes, dots and running median; `kind_of` (size,) gives each element's position in `groups`.
 
-    @property
-    def warning(self) -> str:
-        return warning({"": self.errors.provenance})
-
-    @property
-    def text(self) -> str:
+        A group is (kind of mark, label, size); `more` marks come last.
+        """
         e, w = self.errors, self.windows
-        if self.nothing:
-            return style.framed(self.title, [self.nothing], self.warning, self.caption)
-        rows = zip(w.count.tolist(), w.first, w.last, w.median, w.maximum,
-                   *([] if w.bound is None else [w.bound, w.expected]))
-        header = ["elements", "truth from", "to", "median ulp", "maximum ulp", "hard bound", "expected"]
-        return style.framed(self.title, [
-            f"maximum {number(e.ulps[e.worst])} ulp at {e.where(e.worst)}: output {number(e.actual[e.worst])}, "
-            f"truth {number(e.truth[e.worst])}",
-            *([", ".join(f"{count:,} {name}" for name, count in e.counts().items())] if e.counts() else []),
-            *table(header[:5 if w.bound is None else 7], [[number(value) for value in row] for row in rows]),
-        ], self.warning, self.caption)
-
-    def _draw(self, drawn, look):
-        e, w, axes = self.errors, self.windows, drawn.subplots()
         low, peak, high = limits(e.ulps, w.bound)
-        value_against_ulps(axes, look, self.axis, low, high)
-
-        def line(values):
-            x, y = w.curve(np.nan_to_num(values, nan=np.inf), self.axis)
-            return x, np.clip(y, low, high)
-
-        if w.bound is not None:
-            for values, colour, dash, label in ((w.bound, look.band, "-", "hard bound"),
-                                                (w.expected, look.inner, "--", "expected (6 sigma)")):
-                axes.fill_between(*line(values), low / 1.6, color=colour, linewidth=0)
-                axes.plot(*line(values), dash, color=look.quiet, linewidth=1.2, label=label)
+        marks = []
+        for values, label in ((w.bound, "hard bound (median)"), (w.expected, "expected, 6σ (darker)")):
+            if values is not None:
+                at, top = self.curve(values)
+                marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, label))
         x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
-        beyond = np.isinf(e.ulps[self.shown])
-        if beyond.any():
-            axes.plot(x[beyond], y[beyond], "^", markersize=7, color=look.alarm, label="infinite error")
-        verdict = np.zeros(x.size, int) if e.verdict is None else e.verdict[self.shown]
-        for kind, label, mark in (
-            (EXPLAINED, "one element" if e.verdict is None else "explained",
-             {"marker": "o", "markersize": 3, "markeredgewidth": 0, "alpha": 0.55,
-              "color": style.SERIES[0][look.index]}),
-            (UNDECIDED, "undecided", {"marker": "D", "markersize": 6, "markerfacecolor": "none", "color": look.open}),
-            (NOT_EXPLAINED, "not explained", {"marker": "x", "markersize": 6, "color": look.alarm}),
-        ):
-            here = (verdict == kind) & ~beyond
-            if here.any():
-                axes.plot(x[here], y[here], linestyle="none", label=label, **mark)
-        axes.plot(*line(w.median), "-", color=look.ink, linewidth=2.2, label="running median", zorder=4)
-        style.mark_maximum(axes, look, worst_x(e, self.axis), float(np.clip(e.ulps[e.worst], low, peak)),
-                           self._maximum())
-        style.legend(axes, ncols=7)
+        for k, (kind, label, size) in enumerate(groups):
+            if (here := kind_of[self.shown] == k).any():
+                marks.append(Dots(x[here], y[here], kind, label, size))
+        marks.append(Line(*self.curve(w.median), GREY, "running median", 2.6))
+        return Panel(name, title, (*marks, *more), *value_axes(self.axis, e.format, low, high), span, height)
 
-    def _maximum(self) -> str:
+    def at(self, flat: int, label: str) -> list[Rule]:
+        """The rule that names an element; none where its truth is nan."""
         e = self.errors
-        there = ", ".join(f"{name} = {number(value)}" for name, value in e.inputs_at(e.worst).items())
-        return f"max {number(e.ulps[e.worst])} ulp at {list(e.index(e.worst))}\n{textwrap.fill(there, 60)}".strip()
+        return [Rule("x", float(self.axis.x(e.place[flat])), label, GREY)] if e.placed[flat] else []
+
+    def lines(self) -> list[str]:
+        """The numbers of the plot, as lines of text."""
+        e, w = self.errors, self.windows
+        columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
+        columns += [] if w.bound is None else [w.bound, w.expected]
+        header = ["elements", "truth from", "to", "median ulp", "maximum ulp", "hard bound", "expected"]
+        return [f"maximum {number(e.ulps[e.worst])} ulp at {e.where(e.worst)}: output {number(e.actual[e.worst])}, "
+                f"truth {number(e.truth[e.worst])}",
+                *([", ".join(f"{count:,} {name}" for name, count in e.counts().items())] if e.counts() else []),
+                *table(header[:len(columns)], [[number(value) for value in row] for row in zip(*columns)])]
 
 
-def error_plot(errors: Errors) -> ErrorPlot:
+def plotted(errors: Errors) -> ErrorPlot | None:
+    """Return what is drawn of errors; None where there is nothing to show."""
+    if errors.nothing():
+        return None
+    order = ordered(errors)
+    shown = [thinned(order, DOTS), thinned(np.flatnonzero(np.isinf(errors.ulps) & errors.placed), MARKS),
+             [errors.worst] if errors.placed[errors.worst] else []]
+    if errors.verdict is not None:
+        shown += [thinned(order[errors.verdict[order] == kind], MARKS) for kind in (NOT_EXPLAINED, UNDECIDED)]
+    return ErrorPlot(errors, windows(errors), ordinal_axis(errors.place[errors.finite], errors.format),
+                     np.unique(np.concatenate(shown)).astype(np.intp))
+
+
+def error_plot(errors: Errors) -> Picture:
     """Return the picture of error against value of one output.
 
     >>> from aclnn_viz.pictures.errors import errors
@@ -123,15 +101,31 @@ def error_plot(errors: Errors) -> ErrorPlot:
     'out: maximum 0.512 ulp, median 0.256 ulp'
     """
     need(errors, Errors, "an error plot shows Errors", "pass what errors(actual, truth, provenance) returns")
-    if nothing := errors.nothing():
-        return ErrorPlot(errors, nothing)
-    order = ordered(errors)
-    shown = [thinned(order, DOTS), thinned(np.flatnonzero(np.isinf(errors.ulps) & errors.placed), MARKS),
-             [errors.worst] if errors.placed[errors.worst] else []]
-    if errors.verdict is not None:
-        shown += [thinned(order[errors.verdict[order] == kind], MARKS) for kind in (NOT_EXPLAINED, UNDECIDED)]
-    return ErrorPlot(errors, "", windows(errors), ordinal_axis(errors.place[errors.finite], errors.format),
-                     np.unique(np.concatenate(shown)).astype(np.intp))
+    return pictured(errors, plotted(errors))
+
+
+def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
+    """Return the picture of `plotted(errors)`."""
+    e, about, statistic = errors, {"": errors}, "|output − truth| in ulps of the truth"
+    if plot is None:
+        return framed(f"{e.provenance.output}: no error to show", about, statistic)
+    beyond = np.isinf(e.ulps)
+    if e.verdict is None:
+        groups, kind_of = [(0, "one element", 2.0)], np.zeros(e.size, int)
+    else:
+        order = (EXPLAINED, UNDECIDED, NOT_EXPLAINED)
+        groups = [(0, "explained", 2.0), (3, "undecided", 3.5), (1, "not explained", 3.5)]
+        kind_of = np.argsort(order)[e.verdict]
+    groups, kind_of = [*groups, (2, "infinite error", 4.5)], np.where(beyond, len(groups), kind_of)
+    peak = f"max {number(e.ulps[e.worst])} ulp at {list(e.index(e.worst))}"
+    panel = plot.panel("errors", "", groups, kind_of, [Rule("y", 0.5, "½ ulp", GREY), *plot.at(e.worst, peak)])
+    there = ", ".join(f"{name} = {number(value)}" for name, value in e.inputs_at(e.worst).items())
+    statistic += f"; medians of {plot.windows.size:,} elements at a time"
+    statistic += ", also of the elements' envelopes" if e.bound is not None else ""
+    statistic += f"; {e.differing:,} infinite errors (only one side finite, or another infinity)" if e.differing else ""
+    statistic += f"; {plot.shown.size:,} elements drawn" if plot.shown.size < e.placed.sum() else ""
+    title = f"{e.provenance.output}: maximum {number(e.ulps[e.worst])} ulp, median {number(e.median)} ulp{judged(e)}"
+    return framed(title, about, statistic, (panel,), plot.lines(), (f"Largest error where {there}.",) if there else ())
 
 
 def judged(errors: Errors) -> str:
@@ -146,18 +140,13 @@ def judged(errors: Errors) -> str:
     return text + (f", {undecided:,} undecided" if undecided else "")
 
 
-def value_against_ulps(axes, look, axis: OrdinalAxis, low: float, high: float) -> None:
-    """Scales, ticks and labels of a plot of errors against values."""
-    style.ulp_axis(axes, look, low / 1.6, high)
-    axes.set_xticks(*axis.ticks())
-    axes.set_xlabel("truth; every number of the format has equal room, except around 0", fontsize=9)
-    axes.set_ylabel(f"error in ulp (at {FLOOR:g}: that or less)", fontsize=9)
-    axes.margins(x=0.03)
-
-
-def worst_x(errors: Errors, axis: OrdinalAxis) -> float | None:
-    """Where the maximum lies along the values; None where the truth is nan."""
-    return axis.x(errors.place[errors.worst]).item() if errors.placed[errors.worst] else None
+def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> tuple[Axis, Axis]:
+    """The axes of a plot of errors against values, from `low` to `high` ulps."""
+    left, right = axis.x(np.array([axis.low, axis.high]))
+    room = 0.03 * (right - left) or 0.5
+    values = f"truth; every number of {fmt.name} has equal room"
+    return (Axis(values, left - room, right + room, ticks=tuple(zip(*axis.ticks()))),
+            Axis(f"error in ulp ({FLOOR:g}: that or less)", low / 1.6, high, "log"))
 
 
 def limits(*ulps) -> tuple[float, float, float]:

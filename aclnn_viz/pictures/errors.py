@@ -11,8 +11,11 @@ from aclnn_viz.accuracy.stretches import pair, same
 from aclnn_viz.arrays.certified import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
-from aclnn_viz.pictures.provenance import Provenance
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.provenance import Provenance, caption, warning
 from aclnn_viz.pictures.text import number
+
+WIDTH = 900  # pixels of a picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +106,9 @@ class Errors:
 def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | None = None, inputs=None) -> Errors:
     """Return the errors of an output (any of the four formats) against a float64 truth of the same shape.
 
-    `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output; `inputs`, a dict by name, are looked up where errors are large. Raises
-    TypeError for a dtype that does not fit, ValueError for a shape that does not.
+    `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output;
+    `inputs`, a dict by name, are looked up where errors are large. Raises TypeError for a dtype that does not fit,
+    ValueError for a shape that does not.
 
     >>> e = errors(np.float16([1.0, 2.0]), np.array([1.0, 2.001]), Provenance("out", "host"))
     >>> e.ulps.round(3).tolist(), e.steps.tolist()
@@ -134,6 +138,20 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
             parts = {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
     return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, ordinals(rounded).reshape(size), **parts,
                   inputs=dict(inputs or {}))
+
+
+def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()) -> Picture:
+    """Return panels of runs, by name, as a Picture that says where its numbers come from; `lines` say them in words.
+
+    Without panels it says why there is nothing to show.
+    """
+    first = next(iter(runs.values()))
+    if not panels:
+        lines = headline = tuple(filter(None, (e.nothing() for e in runs.values())))[:1]
+    warned = warning({name: e.provenance for name, e in runs.items()})
+    small = caption(statistic, first.format.name, first.shape, first.size, [e.provenance for e in runs.values()])
+    text = "\n".join([title, *lines, *filter(None, (warned, small))])
+    return Picture(headline, panels, text, (small,), title, warned, WIDTH)
 
 
 def _overflow(fmt: FloatFormat) -> float:

@@ -15,6 +15,7 @@ COLUMNS, DPI = 20, 100
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
 DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
+ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
 
 
 def figure(picture, theme: str = "light"):
@@ -34,9 +35,9 @@ def figure(picture, theme: str = "light"):
             heights[row] = max(heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP)
     words = [(picture.title, 12, "bold", look.ink), (picture.warning, 9, "bold", look.alarm),
              *((text, 9, "normal", look.ink) for text in picture.headline)]
-    above = [("\n".join(textwrap.wrap(text, int(wide / size * 1.38))), size, weight, colour)
+    above = [("\n".join(textwrap.wrap(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
              for text, size, weight, colour in words if text]
-    below = "\n".join(textwrap.fill(text, int(wide / 5.3)) for text in picture.notices)
+    below = "\n".join(textwrap.fill(text, int(wide / SMALL * ACROSS["normal"])) for text in picture.notices)
     head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(above)
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
     with rc_context(look.rc() | {"font.size": 9}):

@@ -8,11 +8,13 @@ from pictures.error_samples import ATLAS, PICTURES, few, runs, sample
 from aclnn_viz import compare
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope
 from aclnn_viz.dtypes import FORMATS, float_format
-from aclnn_viz.pictures.error_plot import error_plot
+from aclnn_viz.pictures.error_plot import error_plot, plotted
 from aclnn_viz.pictures.error_runs import error_runs
 from aclnn_viz.pictures.errors import errors
-from aclnn_viz.pictures.histogram import CLASSES, ulp_histogram
+from aclnn_viz.pictures.histogram import CLASSES, classes, ulp_histogram
+from aclnn_viz.pictures.marks import Dots
 from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.windows import windows
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -20,7 +22,7 @@ def test_a_picture_states_where_its_numbers_come_from(name):
     picture = PICTURES[name]()
     drawn = " ".join(" ".join(text.get_text() for text in picture.figure().texts).split())
     words = ["n = ", "float16 [", "atlas:0", "Ascend910B2", "CANN 9.1.0", "seed 7"]
-    words += ["not measured on hardware here", "(stand-in)"] if "stand-in" in picture.caption else []
+    words += ["not measured on hardware here", "(stand-in)"] if "stand-in" in picture.notices[0] else []
     assert [word for word in words if word not in drawn] == [] == [word for word in words if word not in picture.text]
 
 
@@ -47,20 +49,26 @@ def test_the_plot_draws_the_worst_and_all_verdicts_of_large_outputs():
     actual[[5, 777]] = 1.5, np.inf
     undecided = np.arange(20_000) == 9_999
     width = Envelope(actual, truth * 1e-6, truth * 1e-7, undecided)
-    picture = error_plot(errors(actual, truth, ATLAS, envelope=width))
-    assert {5, 777, 9_999} <= set(picture.shown) and picture.shown.size < 4_100
-    assert "20,000" in picture.caption and "1 infinite errors" in picture.caption and "2 of 20,000 not" in picture.title
+    e = errors(actual, truth, ATLAS, envelope=width)
+    picture, shown = error_plot(e), plotted(e).shown
+    assert {5, 777, 9_999} <= set(shown) and shown.size < 4_100
+    assert "20,000" in picture.text and "1 infinite errors" in picture.text and "2 of 20,000 not" in picture.title
+    marks = {mark.label: len(mark.x) for mark in picture.panels[0].marks if isinstance(mark, Dots)}
+    assert marks == {"explained": shown.size - 3, "undecided": 1, "not explained": 1, "infinite error": 1}
 
 
 def test_the_histogram_counts_signed_steps():
     e = few([1, 1 + 2**-10, 1 - 2**-11, 1 + 5 * 2**-10, np.nan], [1, 1, 1, 1, 1])
-    assert dict(zip(CLASSES, ulp_histogram({"a": e}).counts["a"].tolist())) == dict.fromkeys(CLASSES, 0) | {
+    assert dict(zip(CLASSES, classes(e.steps).tolist())) == dict.fromkeys(CLASSES, 0) | {
         "exact": 1, "+1": 1, "−1": 1, "> +3": 1, "nan": 1}
+    bars = ulp_histogram({"a": e}).panels[0].marks[0]
+    assert np.isnan(bars.y).tolist() == [name not in ("exact", "+1", "−1", "> +3", "nan") for name in CLASSES]
 
 
 def test_the_histogram_agrees_with_the_measures():
     e = sample()
-    counts = ulp_histogram({"a": e}).counts["a"]
+    counts = classes(e.steps)
+    assert all(f"{count:,}" in ulp_histogram({"a": e}).text for count in counts)
     measured = compare(e.actual.astype(np.float16), e.truth).ulp_counts
     folded = [counts[4], counts[3] + counts[5], counts[2] + counts[6], counts[1] + counts[7],
               counts[0] + counts[8] + counts[9]]
@@ -78,17 +86,19 @@ def test_a_run_on_one_axis_shares_truth_format_and_shape():
 
 
 def test_the_twins_hold_the_numbers_of_the_pictures():
-    plot, many = error_plot(sample()), error_runs(runs())
-    worst = number(plot.errors.ulps.max())
+    e, many = sample(), error_runs(runs())
+    picture, plot, worst = error_plot(e), plotted(e), number(e.ulps.max())
     for values in (plot.windows.median, plot.windows.maximum, plot.windows.bound, plot.windows.expected):
-        assert all(number(v) in plot.text for v in values)
-    assert f"maximum {worst} ulp at {list(plot.errors.index(plot.errors.ulps.argmax()))}" in plot.text
-    assert [f"{count:,} {name}" in plot.text for name, count in plot.errors.counts().items()] == [True] * len(VERDICTS)
-    assert all(number(v) in many.text for w in many.windows.values() for v in (*w.median, *w.maximum))
+        assert all(number(v) in picture.text for v in values)
+    assert f"maximum {worst} ulp at {list(e.index(e.ulps.argmax()))}" in picture.text
+    assert [f"{count:,} {name}" in picture.text for name, count in e.counts().items()] == [True] * len(VERDICTS)
+    assert all(number(v) in many.text for run in runs().values() for w in [windows(run)] for v in (*w.median, *w.maximum))
     counts = ulp_histogram(runs())
-    assert all(f"{v:,}" in counts.text for row in counts.counts.values() for v in row)
-    label = [text.get_text() for text in plot.figure().axes[0].texts if "max" in text.get_text()]
-    assert label and worst in label[0] and "x = " in label[0] and "rstd = 0.5" in label[0]
+    assert all(f"{v:,}" in counts.text for run in runs().values() for v in classes(run.steps))
+    drawn = picture.figure()
+    label = [text.get_text() for text in drawn.axes[0].texts if "max" in text.get_text()]
+    assert label and worst in label[0]
+    assert any("x = " in text.get_text() and "rstd = 0.5" in text.get_text() for text in drawn.texts)
 
 
 # Data with nothing to show, and numbers at the edges
@@ -121,5 +131,5 @@ def test_edges_are_drawn_without_a_warning(dtype):
                 error_plot(errors(np.ones(1, fmt.numpy), np.ones(1), ATLAS))]
     for picture in pictures:
         picture.figure("dark").draw_without_rendering()
-        assert picture.caption in picture.text
+        assert picture.notices[0] in picture.text
     assert "maximum inf ulp" in pictures[0].title
