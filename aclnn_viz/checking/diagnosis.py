@@ -78,7 +78,8 @@ def as_candidates(op) -> list[Candidate]:
 
 def _unknown(known, failing, passing) -> Diagnosis:
     some = failing[:CLOSEST_CASES]
-    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
+    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()
+              if not fault.edit}  # edits are looked through by the search
     closest = max(counts, key=counts.get)
     text = "none of the known faults"
     if some and counts[closest] > 0:

@@ -104,13 +104,18 @@ def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, second
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:
-    """The explanation that a named fault is."""
+    """The explanation that a named fault is, or the edit that stands in the place of one."""
+    evidence = f"it gives your numbers on all of {cases} cases"
+    if fault.edit:
+        edited = of_edit(fault.edit)
+        return Explanation(edited.kind, str(edited), edited.where.strip(","), edited.before, edited.after, evidence,
+                           holds=edited.same)
     before, after = fault.changes[0] if fault.changes else ("", "")
     source = inspect.getsource(op.page)
     number = source[:source.find(before)].count("\n") + 1
     line = f"{'/'.join(op.page.__name__.split('.')[-2:])}.py, line {number}" if before else ""
     return Explanation("named fault", f"as the named fault {fault.name!r}: {fault.story}", line, before.strip(),
-                       after.strip(), f"it gives your numbers on all of {cases} cases",
+                       after.strip(), evidence,
                        holds=next(one for one in as_candidates(op) if repr(fault.name) in one.after).same)
 
 
@@ -148,9 +153,10 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _reached(op, failing) -> Iterator[Edit]:
-    """The edits in functions that the failing cases call; others cannot be seen there."""
-    called = frozenset.intersection(*(one.called for one in _probes(failing))) | {""}
-    return (edit for edit in (*edits(op.page), *rarer(op.page)) if edit.unit.name in called)
+    """The edits of lines that the failing cases execute; others cannot be seen there."""
+    lines = frozenset.intersection(*(one.executed for one in _probes(failing)))
+    return (edit for edit in (*edits(op.page), *rarer(op.page)) if not edit.unit.name or any(
+        (edit.unit.name, line) in lines for line in edit.lines))
 
 
 def _sums(op, failing, passing, budget) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ A page computes in float64 here. A kernel that computes in float32, stores 16 bi
 from it by rounding; where a comparison hangs on rounding the page is run in float32 and on neighbouring inputs, too.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -44,10 +45,24 @@ def _widened(array, single: bool, nudge: float):
     return wide * (1.0 + nudge) if nudge else wide
 
 
-class _Single(NumPyArrays):
+class _Quick(NumPyArrays):
+    """NumPy with its own sums: thousands of pages are run, and the order of a sum is not what is compared."""
+
+    def __getattr__(self, name):
+        found = vars(self)[name] = getattr(np, name)
+        return found
+
+    def _total(self, x, axis, keepdims):
+        return np.sum(x, axis=axis, dtype=np.float64, keepdims=keepdims)
+
+
+class _Single(_Quick):
     """Where pages ask for coordinates in float64, they get float32."""
 
     float64 = np.dtype(np.float32)
+
+
+_DOUBLE, _SINGLE = _Quick(), _Single()
 
 
 def is_single(outputs: dict[str, np.ndarray]) -> bool:
@@ -112,20 +127,28 @@ class Seen:
         return all(np.isfinite(wide).all() for wide, _ in self.wanted.values())
 
     @cached_property
-    def called(self) -> frozenset[str]:
-        """The functions that the right page calls on the inputs of the case."""
-        page, names = self.prepared.case.operator.page, set()
+    def executed(self) -> frozenset[tuple[str, int]]:
+        """The lines that the right page executes on the inputs of the case, each with the function that it is in."""
+        page, lines = self.prepared.case.operator.page, set()
+        home = os.path.dirname(page.__file__)
 
         def watch(frame, event, _):
-            if event == "call":
-                names.add(frame.f_code.co_name)
-        before = sys.getprofile()
-        sys.setprofile(watch)
+            if os.path.dirname(frame.f_code.co_filename) != home:
+                return None
+            lines.add((frame.f_code.co_name, frame.f_lineno))
+            return watch
+        before = sys.gettrace()
+        sys.settrace(watch)
         try:
             self.computed(Way(lambda: page))
         finally:
-            sys.setprofile(before)
-        return frozenset(names)
+            sys.settrace(before)
+        return frozenset(lines)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The functions that the right page calls on the inputs of the case."""
+        return frozenset(name for name, _ in self.executed)
 
     @cached_property
     def _bound(self) -> dict:
@@ -136,7 +159,7 @@ class Seen:
 
         `single` computes in float32; `nudge` is by how much of themselves floating inputs are moved.
         """
-        op, xp, page = self.prepared.case.operator, _Single() if single else NumPyArrays(), way.page()
+        op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, way.page()
         arranged, bound = self.arranged, self._bound
         if way.bound:
             bound = way.bound(bound)
@@ -188,9 +211,10 @@ class Seen:
             if only is not None and name not in only:
                 continue
             value = np.asarray(values[name], np.float64)
-            if value.size != wide.size:
+            try:  # what has fewer elements is repeated, as NumPy does when it is stored
+                value = value.reshape(wide.shape) if value.size == wide.size else np.broadcast_to(value, wide.shape)
+            except ValueError:
                 return {name: np.zeros(1, bool)}
-            value = value.reshape(wide.shape)
             with np.errstate(all="ignore"):
                 same = (np.abs(value - wide) <= near) | (value == wide) | np.isnan(value) & np.isnan(wide)
                 if not same.all() and self.outputs[name].dtype.itemsize == 2:  # what overflows in 16 bits

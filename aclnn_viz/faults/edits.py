@@ -57,6 +57,13 @@ class Edit:
         """The number of the line in the page's file."""
         return self.change.line or self.statement.lineno
 
+    @property
+    def lines(self) -> range:
+        """The lines of the statement, of a compound one those of its head."""
+        body = getattr(self.statement, "body", None)
+        last = body[0].lineno - 1 if isinstance(body, list) else self.statement.end_lineno
+        return range(self.statement.lineno, max(last, self.statement.lineno) + 1)
+
     @cached_property
     def page(self) -> ModuleType:
         """The edited page; SyntaxError where the edit is no Python."""

@@ -12,7 +12,7 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.explaining import explain
 from aclnn_viz.checking.judging import prepared_suite
-from aclnn_viz.checking.observing import is_single
+from aclnn_viz.checking.observing import Seen, Way, is_single
 from aclnn_viz.checking.score import named
 from aclnn_viz.faults import faults
 from aclnn_viz.faults.edits import edits
@@ -138,3 +138,29 @@ def single(kernel):
 def test_float64_outputs_that_were_computed_in_float32_are_recognised():
     one = next(one for one in prepared_suite(RMS, 0) if one.case.dtype == "float64")
     assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(RMS.backward(**one.case.inputs))
+
+
+def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_told_by_its_line():
+    norm = operator("layer_norm")
+    wrong = next(one for one in faults(norm) if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)"))
+    told = check(norm, replace(norm, page=wrong.edit.page).backward).explanation
+    assert (told.before, told.after) == (wrong.edit.before, wrong.edit.after)
+    assert f"as if {told.line}, read" in str(told) and "named fault" not in str(told)
+
+
+def test_what_a_page_repeats_along_an_axis_is_compared_as_it_is_stored():
+    norm = operator("layer_norm")
+    repeated = next(one for one in edits(norm.page) if one.after == "'gradBiasOut': xp.sum(rstd, axis=0)")
+    assert check(norm, replace(norm, page=repeated.page).backward).explanation.after == repeated.after
+
+
+def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
+    loss = operator("cross_entropy_loss")
+    one = next(seen for seen in (Seen(one, {}, ()) for one in prepared_suite(loss, 0))
+               if seen.prepared.case.inputs["reduction"] == "sum" and seen.prepared.case.inputs["labelSmoothing"] == 0)
+    idle = [edit for edit in edits(loss.page) if edit.unit.name and not any(
+        (edit.unit.name, line) in one.executed for line in edit.lines)]
+    right = one.computed(Way(lambda: loss.page))
+    assert len(idle) > 20 and len(idle) < len(edits(loss.page)) / 2
+    for edit in idle:
+        assert all(np.array_equal(value, right[name]) for name, value in one.computed(Way(lambda: edit.page)).items())
