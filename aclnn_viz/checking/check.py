@@ -97,6 +97,8 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
         start = time.monotonic()
         scope = Scope.of(op, **asked)
+        scope.notes.extend(f"{device.name} is documented to differ: {one}" for one in getattr(
+            device, "differences", lambda op: ())(op))
         if dump is None and cases is not None:
             dump = _listed(cases, op, scope, seed)
         if dump is None and isinstance(device, Capsule):

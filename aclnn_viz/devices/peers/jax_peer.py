@@ -7,7 +7,6 @@ import numpy as np
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.arrays.jax_arrays import compiled, given, precise
 from aclnn_viz.devices.peers.peer import Peer, processor
-from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
 
 KEPT = 256  # compiled pages, before all are given up
@@ -15,6 +14,8 @@ KEPT = 256  # compiled pages, before all are given up
 
 class JaxPeer(Peer):
     """The page compiled for "cpu" or "gpu", whole; results are rounded once into the documented formats."""
+
+    library = "jax"
 
     def __init__(self, place: str, number: int | None):
         import jax
@@ -41,8 +42,7 @@ class JaxPeer(Peer):
                                             tuple(results))
             arrays = {name: None if array is None else given(array, self._device)
                       for name, array in arranged.arrays.items()}
-            found = {name: np.asarray(value) for name, value in self._pages[key](arrays).items()}
-        return {name: round_to(value, results[name].format) for name, value in found.items()}
+            return {name: np.asarray(value) for name, value in self._pages[key](arrays).items()}
 
     def _library(self) -> dict:
         import jax

@@ -5,7 +5,9 @@ import warnings
 
 import numpy as np
 
+from aclnn_viz import rooms
 from aclnn_viz.devices.errors import DeviceClosedError, UnsupportedError
+from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.tables import as_html
@@ -17,6 +19,7 @@ class Peer:
     A peer has neither an SoC nor a CANN version: `soc` and `cann` are empty.
     """
 
+    library: str
     soc = cann = ""
 
     def __init__(self, name: str):
@@ -40,7 +43,11 @@ class Peer:
                 found = self._compute(op, bound, arranged)
         except NotSupported as refused:
             raise UnsupportedError(str(refused)) from refused
-        return {name: found[name].reshape(result.documented_shape) for name, result in arranged.results.items()}
+        return {name: _documented(found[name], result) for name, result in arranged.results.items()}
+
+    def differences(self, op) -> tuple:
+        """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
+        return rooms.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
 
     def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
         raise NotImplementedError
@@ -67,6 +74,12 @@ class Peer:
 
     def __repr__(self) -> str:
         return f"Peer({self.name!r}{', closed' * self.closed})"
+
+
+def _documented(array: np.ndarray, result) -> np.ndarray:
+    """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
+    wider = array.dtype.itemsize > np.dtype(result.format.numpy).itemsize
+    return (round_to(array, result.format) if wider else array).reshape(result.documented_shape)
 
 
 def processor() -> str:

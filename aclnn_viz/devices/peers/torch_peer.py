@@ -17,6 +17,8 @@ MISSING = re.compile(r"not implemented for|Could not run|not supported|expected 
 class TorchPeer(Peer):
     """PyTorch on "cpu", "cuda" or "npu" (torch_npu); results in the formats in which it computes them."""
 
+    library = "torch"
+
     def __init__(self, place: str, number: int | None):
         import torch
 

@@ -1,1 +1,39 @@
-"""What PyTorch calls an operator: one file an operator, that takes `torch` and tensors and returns its own results."""
+"""What peers call an operator and where they differ: one file an operator.
+
+`in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what
+PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
+`in_torch` refuses of the operator's suite.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.dtypes import FORMATS
+
+NARROW = tuple(fmt.name for fmt in FORMATS if fmt.bits == 16)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a peer does otherwise: in words, who says so, in which formats, and what it gives instead.
+
+    Either `plan` is the arithmetic within whose rounding bounds the peer stays, or `values(inputs)` maps outputs to
+    (mask, values): where they differ, and what stands there. `convention` names the row of the operator's conventions
+    that records it.
+    """
+
+    text: str
+    source: str
+    plan: Plan | None = None
+    values: Callable[[dict], dict] | None = None
+    dtypes: tuple[str, ...] = tuple(fmt.name for fmt in FORMATS)
+    convention: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.source})"
+
+
+def narrow_steps(name: str, **settings) -> Plan:
+    """The plan of a peer that rounds every step to the 16 bits of its inputs."""
+    return Plan(name, compute="storage", order=SEQUENTIAL, division_ulps=1.0, **settings)

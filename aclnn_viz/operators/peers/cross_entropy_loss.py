@@ -4,13 +4,18 @@ It takes the saved log-probabilities as they are, as PyTorch's own backward does
 cross entropy with label smoothing (aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss_label_smoothing).
 """
 
+import numpy as np
+
 from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
+REFUSED = ("PyTorch's cross entropy has no z-loss",)
 
 
 def in_torch(torch, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction,
              ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
     if lseSquareScaleForZloss != 0.0:
-        raise NotSupported(problem("PyTorch's cross entropy has no z-loss", f"lseSquareScaleForZloss {lseSquareScaleForZloss}",
+        raise NotSupported(problem(REFUSED[0], f"lseSquareScaleForZloss {lseSquareScaleForZloss}",
                                    "leave it 0, or run the page on jax"))
     leaf = logProb.detach().requires_grad_()
     weight = None if weightOptional is None else weightOptional.to(logProb.dtype)  # nll_loss takes one format
@@ -32,3 +37,22 @@ def _smooth(leaf, target, weight, reduction, ignoreIndex):
         return smooth.sum()
     counted = (~ignored).sum() if weight is None else weight[target.long()[~ignored]].sum()
     return smooth.sum() / counted
+
+
+def _nothing(inputs):
+    ignored = bool((inputs["target"] == inputs["ignoreIndex"]).all()) and inputs["reduction"] == "mean"
+    return {"xGradOut": (np.full(inputs["logProb"].shape, ignored), np.zeros(inputs["logProb"].shape))}
+
+
+DIFFERENCES = {
+    "torch": (
+        Difference("where every target is ignored, the mean has the gradient 0, not nan", "ATen native/LossNLL.cpp",
+                   values=_nothing, convention="every target ignored, mean: W = 0"),
+        Difference("the gradients of nll_loss are rounded to 16 bits before those of log_softmax",
+                   "two functions of ATen, one after the other", narrow_steps("nll_loss, then log_softmax"),
+                   dtypes=NARROW)),
+    "jax": (
+        Difference("where every target is ignored, the mean has the gradient 0, not nan",
+                   "XLA takes a product with a mask as a selection: inf * 0 is 0; seen with jax 0.10.2",
+                   values=_nothing),),
+}

@@ -1,7 +1,28 @@
 """The grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
 
+from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.plans.grid_sampler_2d import simt_page
+
+ZEROS = 0
+SOURCE = "ATen native/GridSampler.h: every step in scalar_t"
+
 
 def in_torch(torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+    need_places(torch, grid, paddingMode)
     found = torch.ops.aten.grid_sampler_2d_backward(
         gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask))
     return {name: grad for name, grad, asked in zip(("inputGrad", "gridGrad"), found, outputMask) if asked}
+
+
+def need_places(torch, grid, paddingMode) -> None:
+    """On a CPU, padding casts a coordinate that is no number to an index, and reads there: the process dies."""
+    if paddingMode != ZEROS and grid.device.type == "cpu" and not bool(torch.isfinite(grid).all()):
+        raise NotSupported(problem("PyTorch's border and reflection padding take finite coordinates",
+                                   "nan or inf in grid, where it may end the process", "use padding by zeros"))
+
+
+DIFFERENCES = {"torch": (
+    Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
+               narrow_steps("the grid sampler in 16 bits", page=simt_page, accumulate="storage"), dtypes=NARROW),
+)}

@@ -2,6 +2,8 @@
 
 from math import prod
 
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
 
 def in_torch(torch, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
              dbetaIsRequire):
@@ -15,3 +17,9 @@ def in_torch(torch, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptiona
         dz, x, mean, rstd, gamma, samples, channels, prod(positions), numGroups, [True, dgammaIsRequire, dbetaIsRequire])
     asked = True, dgammaIsRequire, dbetaIsRequire
     return {name: grad for name, grad, wanted in zip(("dxOut", "dgammaOut", "dbetaOut"), found, asked) if wanted}
+
+
+DIFFERENCES = {"torch": (
+    Difference("what lies between group norm and swish is rounded to 16 bits", "PyTorch has no fused operator",
+               narrow_steps("group norm and swish, one after the other"), dtypes=NARROW),
+)}

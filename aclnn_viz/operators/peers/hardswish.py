@@ -1,5 +1,22 @@
 """Hardswish in PyTorch: one function of ATen."""
 
+import numpy as np
+
+from aclnn_viz.operators.peers import Difference
+
 
 def in_torch(torch, gradOutput, self):
     return {"out": torch.ops.aten.hardswish_backward(gradOutput, self)}
+
+
+def _open(at: float, slope: float):
+    return lambda inputs: {"out": (inputs["self"] == at, slope * inputs["gradOutput"].astype(np.float64))}
+
+
+SOURCE = "pytorch issue 147801, pull requests 143899 and 148049"
+DIFFERENCES = {"torch": (
+    Difference("the interval is open at -3: slope 0", SOURCE, values=_open(-3.0, 0.0),
+               convention="gradOutput = 1, self = -3"),
+    Difference("the interval is open at 3: slope 1", SOURCE, values=_open(3.0, 1.0),
+               convention="gradOutput = 1, self = 3"),
+)}

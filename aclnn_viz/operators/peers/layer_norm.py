@@ -1,12 +1,37 @@
-"""Layer norm in PyTorch: one function of ATen, which takes the saved mean and rstd."""
+"""Layer norm in PyTorch: one function of ATen, which takes the saved mean and rstd.
+
+Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
+"""
+
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
 
 
 def in_torch(torch, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
     rows = *input.shape[:input.ndim - len(normalizedShape)], *(1 for _ in normalizedShape)
-    wide = [None if given is None else given.to(mean.dtype) for given in (weightOptional, biasOptional)]
+    weight, bias = (torch.ones(normalizedShape, dtype=mean.dtype, device=mean.device) if given is None else
+                    given.to(mean.dtype) for given in (weightOptional, biasOptional))
     found = torch.ops.aten.native_layer_norm_backward(
-        gradOut, input, list(normalizedShape), mean.reshape(rows), rstd.reshape(rows), *wide,
+        gradOut, input, list(normalizedShape), mean.reshape(rows), rstd.reshape(rows), weight, bias,
         list(outputMask))
     return {name: grad for name, grad, asked in zip(OUTPUTS, found, outputMask) if asked}
+
+
+def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
+    """The textbook page but for x-hat, which ATen takes as rstd * x - rstd * mean."""
+    xhat = rstd * input - rstd * mean
+    grad = gradOut if weightOptional is None else gradOut * weightOptional
+    along = xp.mean(grad, axis=-1, keepdims=True) + xhat * xp.mean(grad * xhat, axis=-1, keepdims=True)
+    return {"gradInputOut": (grad - along) * rstd, "gradWeightOut": xp.sum(gradOut * xhat, axis=0),
+            "gradBiasOut": xp.sum(gradOut, axis=0)}
+
+
+DIFFERENCES = {"torch": (
+    Difference("x-hat is rstd * x - rstd * mean: where x is the mean, its rounding is left instead of 0",
+               "ATen native/cpu/layer_norm_kernel.cpp", Plan("x-hat of ATen", page=page, order=SEQUENTIAL),
+               dtypes=("float32", "float64")),
+    Difference("the gradients of weight and bias are summed in 16 bits", "ATen native/cpu/layer_norm_kernel.cpp",
+               narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
+)}

@@ -5,6 +5,7 @@ It is given the epsilon from which the saved rstd came; an rstd that comes from 
 
 from aclnn_viz.errors import NotSupported, problem
 
+REFUSED = ("PyTorch's rms_norm takes no rstd, it computes that of x",)
 ROUNDINGS = 8  # of the forward pass that saved rstd, about
 
 
@@ -24,6 +25,5 @@ def epsilon(torch, x, rstd, gamma) -> float:
     found = max(float(1.0 / wide[at] ** 2 - squares[at]), 0.0)
     off = (wide * (squares + found).sqrt() - 1.0).abs().max()
     if not off <= ROUNDINGS * torch.finfo(rstd.dtype).eps:
-        raise NotSupported(problem("PyTorch's rms_norm takes no rstd, it computes that of x", "another rstd",
-                                   "pass the rstd that the forward operator saved"))
+        raise NotSupported(problem(REFUSED[0], "another rstd", "pass the rstd that the forward operator saved"))
     return found

@@ -46,7 +46,7 @@ def _backward(xp, simt, gradOutput, input, grid, interpolationMode, paddingMode,
     pixels = input.shape[0] * size[0] * size[1]
     grad, planes = grid_page.channels_first(xp, gradOutput), grid_page.channels_first(xp, input)
     modes = interpolationMode, paddingMode, alignCorners
-    (x_taps, x_slope), (y_taps, y_slope) = (_taps(xp, grid[..., k], size[1 - k], *modes, simt) for k in (0, 1))
+    (x_taps, x_slope), (y_taps, y_slope) = (taps_and_slope(xp, grid[..., k], size[1 - k], *modes, simt) for k in (0, 1))
     if simt and interpolationMode == BICUBIC:
         pairs = [(y, x) for x in x_taps for y in y_taps]
     else:
@@ -92,7 +92,7 @@ def _over_taps(xp, terms, simt):
     return xp.sum(per_channel, axis=0)
 
 
-def _taps(xp, x, size, interpolationMode, paddingMode, alignCorners, simt):
+def taps_and_slope(xp, x, size, interpolationMode, paddingMode, alignCorners, simt):
     """The taps along one axis, (index, weight, d weight / d coordinate) each, and the multiplier of the gradient."""
     if interpolationMode == BICUBIC:
         u, slope = grid_page.bicubic_source(xp, x, size, paddingMode, alignCorners)

@@ -1,0 +1,87 @@
+"""Peers against the judge of `check`: what they do otherwise than the page is what is documented, no more and no less.
+
+On every case of an operator's suite an output of a peer that the judge rejects must belong to a documented difference:
+a value that is written down, or a rounding within the bounds of a plan. A difference that no case shows any more is a
+failure, too, and so is PyTorch's value in a convention when PyTorch gives another.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from aclnn_viz import rooms
+from aclnn_viz.checking.judging import Prepared, judge, prepared, prepared_suite
+from aclnn_viz.devices import UnsupportedError, open_device
+from aclnn_viz.devices.peers import installed
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.operators import Operator
+from aclnn_viz.verification.check import Check
+from aclnn_viz.verification.conventions import conventions
+from aclnn_viz.verification.conventions.model import recomputed
+
+
+def peer_checks(op: Operator) -> Iterator[Check]:
+    """One check for each peer that is installed."""
+    for library in installed():
+        yield Check(op.name, "documented differences", library, "", partial(found, op, library))
+
+
+def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
+    """Of each case of the suite: the differences that were seen, all in one text, and what is wrong."""
+    with open_device(library) if device is None else device as peer:
+        rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
+    refusals = rooms.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
+    seen = [what for row in rows for what, _ in row]
+    told = "; ".join(dict.fromkeys(map(_words, seen))) or "none"
+    failures = [next((failure for _, failure in row if failure), None) for row in rows]
+    failures += [f"{library} is documented to do otherwise, and does not on any case: {_words(one)}"
+                 for one in (*peer.differences(op), *refusals) if one not in seen]
+    if library == "torch":
+        failures += [f"the conventions say {row.where}: {row.pytorch}" for row in (
+            recomputed(op.name, one) for one in conventions(op) if one.peer) if ", but " in row.pytorch]
+    return [(told, failure) for failure in failures]
+
+
+def _words(one) -> str:
+    return getattr(one, "text", one)
+
+
+def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
+    """The differences that one case shows: (what, why it is none of those documented)."""
+    try:
+        outputs = peer.run(op, **one.case.inputs)
+    except UnsupportedError as refused:
+        reason = str(refused).partition(": got ")[0]
+        known = reason in rooms.own("peer", op.name, "REFUSED", ())
+        return [(reason, None if known else f"{peer.library} refuses {one.recipe}: {refused}")]
+    seen = []
+    for miss in judge(one, outputs):
+        wrong = miss.wrong
+        for difference in peer.differences(op):
+            if wrong is not None and wrong.any() and one.case.dtype in difference.dtypes:
+                rest = wrong & ~explained(difference, one, miss.output, outputs[miss.output])
+                if (rest != wrong).any():
+                    seen.append((difference, None))
+                wrong = rest
+        if wrong is None or wrong.any():
+            seen.append((f"undocumented: {miss.problem}", f"{peer.library} on {one.recipe}: {miss.problem}"
+                         f"{_element(miss, wrong, outputs, one)}, and no documented difference says so"))
+    return seen
+
+
+def explained(difference, one: Prepared, output: str, actual: np.ndarray) -> np.ndarray:
+    """Where an output is what a difference says."""
+    if difference.plan is not None:
+        return ~prepared(one.recipe, one.case, difference.plan).expected[output].misses(actual)
+    mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
+    with np.errstate(all="ignore"):
+        there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)
+    return np.broadcast_to(mask, actual.shape) & ((there == actual) | np.isnan(there) & np.isnan(actual))
+
+
+def _element(miss, wrong, outputs, one) -> str:
+    if wrong is None:
+        return ""
+    at = tuple(int(k) for k in np.argwhere(wrong)[0])
+    return f", such as {outputs[miss.output][at]} for {one.expected[miss.output].truth[at]} at {list(at)}"

@@ -1,0 +1,115 @@
+"""Peers differ from the page exactly as documented; one more difference fails, and so does one less."""
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import rooms
+from aclnn_viz.checking import judging
+from aclnn_viz.devices import Peer, UnsupportedError
+from aclnn_viz.devices.peers import PEERS
+from aclnn_viz.operators.peers import NARROW
+from aclnn_viz.verification import peers
+from aclnn_viz.verification.conventions import conventions
+from aclnn_viz.verification.conventions.model import told
+
+OPERATORS = [op.name for op in av.operators() if rooms.file("peer", op.name)]
+ALL = [pytest.param(name, library, marks=pytest.mark.needs(library)) for name in OPERATORS for library in PEERS]
+
+
+class Fake(Peer):
+    """PyTorch as somebody imagines it: the kit's kernel, changed."""
+
+    library = "torch"
+
+    def __init__(self, change):
+        super().__init__("torch (imagined)")
+        self.change = change
+
+    def _compute(self, op, bound, arranged):
+        return self.change(op.backward(**bound), bound)
+
+
+def open_interval(out, bound, at_3=1.0):
+    x, grad = bound["self"], bound["gradOutput"]
+    slope = np.where(x == -3, np.zeros_like(x), np.where(x == 3, np.full_like(x, at_3), np.full_like(x, np.nan)))
+    return {"out": np.where(np.isnan(slope), out["out"], slope * grad).astype(out["out"].dtype)}
+
+
+def refusing(out, bound):
+    raise UnsupportedError("PyTorch is tired: got work; let it rest")
+
+
+def failures(name, change):
+    return [failure for _, failure in peers.found(av.operator(name), "torch", Fake(change)) if failure]
+
+
+@pytest.mark.parametrize(("name", "library"), ALL)
+def test_a_peer_differs_exactly_as_documented(name, library):
+    rows = peers.found(av.operator(name), library)
+    assert len(rows) >= 20 and [failure for _, failure in rows if failure] == []
+
+
+def test_documented_differences_pass_and_are_told():
+    rows = peers.found(av.operator("hardswish"), "torch", Fake(open_interval))
+    assert {told for told, _ in rows} == {"the interval is open at -3: slope 0; the interval is open at 3: slope 1"}
+    assert not any(failure for _, failure in rows)
+
+
+def test_a_documented_difference_that_is_gone_fails():
+    told = failures("hardswish", lambda out, bound: out)
+    assert len(told) == 2 and all("documented to do otherwise, and does not on any case: the interval" in t for t in told)
+
+
+def test_another_value_than_the_documented_one_fails():
+    told = failures("hardswish", lambda out, bound: open_interval(out, bound, at_3=1.25))
+    assert "no documented difference says so" in told[0] and "does not on any case: the interval is open at 3" in told[-1]
+
+
+@pytest.mark.parametrize("change", [
+    lambda out, bound: open_interval({"out": out["out"] * out["out"].dtype.type(1.01)}, bound),
+    lambda out, bound: {"out": open_interval(out, bound)["out"].astype(np.float16)}])
+def test_a_difference_that_nobody_documented_fails(change):
+    told = failures("hardswish", change)
+    assert told and all("no documented difference says so" in one for one in told)
+
+
+def test_a_refusal_that_nobody_documented_fails():
+    assert "refuses shape=(6, 7): PyTorch is tired" in failures("hardswish", refusing)[0]
+
+
+def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
+    """What two functions round between them is granted in 16 bits, more is not."""
+    narrow = [n for n, one in enumerate(judging.suite_recipes("group_norm_swish")) if one.options.get("dtype") in NARROW]
+    monkeypatch.setattr(peers, "prepared_suite", lambda *_: [
+        judging.prepared_at("group_norm_swish", n, 0) for n in narrow[:2]])
+    op, scaled = av.operator("group_norm_swish"), lambda by: lambda out, bound: {
+        name: (value.astype(np.float64) * by).astype(value.dtype) for name, value in out.items()}
+    for by, right in ((1 + 2.0**-7, True), (1.2, False)):
+        told = [failure for _, failure in peers.found(op, "torch", Fake(scaled(by))) if failure]
+        assert (told == []) == right
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_difference_that_cites_a_convention_is_what_that_says(name):
+    rows = {row.where: row for row in conventions(av.operator(name))}
+    for difference in [one for documented in rooms.own("peer", name, "DIFFERENCES", {}).values() for one in documented]:
+        assert difference.text and difference.source and (difference.plan is None) != (difference.values is None)
+        if difference.convention:
+            row = rows[difference.convention]
+            assert told(row.pytorch) != told(row.returns)
+
+
+def test_a_kink_that_pytorch_takes_otherwise_is_documented():
+    """Every convention of a kink or an empty mean whose value in PyTorch is another is one of the differences."""
+    cited = {one.convention for name in OPERATORS for one in rooms.own("peer", name, "DIFFERENCES", {}).get("torch", ())}
+    differing = {row.where for name in OPERATORS for row in conventions(av.operator(name)) if row.peer
+                 and row.topic in ("kink", "tie", "zero divisor") and told(row.pytorch) != told(row.returns)}
+    assert differing and differing <= cited
+
+
+@pytest.mark.needs("torch")
+def test_a_check_of_a_peer_tells_what_is_documented():
+    result = av.check("hardswish", "torch", depth="quick")
+    assert not result.passed and "is documented to differ: the interval is open at 3: slope 1" in str(result)
+    assert av.check("rms_norm", "torch").passed
