@@ -27,6 +27,11 @@ class Case:
     dtype: str
     seed: int
 
+    def floats(self, saved: bool = True) -> list[str]:
+        """The floating tensors that have elements, with or without those that the forward pass made."""
+        return [name for name, value in self.inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+                and value.size and (saved or name not in self.operator.saved)]
+
     def __repr__(self) -> str:
         def shown(name, value):
             return f"{name} {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else f"{name}={value!r}"

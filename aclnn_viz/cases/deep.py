@@ -52,7 +52,7 @@ class Change:
 
     def of(self, made: Case) -> dict:
         rng, changed = np.random.default_rng(made.seed), {}
-        several = [name for name in floats(made, saved=False) if made.inputs[name].size > 1]
+        several = [name for name in made.floats(saved=False) if made.inputs[name].size > 1]
         for name in [self.name] if self.name else several:
             value = made.inputs.get(name)
             if not isinstance(value, np.ndarray) or not value.size:
@@ -83,12 +83,6 @@ NUMBERS = {
 }
 
 RARE = ("large and small", "largest", "smallest")
-
-
-def floats(made: Case, saved: bool = True) -> list[str]:
-    """The floating tensors of a case, with or without those that the forward pass made."""
-    return [name for name, value in made.inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
-            and value.size and (saved or name not in made.operator.saved)]
 
 
 def deep(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool = True) -> Iterator[Step]:
@@ -141,15 +135,14 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
 def _kinds(op: Operator, plain: Case) -> Iterator[tuple[str, str | None]]:
     """Tensors that the forward pass made are what they are, but for a nan or an infinity."""
     yield "zeros", None
-    for name in floats(plain):
+    for name in plain.floats():
         yield from ((kind, name) for kind in NUMBERS if name not in op.saved or kind in ("nan", "inf"))
 
 
 def _usual(op: Operator) -> tuple[tuple[int, ...], dict[str, int]]:
     """The default shape, and by option how many lengths only other tensors tell."""
-    own = partial(rooms.own, "cases", op.name)
-    others = default.other_shapes(op, own("OPTIONS", default.options(op)))
-    return own("SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
+    others = default.other_shapes(op)
+    return rooms.own("cases", op.name, "SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
 
 
 def _axes(op: Operator) -> list[tuple[str, int]]:

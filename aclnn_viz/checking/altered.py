@@ -180,7 +180,7 @@ def moved(op: Operator, wrong: list[Seen]) -> Iterator[Candidate]:
         a, b = names
 
         def exchanged(one: Seen) -> bool:
-            truth = _truth(one)
+            truth = one.truth
             return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
         yield Candidate("outputs", lambda: ("", "", f"{a} and {b} are exchanged"), exchanged)
 
@@ -195,7 +195,7 @@ def _cut(names: list[str], wrong: list[Seen]) -> Iterator[Candidate]:
             for words, length in CUTS.items():
                 for block in BLOCKS:
                     def same(one: Seen, some=some, axis=axis, length=length, block=block) -> bool:
-                        truth = _truth(one)
+                        truth = one.truth
                         if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
                             return False
                         return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
@@ -205,14 +205,10 @@ def _cut(names: list[str], wrong: list[Seen]) -> Iterator[Candidate]:
                         "", "", f"{told} stays 0 {words.format(block)} {where}"), same)
 
 
-def _truth(one: Seen) -> dict:
-    return {name: part.truth.astype(np.float64) for name, part in one.prepared.expected.items()}
-
-
 def _with(name: str, words: str, change: Callable) -> Candidate:
     def same(one: Seen) -> bool:
         try:
-            truth = _truth(one)
+            truth = one.truth
             return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
         except Exception:  # an axis that is not there, an input that is not given
             return False

@@ -22,12 +22,14 @@ FORGOTTEN = 3
 class Candidate:
     """A change of the right kernel: its kind, and whether it gives what the kernel gave on a case.
 
-    `told()` returns the line of the page and what stands there before and after, or empty texts and words.
+    `told()` returns the line of the page and what stands there before and after, or empty texts and words. `name` is
+    that of a fault with its story, if it has one.
     """
 
     kind: str
     told: Callable[[], tuple[str, str, str]] = field(repr=False)
     same: Callable[[Seen], bool] = field(repr=False)
+    name: str = ""
 
     @cached_property
     def texts(self) -> tuple[str, str, str]:
@@ -56,10 +58,16 @@ class Candidate:
         return min(distance(self.before, self.after), FORGOTTEN) if self.kind in ("factor", "statement") else distance(
             self.before, self.after) + (self.kind == "name")
 
+    @property
+    def brief(self) -> str:
+        return self.name or f"{self.where} {self.after}".strip()
+
     def __str__(self) -> str:
+        if self.name:
+            return f"your kernel behaves as {self.name}"
         if not self.before:
             return self.after
-        return f"as if {self.where} read\n    {self.after}\n  instead of\n    {self.before}"
+        return f"your kernel behaves as if {self.where} read\n    {self.after}\n  instead of\n    {self.before}"
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:

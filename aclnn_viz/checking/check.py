@@ -8,20 +8,21 @@ from numbers import Real
 from pathlib import Path
 
 from aclnn_viz import rooms
-from aclnn_viz.cases import Case, read
+from aclnn_viz.cases import Case, files, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.depth import deeper, depth_named, few
+from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.depth import KEEPING, deeper, depth_named, few
 from aclnn_viz.checking.examining import conclude, examine, examine_deeper
-from aclnn_viz.checking.exchange import read_and_check, read_prepared
-from aclnn_viz.checking.judging import prepared
+from aclnn_viz.checking.exchange import read_and_check
 from aclnn_viz.checking.loading import load_kernel
 from aclnn_viz.checking.result import CheckResult
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.shrinking import shrink
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.peers import is_peer
-from aclnn_viz.errors import flag, function, problem, shown, whole
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.errors import flag, function, listed, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
 
 
@@ -80,7 +81,11 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     if _names_a_dump(op):
         if kernel is None:
             return read_and_check(None, op, allow_unsupported=allow_unsupported, **asked)
-        op, dump = read_prepared(op, asked["plan"])
+        if cases is not None:
+            raise ValueError(problem("a kernel is checked on one set of cases", f"those of {op} and those of cases=",
+                                     "leave out one of them"))
+        op, _, entries = files.read_cases(op)
+        dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
     op = operator(op)
     if _names_a_dump(kernel) and Path(kernel).is_dir():
         return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
@@ -90,28 +95,32 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             kernel = _running(device, op)
             asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
+            if dump is None and cases is None and isinstance(device, Capsule):
+                dump = _recorded(device, op)
         elif isinstance(kernel, str):
             kernel = load_kernel(kernel)
         if not callable(kernel):
             raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
         start = time.monotonic()
+        if dump is not None:  # what was written counts, unless a product is named
+            asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
         scope.notes.extend(f"{device.name} is documented to differ: {one}" for one in getattr(
             device, "differences", lambda op: ())(op))
-        if dump is None and cases is not None:
+        if cases is not None:
             dump = _listed(cases, op, scope, seed)
-        if dump is None and isinstance(device, Capsule):
-            dump = _recorded(device, op, scope)
-        ready = [] if dump is not None else scope.cases(seed)
-        cases = dump if dump is not None else [one.prepare for one in (few(ready) if level.name == "quick" else ready)]
-        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, cases, scope.takes)
+        ready = scope.cases(seed) if dump is None else scope.among(dump)
+        ready = few(ready) if level.name == "quick" and dump is None else ready
+        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, [one.prepare for one in ready], scope.takes)
         if level.name == "deep" and dump is None and not evidence.failed:
-            more = deeper(scope, seed, time_limit - (time.monotonic() - start))
-            examine_deeper(evidence, kernel, more, call_limit, progress, scope.takes)
+            end = start + time_limit
+            more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
+            examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
+        asking = Asking(kernel, scope, call_limit)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
-        small = shrink(wrong, kernel, call_limit, level.shrinking, scope) if wrong and dump is None else None
-        return conclude(op, evidence, seed, kernel=kernel, small=small, seconds=time.monotonic() - start, scope=scope,
+        small = shrink(wrong, asking, level.shrinking) if wrong and dump is None else None
+        return conclude(op, evidence, seed, scope, asking, small=small, seconds=time.monotonic() - start,
                         allowed=allow_unsupported, device=device is not None, depth=level)
 
 
@@ -126,38 +135,29 @@ def _running(device, op) -> Callable:
     return lambda **inputs: device.run(op, **inputs)
 
 
-def _recorded(capsule: Capsule, op: Operator, scope: Scope) -> list:
+def _recorded(capsule: Capsule, op: Operator) -> list[tuple[Recipe, Case]]:
     """The cases of an operator that a capsule holds."""
-    found = [inputs for other, inputs in capsule.cases() if other.name == op.name]
-    made = [Case(op, inputs, op.arrange_backward(**op.bind(inputs)).results[op.outputs[0]].format.name, 0)
-            if op.outputs[0] in op.arrange_backward(**op.bind(inputs)).results else None for inputs in found]
-    if not made:
+    found = [Case(op, inputs, float_format(inputs[op.like]).name, 0) for other, inputs in capsule.cases()
+             if other.name == op.name]
+    if not found:
         raise ValueError(problem(f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"))
-    return [lambda one=one, number=number: prepared(Recipe(op.name, {"capsule": number}), one, scope.judged_by)
-            for number, one in enumerate(made) if one]
+    return [(Recipe(op.name, {"capsule": number}), one) for number, one in enumerate(found)]
 
 
-def _listed(cases, op: Operator, scope: Scope, seed: int) -> list:
-    """The cases of a test list, or of a sequence, that count."""
+def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, Case]]:
+    """The cases of a test list, or of a sequence."""
     if isinstance(cases, (str, Path)):
         cases = read(cases, op, seed)
     if isinstance(cases, CaseList):
         scope.left_out.update(cases.left_out)
         scope.notes.extend(cases.notes)
-    names = getattr(cases, "names", range(len(cases)))
-    found = []
-    for name, one in zip(names, cases):
-        if not isinstance(one, Case) or one.operator.name != op.name:
-            raise TypeError(problem(f"cases are those of {op.name}", repr(one)[:80], "make them with av.case"))
-        if why := scope.reason(one):
-            scope.left_out[why] += 1
-        else:
-            found.append(lambda one=one, name=name: prepared(Recipe(op.name, {"case": name}), one, scope.judged_by))
-    if not found:
-        told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common()) or "none"
-        raise ValueError(problem("some case must remain to be judged", f"all left out: {told}",
-                                 "ask for less, or pass beyond=True for what the product does not take"))
-    return found
+        names = cases.names
+    else:
+        cases = listed("cases", cases, Case)
+        names = range(len(cases))
+    if other := next((one for one in cases if one.operator.name != op.name), None):
+        raise TypeError(problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case"))
+    return [(Recipe(op.name, {"case": name}), one) for name, one in zip(names, cases)]
 
 
 def _names_a_dump(op) -> bool:

@@ -1,16 +1,15 @@
 """What an error that nothing explains depends on: places and values of the elements, and lengths, asked of the kernel."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.facts import remainder
-from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.checking.observing import Seen
-from aclnn_viz.checking.running import run
+from aclnn_viz.checking.scope import Ready
 
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
 LARGEST = 20_000  # elements of a case that is asked more
@@ -20,13 +19,12 @@ SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that
 BITS = range(4, 16)  # of a result that was 16 bits wide on its way
 
 
-def depends(op, failing: Sequence[Seen], kernel: Callable | None, seed: int, seconds: float,
-            counts: Callable[[Case], bool] = lambda made: True) -> list[str]:
+def depends(op, failing: Sequence[Seen], asking: Asking | None, seed: int, seconds: float) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
     usable = [one for one in failing if one.usable]
     told = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
             for words in _of_output(op, output, usable)]
-    return told + (list(_of_lengths(op, failing, kernel, seed, seconds, counts)) if kernel and failing else [])
+    return told + (list(_of_lengths(op, failing, asking, seed, seconds)) if asking and failing else [])
 
 
 def _of_output(op, output: str, failing: list[Seen]) -> Iterator[str]:
@@ -99,7 +97,7 @@ def _precision(output: str, failing: list[Seen]) -> str:
             "reason (float16 keeps 11, bfloat16 8)")
 
 
-def _of_lengths(op, failing: Sequence[Seen], kernel, seed, seconds, counts) -> Iterator[str]:
+def _of_lengths(op, failing: Sequence[Seen], asking: Asking, seed: int, seconds: float) -> Iterator[str]:
     """The lengths of an axis of the main tensor at which the kernel is wrong, found by asking it."""
     end = time.monotonic() + seconds
     made = failing[0].prepared
@@ -111,16 +109,9 @@ def _of_lengths(op, failing: Sequence[Seen], kernel, seed, seconds, counts) -> I
             tried = shape[:axis] + (length,) + shape[axis + 1:]
             if time.monotonic() > end or np.prod(tried) > LARGEST:
                 break
-            try:
-                asked = case(op, seed=seed + length, **options | {"shape": tried})
-                if not counts(asked):
-                    continue
-                ready = prepared(Recipe(op.name, {}), asked)
-                found = run(kernel, asked, list(ready.expected), 10.0)
-                if found.outputs is not None:
-                    outcome[length] = bool(judge(ready, found.outputs))
-            except (ValueError, TypeError, ZeroDivisionError, IndexError):  # a length that this operator does not take
-                continue
+            one = asking.on(Ready(asking.scope, Recipe(op.name, options | {"shape": tried}), None, seed + length))
+            if one is not None:
+                outcome[length] = bool(one.misses)
         wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
         if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
             yield f"wrong only where {op.like}.shape[{axis}] {words} ({len(outcome)} lengths were tried)"

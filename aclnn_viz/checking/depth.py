@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from aclnn_viz.errors import problem
 SMALL = 2000  # elements of a case that a quick check may run
 GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
 AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
+KEEPING = 0.1  # of its time for that
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,29 @@ def _made(scope: Scope, step: Step, seed: int) -> Prepared | None:
         return None
 
 
-def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None) -> tuple[str, str]:
-    """Run cases again, last ones first, and one of them many times; return what differs, in bits, and with which case."""
-    for one, first in [*ran[:AGAIN][::-1], *ran[:1] * TIMES]:
-        again = run(kernel, one.case, list(one.expected), limit).outputs
+class Repeated(NamedTuple):
+    """What differed, in bits, when cases were run again, and with which case; how often the first of them was run again,
+    and whether all came in another order."""
+
+    fault: str
+    where: str
+    calls: int
+    shuffled: bool
+
+
+def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float) -> Repeated:
+    """Run cases again, last ones first, and the first of them many times, until a time on the clock."""
+    others = ran[:AGAIN][::-1]
+    done = 0
+    for one, first in [*others, *ran[:1] * TIMES]:
+        if time.monotonic() > end:
+            break
+        again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
         differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
         if differing:
-            return (f"is not deterministic: {', '.join(differing)} differs when the same inputs come again later",
-                    str(one.recipe))
-    return "", ""
+            return Repeated(f"is not deterministic: {', '.join(differing)} differs when the same inputs come again later",
+                            str(one.recipe), done, True)
+    return Repeated("", "", max(done - len(others) + 1, 0) if ran else 0, len(others) > 1 and done >= len(others))
 
 
 def _same_bits(a, b) -> bool:

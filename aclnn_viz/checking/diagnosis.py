@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.candidates import Candidate
-from aclnn_viz.checking.facts import separating
+from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.candidates import Candidate, of_edit
+from aclnn_viz.checking.facts import Facts, separating
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.intermediates import resemblance
-from aclnn_viz.checking.judging import Expected, judge, prepared
+from aclnn_viz.checking.judging import Expected, judge
 from aclnn_viz.checking.observing import SINGLE, Seen, is_single
-from aclnn_viz.checking.running import run
+from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.faults import Fault, faults
 
@@ -43,10 +43,12 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: int = 0) -> Diagnosis:
-    """Compare what a wrong kernel returned with every named fault; `kernel`, if it can be called, is asked more.
+def diagnose(op, seen: Sequence[Seen], asking: Asking | None = None, silent: int = 0,
+             right: Sequence[Facts] = ()) -> Diagnosis:
+    """Compare what a wrong kernel returned with every named fault; a kernel that can be called is asked more.
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
+    `right` is what is known of more cases on which it is right.
     """
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
@@ -59,24 +61,27 @@ def diagnose(op, seen: Sequence[Seen], kernel: Callable | None = None, silent: i
         if silent:
             text += f", but does not explain why the kernel returned nothing on {silent} others"
             return Diagnosis(None, False, text, candidates=(fault.name,))
-        if kernel and fault.hidden and _right_on_hidden(op, fault, kernel):
+        if asking and fault.hidden and _right_on_hidden(op, fault, asking):
             text += f"; equals the truth when {fault.hidden[0]}"
         return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
         text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
         return Diagnosis(None, False, text, candidates=names)
-    return _unknown(known, failing, passing)
+    return _unknown(known, failing, passing, right)
 
 
-def as_candidates(op) -> list[Candidate]:
-    """The named faults as candidates of an explanation, for kernels that have one under a condition."""
-    return [Candidate("named fault", lambda fault=fault: ("", "", f"as the named fault {fault.name!r}: {fault.story}"),
-                      lambda one, fault=fault, wrong=faulty_kernel(op, fault): _agrees(fault, wrong, one))
-            for fault in faults(op.name)]
+def as_candidate(op, fault: Fault) -> Candidate:
+    """A named fault, or the edit in the place of one, as a candidate of an explanation: for a kernel that has it everywhere
+    or under a condition."""
+    if fault.edit:
+        return of_edit(fault.edit)
+    wrong = faulty_kernel(op, fault)
+    return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
+                     f"the named fault {fault.name!r}: {fault.story}")
 
 
-def _unknown(known, failing, passing) -> Diagnosis:
+def _unknown(known, failing, passing, right) -> Diagnosis:
     some = failing[:CLOSEST_CASES]
     counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()
               if not fault.edit}  # edits are looked through by the search
@@ -87,7 +92,7 @@ def _unknown(known, failing, passing) -> Diagnosis:
         other = next(one for one in [*failing, *passing] if not _agrees(closest, known[closest], one))
         text += f"; closest is {closest.name!r}, on {counts[closest]} of {which} wrong cases"
         text += f", but not with {other.prepared.recipe}"
-    if apart := separating([one.prepared.case for one in failing], [one.prepared.case for one in passing]):
+    if apart := separating([one.facts for one in failing], [*(one.facts for one in passing), *right]):
         text += f"; wrong exactly where {apart.text}"
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
     return Diagnosis(None, False, "; ".join([text, *alike]),
@@ -139,8 +144,7 @@ def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarr
     return not apart.any()
 
 
-def _right_on_hidden(op, fault: Fault, kernel: Callable) -> bool:
+def _right_on_hidden(op, fault: Fault, asking: Asking) -> bool:
     options = {"dtype": "float32"} | fault.hidden[1]
-    hidden = prepared(Recipe(op.name, options), case(op, **options))
-    outcome = run(kernel, hidden.case, list(hidden.expected), 10.0)
-    return outcome.outputs is not None and not judge(hidden, outcome.outputs)
+    hidden = asking.on(Ready(asking.scope, Recipe(op.name, options), None, 0))
+    return hidden is not None and not hidden.misses

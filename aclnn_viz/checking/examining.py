@@ -8,11 +8,12 @@ from math import comb
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.dependence import depends
-from aclnn_viz.checking.depth import DEPTHS, TIMES, Depth, repeated
+from aclnn_viz.checking.depth import DEPTHS, Depth, repeated
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
-from aclnn_viz.checking.facts import choices
+from aclnn_viz.checking.facts import Facts
 from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.regions import regions
@@ -38,15 +39,21 @@ class Evidence:
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
     refused: list[Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
     tried: Tried = field(default_factory=Tried)
-    right: int = 0  # cases that are right and were not kept
+    right: list[Facts] = field(default_factory=list)  # of cases that are right and were not kept
     undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
-    first_failure: float | None = None  # seconds, with the preparation of the cases
+    first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
+    start: float = field(default_factory=time.monotonic)
+    earlier: float = 0.0  # seconds that went into the preparation of cases before
 
     @property
     def failed(self) -> bool:
         return bool(self.misbehaviour) or any(one.misses for one in self.seen)
+
+    def failing(self) -> None:
+        if self.first_failure is None:
+            self.first_failure = time.monotonic() - self.start + self.earlier
 
     def blame(self, fault: str, prepared: Prepared, trace: str = "") -> None:
         if fault:
@@ -61,14 +68,14 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
 
     `takes` says whether the product computes a case: then the error code of a device is no excuse.
     """
-    evidence, start, prepared_earlier = Evidence(), time.monotonic(), 0.0
+    evidence = Evidence()
     cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else (make() for make in chosen)
     total = suite_size(op) if chosen is None else len(chosen)
     for number, prepared in enumerate(progress(cases, total) if progress else cases):
-        if time.monotonic() - start > time_limit:
+        if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = "stopped at the time limit: the rest of the cases was not run"
             break
-        prepared_earlier += prepared.seconds if prepared.made_at < start else 0.0
+        evidence.earlier += prepared.seconds if prepared.made_at < evidence.start else 0.0
         outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
         if outcome.outputs is not None:
             evidence.seen.append(Seen(prepared, outcome.outputs, misses))
@@ -76,8 +83,8 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
                 evidence.tried.calls = 2
                 fault = repeats(kernel, prepared.case, list(prepared.expected), outcome.outputs, call_limit)
                 evidence.blame(fault, prepared)
-        if evidence.first_failure is None and (fault or misses):
-            evidence.first_failure = time.monotonic() - start + prepared_earlier
+        if fault or misses:
+            evidence.failing()
         if outcome.fatal:
             break
     return evidence
@@ -96,13 +103,15 @@ def _examined(evidence: Evidence, kernel: Callable, prepared: Prepared, call_lim
     return outcome, judge(prepared, outcome.outputs) if outcome.outputs is not None else [], fault
 
 
-def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], call_limit: float | None = None,
-                   progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False) -> None:
-    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order.
+def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
+                   call_limit: float | None = None, progress: Callable | None = None,
+                   takes: Callable[[Case], bool] = lambda made: False) -> None:
+    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order, as far
+    as a time on the clock allows.
 
     Of large cases only the wrong ones are kept: all of them together would fill the memory.
     """
-    start, wrong = time.monotonic(), 0
+    wrong = 0
     for prepared in progress(cases, None) if progress else cases:
         outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
         if outcome.outputs is not None:
@@ -110,23 +119,25 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
             if misses or one.size <= KEPT:
                 evidence.seen.append(one)
             else:
-                evidence.right, evidence.undecided = evidence.right + 1, evidence.undecided + prepared.undecided
-        wrong += bool(misses or fault)
-        if wrong and evidence.first_failure is None:
-            evidence.first_failure = time.monotonic() - start
+                evidence.right.append(one.facts)
+                evidence.undecided += prepared.undecided
+        if misses or fault:
+            wrong += 1
+            evidence.failing()
         if outcome.fatal or wrong == ENOUGH:
             evidence.unrun = f"stopped after {wrong} wrong cases: the rest of the deep cases was not run"
             return
     small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
-    fault, where = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit)
-    evidence.tried.calls, evidence.tried.shuffled = 2 + TIMES, True
-    if fault:
-        evidence.misbehaviour.setdefault(fault, where)
+    again = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit, end)
+    evidence.tried.calls, evidence.tried.shuffled = evidence.tried.calls + again.calls, again.shuffled
+    if again.fault:
+        evidence.misbehaviour.setdefault(again.fault, again.where)
+        evidence.failing()
 
 
-def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = None, small: Seen | None = None,
-             seconds: float = 0.0, scope: Scope | None = None, allowed: bool = False,
-             device: bool = False, depth: Depth = DEPTHS["normal"]) -> CheckResult:
+def conclude(op, evidence: Evidence, seed: int, scope: Scope, asking: Asking | None = None, *, small: Seen | None = None,
+             seconds: float = 0.0, allowed: bool = False, device: bool = False,
+             depth: Depth = DEPTHS["normal"]) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are told as such.
@@ -134,41 +145,42 @@ def conclude(op, evidence: Evidence, seed: int, *, kernel: Callable | None = Non
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
-    diagnosis = diagnose(op, seen, kernel, evidence.silent) if wrong else None
-    counts = (lambda made: not scope.reason(made)) if scope else (lambda made: True)
-    explanation = _explanation(op, seen, diagnosis, kernel, seed, counts, depth.searching) if wrong else None
+    diagnosis = diagnose(op, seen, asking, evidence.silent, evidence.right) if wrong else None
+    explanation = _explanation(op, evidence, diagnosis, asking, seed, depth.searching) if wrong else None
     if wrong and not explanation:
         failing = sorted(wrong, key=lambda one: one.size)
-        told = depends(op, failing, kernel, int(seed), min(ASKING, depth.searching), counts)
+        told = depends(op, failing, asking, int(seed), min(ASKING, depth.searching))
         diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
+    facts = [*(one.facts for one in seen), *evidence.right]
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
-        cases=len(seen) + evidence.right, failed=len(wrong), refused=len(evidence.refused) * device,
-        unsupported=Unsupported.of([] if device else evidence.refused, [one.prepared for one in seen]),
-        scope=scope.text if scope else "", left_out=dict(scope.left_out) if scope else {}, traces=evidence.traces,
+        cases=len(facts), failed=len(wrong), refused=len(evidence.refused) * device,
+        unsupported=Unsupported.of([] if device else evidence.refused, facts),
+        scope=scope.text, left_out=dict(scope.left_out), traces=evidence.traces,
         undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
-        misbehaviour=evidence.misbehaviour, conditions=_conditions(seen), regions=_regions(op, wrong),
+        misbehaviour=evidence.misbehaviour, regions=_regions(op, wrong),
+        conditions=_conditions([(one.facts, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
         diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None,
         vacuity=vacuity(one.prepared.case for one in seen), depth=depth.name, untried=evidence.tried.untried)
 
 
-def _explanation(op, seen, diagnosis, kernel, seed, counts, seconds) -> Explanation | None:
+def _explanation(op, evidence: Evidence, diagnosis, asking: Asking | None, seed: int, seconds: float) -> Explanation | None:
     if diagnosis.name:
-        return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
-    return explain(op, seen, kernel, int(seed), seconds, counts)
+        return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(evidence.seen))
+    return explain(op, evidence.seen, asking, seed, seconds, evidence.right)
 
 
-def _conditions(seen: list[Seen]) -> list[str]:
+def _conditions(cases: list[tuple[Facts, bool]]) -> list[str]:
     """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
     counts: dict[str, dict] = {}
-    for one in seen:
-        for name, value in choices(one.prepared.case).items():
+    for one, bad in cases:
+        for name, value in one.choices.items():
             tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
-            tally[0] += bool(one.misses)
+            tally[0] += bad
             tally[1] += 1
     lines = []
     for name, values in counts.items():

@@ -1,7 +1,5 @@
 """Checking without Python: cases written as files, outputs of any program read back and judged."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from aclnn_viz.arrays.plan import Plan
@@ -11,7 +9,7 @@ from aclnn_viz.checking.examining import Evidence, conclude
 from aclnn_viz.checking.judging import Prepared, judge, prepared
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.result import CheckResult, dumped
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.scope import Scope, nothing_left
 from aclnn_viz.errors import flag, problem
 from aclnn_viz.operators import Operator, operator
 
@@ -42,11 +40,11 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     flag("allow_unsupported", allow_unsupported)
     found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
     scope = Scope.of(found, **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))})
-    evidence, silent = Evidence(), 0
+    evidence, silent, counted = Evidence(), 0, False
     for entry in cases:
-        if why := scope.reason(entry.case):
-            scope.left_out[why] += 1
+        if not scope.admits(entry.case):
             continue
+        counted = True
         for complaint in entry.unreadable.values():
             evidence.misbehaviour.setdefault(f"wrote {complaint}", entry.folder)
         if allow_unsupported and not entry.outputs and not entry.unreadable:
@@ -59,16 +57,12 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
         silent += not entry.outputs and not entry.unreadable
     if silent:
         evidence.unrun = f"{silent} cases have no output: they were not run, and are not judged"
+    if not counted:
+        raise nothing_left(scope)
     if not evidence.seen and not evidence.misbehaviour:
         raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
                                  f"write {', '.join(found.outputs)} of at least one case"))
-    return conclude(found, evidence, seed, scope=scope, allowed=allow_unsupported)
-
-
-def read_prepared(folder, plan: Plan | None = None) -> tuple[Operator, list[Callable[[], Prepared]]]:
-    """Return the operator and the cases of a folder, ready to judge a kernel on them when they are asked for."""
-    op, _, cases = files.read_cases(folder)
-    return op, [partial(_prepared, op, entry, plan) for entry in cases]
+    return conclude(found, evidence, seed, scope, allowed=allow_unsupported)
 
 
 def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:

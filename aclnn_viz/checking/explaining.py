@@ -4,27 +4,25 @@ A change is told only if it gives the kernel's numbers, up to the kernel's own r
 on fresh ones where the kernel can be called; those that no case tells apart are all told.
 """
 
-import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 
-from aclnn_viz.cases import Case
 from aclnn_viz.checking.altered import moved, read_and_written, taken_for_others
+from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.candidates import Candidate, of_edit, pairs
-from aclnn_viz.checking.diagnosis import as_candidates
-from aclnn_viz.checking.facts import Condition, separating
+from aclnn_viz.checking.diagnosis import as_candidate
+from aclnn_viz.checking.facts import Condition, Facts, separating
 from aclnn_viz.checking.fitting import fitted, scaled_output, slots
-from aclnn_viz.checking.judging import judge, prepared_at, suite_size
 from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.checking.reductions import reduced
-from aclnn_viz.checking.running import run
-from aclnn_viz.faults import Fault
+from aclnn_viz.faults import Fault, faults
 from aclnn_viz.faults.edits import Edit, edits
 from aclnn_viz.faults.rarer import rarer
 
-FRESH = 6  # cases on which the kernel is asked again
+FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
 PROBES = 3  # cases that sieve candidates before the others are compared
 TOLD = 6  # equal candidates
 SHARED = 5
@@ -33,7 +31,8 @@ EXCEPT = "not with"
 
 @dataclass(frozen=True)
 class Explanation:
-    """A change of the right kernel that explains a wrong one: `line` and `edit` of the page, or words alone.
+    """A change of the right kernel that explains a wrong one: in words, and its `line` with what stands there before and
+    after, if it is one of the page.
 
     `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
     `evidence` on how many cases it gives the kernel's numbers; `holds` tells whether it does so on another.
@@ -50,7 +49,7 @@ class Explanation:
     holds: Callable[[Seen], bool] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        lines = [f"your kernel behaves {self.text}" if self.line else self.text]
+        lines = [self.text]
         if self.condition:
             lines += [f"  but {self.condition}: there it is right" if self.condition.startswith(EXCEPT) else
                       f"  only where {self.condition}; elsewhere it is right"]
@@ -77,46 +76,40 @@ class Budget:
             yield item
 
 
-def explain(op, seen: Sequence[Seen], kernel: Callable | None, seed: int, seconds: float,
-            counts: Callable[[Case], bool] = lambda made: True) -> Explanation | None:
+def explain(op, seen: Sequence[Seen], asking: Asking | None, seed: int, seconds: float,
+            right: Sequence[Facts] = ()) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
 
-    `counts` says of a fresh case whether the kernel is meant for it.
+    A kernel that can be called is asked again on fresh cases, for at most the same time. `right` is what is known of more
+    cases on which it is right.
     """
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None  # an output of another shape, or wrong by roundings alone
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
     budget = Budget(seconds)
+
+    @cache
+    def fresh() -> list[Seen]:
+        return list(_fresh(asking, seed, Budget(seconds))) if asking else []
     for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < TOLD or not budget.over)
                  and all(one.same(other) for other in passing)]
         if whole:
-            fresh = list(_fresh(op, kernel, seed, counts)) if kernel else []
-            whole = [one for one in whole if all(one.same(other) for other in fresh)]
+            whole = [one for one in whole if all(one.same(other) for other in fresh())]
             if whole:
-                return _told(whole, len(failing) + len(passing) + len(fresh))
+                return _told(whole, len(failing) + len(passing) + len(fresh()))
         for one in budget.within(found[:TOLD]):
-            if (told := _conditional(one, failing, passing)) and _holds(op, one, told, kernel, seed, counts):
+            if (told := _conditional(one, failing, passing, right)) and all(
+                    _borne_out(one, told, other) for other in fresh()):
                 return _told([one], len(failing) + len(passing), told)
     return None
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:
     """The explanation that a named fault is, or the edit that stands in the place of one."""
-    evidence = f"it gives your numbers on all of {cases} cases"
-    if fault.edit:
-        edited = of_edit(fault.edit)
-        return Explanation(edited.kind, str(edited), edited.where.strip(","), edited.before, edited.after, evidence,
-                           holds=edited.same)
-    before, after = fault.changes[0] if fault.changes else ("", "")
-    source = inspect.getsource(op.page)
-    number = source[:source.find(before)].count("\n") + 1
-    line = f"{'/'.join(op.page.__name__.split('.')[-2:])}.py, line {number}" if before else ""
-    return Explanation("named fault", f"as the named fault {fault.name!r}: {fault.story}", line, before.strip(),
-                       after.strip(), evidence,
-                       holds=next(one for one in as_candidates(op) if repr(fault.name) in one.after).same)
+    return _told([as_candidate(op, fault)], cases)
 
 
 def _agree(candidates: Iterable[Candidate], failing: list[Seen]) -> Iterator[Candidate]:
@@ -133,7 +126,7 @@ def _probes(failing: list[Seen]) -> list[Seen]:
 
 
 def _named(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(as_candidates(op)), failing)
+    yield from _agree(budget.within(as_candidate(op, fault) for fault in faults(op.name)), failing)
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -191,12 +184,12 @@ def _near(one: Seen, name: str, value) -> bool:
     return value.size == wide.size and bool((abs(value.reshape(wide.shape) - wide) <= near).all())
 
 
-def _conditional(one: Candidate, failing, passing) -> Condition | None:
+def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     """Where a candidate applies that agrees with all failing cases, and not with some on which the kernel is right."""
     outside = [other for other in passing if not one.same(other)]
     if not outside or len(failing) < 2:
         return None
-    found = separating([other.prepared.case for other in failing], [other.prepared.case for other in outside])
+    found = separating([other.facts for other in failing], [*(other.facts for other in outside), *right])
     if found or 4 * len(outside) > len(failing):
         return found
     apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
@@ -204,38 +197,22 @@ def _conditional(one: Candidate, failing, passing) -> Condition | None:
     return Condition(f"{EXCEPT} {told}", lambda made: id(made) not in apart)
 
 
-def _holds(op, one: Candidate, told: Condition, kernel, seed, counts) -> bool:
-    """Whether fresh cases bear a condition out: where it holds the kernel is the candidate, elsewhere right."""
-    if kernel is None:
-        return True
-    fresh = list(_fresh(op, kernel, seed, counts))
-    return all(_borne_out(one, told, other) for other in fresh)
-
-
 def _borne_out(one: Candidate, told: Condition | None, other: Seen) -> bool:
+    """Whether a fresh case bears a condition out: where it holds the kernel is the candidate, elsewhere right."""
     if told and (not told.holds(other.prepared.case) or told.text.startswith(EXCEPT)) and not other.misses:
         return True
     return one.same(other)
 
 
-def _fresh(op, kernel, seed, counts) -> Iterator[Seen]:
-    """Small cases of the suite with other numbers."""
-    found = 0
-    for number in range(suite_size(op)):
-        one = prepared_at(op.name, number, seed + 1)
-        if found == FRESH or not counts(one.case) or sum(part.truth.size for part in one.expected.values()) > 2000:
-            continue
-        outcome = run(kernel, one.case, list(one.expected), 10.0)
-        if outcome.outputs is not None:
-            other = Seen(one, outcome.outputs, tuple(judge(one, outcome.outputs)))
-            if other.usable:
-                found += 1
-                yield other
+def _fresh(asking: Asking, seed: int, budget: Budget) -> Iterator[Seen]:
+    """Small cases of the scope with other numbers."""
+    asked = (asking.on(ready, SMALL) for ready in budget.within(asking.scope.others(seed + 1)))
+    return islice((one for one in asked if one and one.usable), FRESH)
 
 
 def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
-    equal = [f"{one.where} {one.after}".strip() for one in others if one.after != first.after]
+    equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     told = tuple(dict.fromkeys(equal))
     more = (f"and {len(told) - TOLD} others",) if len(told) > TOLD else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,

@@ -10,6 +10,17 @@ from aclnn_viz.cases import Case
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 
 
+class Facts(NamedTuple):
+    """What is kept of a case, however large it was: what it says by a word or a number, and its lengths."""
+
+    choices: dict
+    lengths: dict[str, int]
+
+    @classmethod
+    def of(cls, made: Case) -> "Facts":
+        return cls(choices(made), lengths(made))
+
+
 class Condition(NamedTuple):
     """A condition on a case: its words, and whether it holds."""
 
@@ -42,11 +53,11 @@ def lengths(made: Case) -> dict[str, int]:
     return found
 
 
-def separating(some: Sequence[Case], others: Sequence[Case]) -> Condition | None:
+def separating(some: Sequence[Facts], others: Sequence[Facts]) -> Condition | None:
     """Return the simplest condition that holds for all of some cases and for none of the others, if there is one.
 
     >>> import aclnn_viz as av
-    >>> a, b = (av.case("rms_norm", shape=shape) for shape in ((4, 1), (4, 6)))
+    >>> a, b = (Facts.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (4, 6)))
     >>> separating([a], [b]).text
     'dy.shape[-1] = 1'
     """
@@ -56,7 +67,7 @@ def separating(some: Sequence[Case], others: Sequence[Case]) -> Condition | None
 
 
 def _by_choice(some, others) -> Condition | None:
-    here, there = [choices(one) for one in some], [choices(one) for one in others]
+    here, there = [one.choices for one in some], [one.choices for one in others]
     best = None
     for name in here[0]:
         values = list(dict.fromkeys(found.get(name) for found in here))
@@ -78,7 +89,7 @@ def _by_choice(some, others) -> Condition | None:
 
 
 def _by_length(some, others) -> Condition | None:
-    here, there = [lengths(one) for one in some], [lengths(one) for one in others]
+    here, there = [one.lengths for one in some], [one.lengths for one in others]
     names = [name for name in here[0] if all(name in found for found in [*here, *there])]
 
     def found(name, text, test):
@@ -135,17 +146,17 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     return ""
 
 
-def common(some: Sequence[Case], others: Sequence[Case]) -> str:
+def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
     """Tell what cases have in common: what sets them apart from the others, or else what they all share.
 
     >>> import aclnn_viz as av
-    >>> half, single = (av.case("hardswish", dtype=dtype) for dtype in ("float16", "float32"))
+    >>> half, single = (Facts.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
     >>> common([half], [single])
     "all with dtype='float16', the others without"
     """
     if condition := separating(some, others):
         return f"all with {condition.text}, the others without"
-    shared = set.intersection(*(set((name, repr(value)) for name, value in choices(one).items()) for one in some))
+    shared = set.intersection(*(set((name, repr(value)) for name, value in one.choices.items()) for one in some))
     told = [f"{name}={value}" for name, value in sorted(shared)
-            if any(repr(choices(one).get(name)) != value for one in others)]
+            if any(repr(one.choices.get(name)) != value for one in others)]
     return f"all with {', '.join(told)}" if told else ""

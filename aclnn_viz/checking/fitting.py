@@ -127,8 +127,7 @@ def fitted(slot: Slot, failing: list[Seen]) -> Candidate | None:
             return one.agrees(slot.values(one, number_of(one)))
         except Exception:  # whatever a broken page raises
             return False
-    file = "/".join(slot.unit.module.__name__.split(".")[-2:]) + ".py"
-    return Candidate("constant", lambda: (f"{file}, line {slot.change.line},", before, after.replace(NAME, text)), same)
+    return Candidate("constant", lambda: (f"{slot.unit.file}, line {slot.change.line},", before, after.replace(NAME, text)), same)
 
 
 def _sharp(failing: list[Seen]) -> list[Seen]:
@@ -144,7 +143,7 @@ def scaled_output(failing: list[Seen]) -> Candidate | None:
         return None
     numbers, sharp = [], _sharp(failing)
     for one in sharp:
-        truth = np.nan_to_num(one.prepared.expected[name].truth.astype(np.float64)).ravel()
+        truth = np.nan_to_num(one.truth[name]).ravel()
         wide = np.nan_to_num(one.wanted[name][0]).ravel()
         with np.errstate(all="ignore"):
             numbers.append(float(truth @ wide) / max(float(truth @ truth), 1e-300))
@@ -154,8 +153,7 @@ def scaled_output(failing: list[Seen]) -> Candidate | None:
     text, number_of = found
 
     def same(one: Seen) -> bool:
-        truth = {key: part.truth.astype(np.float64) for key, part in one.prepared.expected.items()}
-        return name not in truth or one.agrees(truth | {name: truth[name] * number_of(one)})
+        return name not in one.truth or one.agrees(one.truth | {name: one.truth[name] * number_of(one)})
     return Candidate("outputs", lambda: ("", "", f"{name} is {text} times the right one"), same)
 
 

@@ -14,6 +14,7 @@ from types import ModuleType
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.checking.facts import Facts
 from aclnn_viz.checking.judging import Miss, Prepared, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 
@@ -90,6 +91,10 @@ class Seen:
         return made.operator.arrange_backward(**made.operator.bind(made.inputs))
 
     @cached_property
+    def facts(self) -> Facts:
+        return Facts.of(self.prepared.case)
+
+    @cached_property
     def usable(self) -> bool:
         """Whether values can be compared: all outputs are there, in shape and dtype, and there are elements."""
         expected = self.prepared.expected
@@ -118,9 +123,14 @@ class Seen:
         return found
 
     @cached_property
+    def truth(self) -> dict[str, np.ndarray]:
+        """What is right, without its certificate."""
+        return {name: part.truth.astype(np.float64) for name, part in self.prepared.expected.items()}
+
+    @cached_property
     def subtle(self) -> bool:
         """Whether the kernel is wrong by so little that the right page would be taken for it."""
-        return bool(self.misses) and self.agrees({name: part.truth for name, part in self.prepared.expected.items()})
+        return bool(self.misses) and self.agrees(self.truth)
 
     @cached_property
     def _finite(self) -> bool:

@@ -109,10 +109,9 @@ class _Site:
         def page():
             setattr(self.page, NAME, reduce)
             return self.page
-        file = "/".join(self.unit.module.__name__.split(".")[-2:]) + ".py"
         lines = " and ".join(str(line) for line in dict.fromkeys(change.line for change in self.changes))
         way = Way(page)
-        return Candidate("sum", lambda: (f"{file}, line {lines},", self.before,
+        return Candidate("sum", lambda: (f"{self.unit.file}, line {lines},", self.before,
                                          f"{self.before}\n    where {self.text}: {words}"), lambda one: one.shares(way))
 
 

@@ -12,7 +12,7 @@ from aclnn_viz.cases import files
 from aclnn_viz.cases.vacuity import Vacuity
 from aclnn_viz.checking.diagnosis import Diagnosis
 from aclnn_viz.checking.explaining import Explanation
-from aclnn_viz.checking.facts import common
+from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.checking.judging import Prepared
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.tables import as_html
@@ -77,8 +77,8 @@ class Unsupported:
     common: str
 
     @classmethod
-    def of(cls, some: list[Prepared], others: list[Prepared]) -> "Unsupported":
-        told = common([one.case for one in some], [one.case for one in others]) if some else ""
+    def of(cls, some: list[Prepared], others: list[Facts]) -> "Unsupported":
+        told = common([Facts.of(one.case) for one in some], others) if some else ""
         return cls(tuple(str(one.recipe) for one in some), told)
 
     def __len__(self) -> int:

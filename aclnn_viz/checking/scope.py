@@ -1,8 +1,9 @@
 """What a kernel is judged on: formats, attributes and shapes; by default what the vendor's operator takes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -123,19 +124,42 @@ class Scope:
 
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
-        seed = whole("seed", seed)
+        kept = list(self._drawn(whole("seed", seed)))
+        if not kept:
+            raise nothing_left(self)
+        return kept
+
+    def among(self, given: Iterable[tuple[Recipe, Case]]) -> list["Ready"]:
+        """Those of given cases that count; what does not is put into `left_out`."""
+        kept = [Ready(self, recipe, None, made.seed, made) for recipe, made in given if self.admits(made)]
+        if not kept:
+            raise nothing_left(self)
+        return kept
+
+    def admits(self, made: Case) -> bool:
+        """Whether a given case counts; if not, why is put into `left_out`."""
+        main = made.inputs[self.op.like].shape
+        why = self.reason(made) or f"shape {main}" * bool(self.shapes and main not in map(tuple, self.shapes))
+        if why:
+            self.left_out[why] += 1
+        return not why
+
+    def others(self, seed: int) -> Iterator["Ready"]:
+        """The same with other numbers; what was left out is known."""
+        return replace(self, left_out=Counter())._drawn(seed)
+
+    def _drawn(self, seed: int) -> Iterator["Ready"]:
         suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
         if self.shapes:
             suite = [Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)
                      for number, options in enumerate(self._of_shapes())]
-        kept = [one for one in suite if self._counts(one)]
+        kept = []
+        for one in suite:
+            if self._counts(one):
+                kept.append(one)
+                yield one
         if self.chosen and len(kept) < ENOUGH:
-            kept += [one for one in self._imposed(suite, kept) if self._counts(one, False)]
-        if not kept:
-            told = ", ".join(f"{count} with {why}" for why, count in self.left_out.most_common())
-            raise ValueError(problem("some case must remain to be judged", f"all left out: {told}",
-                                     "ask for less, or pass beyond=True for what the product does not take"))
-        return kept
+            yield from (one for one in self._imposed(suite, kept) if self._counts(one, False))
 
     def _counts(self, one: "Ready", counted: bool = True) -> bool:
         try:
@@ -178,16 +202,20 @@ class Scope:
 class Ready:
     """A recipe with its seed: the case, and the case with all that is needed to judge a kernel on it, when asked for.
 
-    `number` is its place in the suite, None for one that was drawn anew; `seed` that of the check, or of the case.
+    `number` is its place in the suite, None for another one; `seed` that of the check, or of the case; `given` the case,
+    if it is not to be drawn.
     """
 
     scope: Scope
     recipe: Recipe
     number: int | None
     seed: int
+    given: Case | None = None
 
-    @property
+    @cached_property
     def case(self) -> Case:
+        if self.given is not None:
+            return self.given
         return case_at(self.scope.op.name, self.number, self.seed) if self.number is not None else \
             self.recipe.case(self.seed)
 
@@ -196,6 +224,13 @@ class Ready:
         if self.number is not None and plan is None:
             return prepared_at(self.scope.op.name, self.number, self.seed)
         return prepared(self.recipe, self.case, plan)
+
+
+def nothing_left(scope: Scope) -> ValueError:
+    """The error of a check whose cases are all left out."""
+    told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common()) or "none"
+    return ValueError(problem("some case must remain to be judged", f"all left out: {told}",
+                              "ask for less, or pass beyond=True for what the product does not take"))
 
 
 def _refused(name: str, made: Case, soc: str, cann: str) -> str:

@@ -1,17 +1,15 @@
 """Make a counterexample small: the smallest shape, then the simplest numbers, as long as the kernel stays wrong."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from aclnn_viz import rooms
-from aclnn_viz.cases import case, default
-from aclnn_viz.cases.suites import Recipe, transposed
-from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.cases import default
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.observing import Seen
-from aclnn_viz.checking.running import run
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.tried import arranged_sizes
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen
@@ -21,8 +19,8 @@ SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), l
           lambda values: np.rint(10 * values) / 10)
 
 
-def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, scope: Scope) -> Seen:
-    """Return the smallest and simplest case of a scope on which the kernel is still wrong in one of the same outputs."""
+def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
+    """Return the smallest and simplest case that counts on which the kernel is still wrong in one of the same outputs."""
     end = time.monotonic() + seconds
     wrong = {miss.output for miss in found.misses}
     plain = min(PLAIN, max(miss.excess for miss in found.misses))
@@ -30,21 +28,8 @@ def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, s
     seed = found.prepared.case.seed
 
     def attempt(options: dict, its_seed: int) -> Seen | None:
-        try:
-            made = case(recipe.operator, seed=its_seed, **options)
-        except (ValueError, TypeError, ZeroDivisionError):
-            return None
-        made = transposed(made) if recipe.strided else made
-        try:
-            if scope.reason(made):
-                return None
-            ready = prepared(Recipe(recipe.operator, options, recipe.strided), made, scope.judged_by)
-        except (ValueError, IndexError):
-            return None
-        outcome = run(kernel, made, list(ready.expected), limit)
-        misses = judge(ready, outcome.outputs) if outcome.outputs is not None else []
-        shows = any(miss.output in wrong and miss.excess >= plain for miss in misses)
-        return Seen(ready, outcome.outputs, misses) if shows else None
+        one = asking.on(Ready(asking.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed))
+        return one if one and any(miss.output in wrong and miss.excess >= plain for miss in one.misses) else None
 
     options = dict(recipe.options)
     progress = True
@@ -57,7 +42,7 @@ def shrink(found: Seen, kernel: Callable, limit: float | None, seconds: float, s
                 options, best, progress = smaller, better, True
                 seed = better.prepared.case.seed
                 break
-    for name in _free(best.prepared.case):
+    for name in best.prepared.case.floats(saved=False):
         for simplify in SIMPLE:
             values = best.prepared.case.inputs[name]
             simple = simplify(values.astype(np.float64)).astype(values.dtype)
@@ -99,7 +84,7 @@ class _Axes:
         self.sizes = arranged_sizes(self.op, self.bound)
         self.first = default.first(self.op)
         self.like = next(name for name in (self.first, self.op.like) if name in self.bound)
-        self.others = default.other_shapes(self.op, rooms.own("cases", self.op.name, "OPTIONS", default.options(self.op)))
+        self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
                         for axis, n in zip(self.of(name), value.shape) if not axis[0].isdigit()}
 
@@ -127,13 +112,6 @@ class _Axes:
         return cut
 
 
-def _free(made) -> list[str]:
-    """The floating tensors that the forward pass did not make."""
-    return [name for name, value in made.inputs.items()
-            if isinstance(value, np.ndarray) and value.dtype.kind in "fV" and value.size
-            and name not in made.operator.saved]
-
-
 def _fixed(made, options: dict, name: str) -> dict:
     """All other drawn tensors as they are, so that one change changes nothing else."""
-    return {other: made.inputs[other] for other in _free(made) if other != name}
+    return {other: made.inputs[other] for other in made.floats(saved=False) if other != name}

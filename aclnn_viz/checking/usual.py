@@ -35,7 +35,7 @@ def random_cases(op, seed: int) -> list[Case]:
 
 def ones_cases(op, seed: int) -> list[Case]:
     """Every floating tensor that a caller gives is ones, and saved tensors come from the forward pass."""
-    ones = own("faults", op.name, "ONES") or dict.fromkeys(_given(op), 1.0)
+    ones = own("faults", op.name, "ONES") or dict.fromkeys(case(op, **_shape(op)).floats(saved=False), 1.0)
     return [case(op, seed=seed, **_shape(op), **ones)]
 
 
@@ -47,8 +47,8 @@ def vendor_cases(op, seed: int) -> list[Case]:
         return rng.uniform(low, high, lengths).astype(np.float32)
 
     def everything(uniform, number):
-        return {name: uniform(-5, 5, *value.shape) for name, value in case(op, **_shape(op)).inputs.items()
-                if isinstance(value, np.ndarray) and value.dtype.kind == "f"}
+        made = case(op, **_shape(op))
+        return {name: uniform(-5, 5, *made.inputs[name].shape) for name in made.floats()}
 
     options = own("faults", op.name, "vendor_options", everything)
     return [case(op, seed=seed + k, **_shape(op), **options(uniform, k)) for k in range(CASES)]
@@ -57,13 +57,6 @@ def vendor_cases(op, seed: int) -> list[Case]:
 def _shape(op) -> dict:
     shape = own("faults", op.name, "USUAL_SHAPE")
     return {} if shape is None else {"shape": shape}
-
-
-def _given(op) -> list[str]:
-    """The floating tensors of a case that the forward pass did not make."""
-    made = case(op, **_shape(op)).inputs
-    return [name for name, value in made.items()
-            if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in op.saved]
 
 
 USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}

@@ -17,6 +17,11 @@ from aclnn_viz.faults import rewriting
 FORWARD = "forward"  # a wrong backward kernel is looked for
 
 
+def file_of(page: ModuleType) -> str:
+    """What the file of a page is called: its folder and name."""
+    return "/".join(page.__name__.split(".")[-2:]) + ".py"
+
+
 @dataclass(frozen=True, eq=False)
 class Unit:
     """One top-level statement of a page, a function or a constant, that edits change in place and change back."""
@@ -24,7 +29,10 @@ class Unit:
     module: ModuleType
     tree: ast.stmt
     whole: tuple[CodeType, ...]  # of the page and of what it takes from other pages
-    lines: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        return file_of(self.module)
 
     @property
     def name(self) -> str:
@@ -81,7 +89,7 @@ class Edit:
 
     @property
     def file(self) -> str:
-        return "/".join(self.unit.module.__name__.split(".")[-2:]) + ".py"
+        return self.unit.file
 
     @property
     def size(self) -> int:
@@ -93,7 +101,8 @@ class Edit:
         return f"{where}: {self.before}  ->  {self.after}"
 
 
-def units(page: ModuleType) -> list[Unit]:
+@cache
+def units(page: ModuleType) -> tuple[Unit, ...]:
     """The functions and constants of a page that backward may use, those that it takes from other pages included."""
     sources = [(module, inspect.getsource(module)) for module in (*_taken(page), page)]
     whole = tuple(compile(_flat(source), f"<{module.__name__}>", "exec") for module, source in sources)
@@ -103,8 +112,8 @@ def units(page: ModuleType) -> list[Unit]:
             constant = isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name) and target.id in (
                 "AXES", "REDUCED_AXES") for target in node.targets)
             if isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant:
-                found.append(Unit(module, node, whole, tuple(source.splitlines())))
-    return found
+                found.append(Unit(module, node, whole))
+    return tuple(found)
 
 
 def _taken(page: ModuleType) -> list[ModuleType]:

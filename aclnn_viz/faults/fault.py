@@ -8,7 +8,7 @@ from types import ModuleType
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
-from aclnn_viz.faults.edits import Edit
+from aclnn_viz.faults.edits import Edit, file_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,15 @@ class Fault:
         if self.edit:
             return self.edit.page
         return changed(right, self.changes) if self.changes else right
+
+    def place(self, right: ModuleType) -> tuple[str, str, str]:
+        """The line of the page where the first change of text is, and what stands there before and after; empty texts
+        where there is none."""
+        if not self.changes:
+            return "", "", ""
+        before, after = self.changes[0]
+        number = inspect.getsource(right).partition(before)[0].count("\n") + 1
+        return f"{file_of(right)}, line {number}", before.strip(), after.strip()
 
     @property
     def diff(self) -> str:

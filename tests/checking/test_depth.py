@@ -9,15 +9,16 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.cases.deep import deep
-from aclnn_viz.checking import check, depth
+from aclnn_viz.checking import check, depth, examining
 from aclnn_viz.checking.depth import deeper
-from aclnn_viz.checking.judging import judge
+from aclnn_viz.checking.facts import Facts
+from aclnn_viz.checking.judging import judge, prepared_suite
 from aclnn_viz.checking.running import Guarded, run
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.tried import Tried
 from aclnn_viz.cli import main
 from checking.rewritings import rewritings
-from checking.subtle_kernels import SUBTLE, SWISH
+from checking.subtle_kernels import SUBTLE, SWISH, beyond
 from machine import SOAK
 
 OPERATORS = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
@@ -139,3 +140,38 @@ def test_what_lies_around_an_input_is_nan():
     assert one.changed() == "modifies its input"
     fortran = Guarded(np.asfortranarray(np.ones((2, 3), np.float16)))
     assert fortran.copy.flags.f_contiguous and not fortran.copy.flags.c_contiguous
+
+
+# What a deep check remembers of what it did not keep.
+
+def test_right_large_cases_speak_against_a_condition(only):
+    """Rows of 8,193 and 16,385 are right: they are not kept, and still no smaller bound is told."""
+    only(lambda step: step.series == "shape 1" and 2**13 < step.elements <= 3 * (2**15 + 1))
+    wrong = beyond(av.operator("rms_norm"), "x", lambda shape: shape[-1] > 16385)
+    told = check("rms_norm", wrong, depth="deep")
+    assert told.failed and "wrong exactly where dy.shape[-1] > 16385" in told.diagnosis.text, told.diagnosis
+    assert "> 16385" in told.explanation.condition if told.explanation else True
+
+
+def test_right_large_cases_count_for_every_condition():
+    right, wrong = (Facts.of(av.case("hardswish", shape=(n,), dtype=dtype)) for n, dtype in ((9, "float32"), (5, "float16")))
+    cases = [(wrong, True)] * 5 + [(right, False)] * 5
+    assert examining._conditions(cases) == ["dtype='float16': wrong in 5 of 5 cases, never otherwise"]
+    assert examining._conditions(cases + [(wrong, False)] * 90) == []
+
+
+def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):
+    only(lambda step: step.series == "one axis" and step.elements == 65)
+    evidence = examining.Evidence(start=time.monotonic() - 1000)
+    examining.examine_deeper(evidence, lambda **inputs: 2 * SWISH.backward(**inputs)["out"],
+                             deeper(Scope.of(SWISH), 0, 60), time.monotonic() + 60)
+    assert evidence.first_failure >= 1000
+
+
+def test_calls_in_another_order_end_in_time_and_are_told_as_they_were():
+    ran = [(one, SWISH.backward(**one.case.inputs)) for one, _ in zip(prepared_suite(SWISH, 0), range(3))]
+    found = depth.repeated(SWISH.backward, ran, None, time.monotonic() + 60)
+    assert found == ("", "", 1 + depth.TIMES, True)
+    assert depth.repeated(SWISH.backward, ran, None, time.monotonic() - 1) == ("", "", 0, False)
+    assert depth.repeated(SWISH.backward, [], None, time.monotonic() + 60) == ("", "", 0, False)
+    assert depth.repeated(lambda **inputs: 2 * SWISH.backward(**inputs)["out"], ran, None, time.monotonic() + 60).fault

@@ -9,10 +9,12 @@ import pytest
 
 from aclnn_viz import operator, operators
 from aclnn_viz.checking import check
+from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.explaining import explain
+from aclnn_viz.checking.explaining import explain, of_fault
 from aclnn_viz.checking.judging import prepared_suite
 from aclnn_viz.checking.observing import Seen, Way, is_single
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.score import named
 from aclnn_viz.faults import faults
 from aclnn_viz.faults.edits import edits
@@ -24,7 +26,8 @@ SAMPLE = 60 if SOAK else 2
 
 def explained(op, kernel, seconds=30.0):
     evidence = examine(op, kernel, 0, time_limit=60.0)
-    return any(one.misses for one in evidence.seen), explain(op, evidence.seen, kernel, 0, seconds)
+    return any(one.misses for one in evidence.seen), explain(
+        op, evidence.seen, Asking(kernel, Scope.of(op, beyond=True)), 0, seconds)
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
@@ -164,3 +167,18 @@ def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
     assert len(idle) > 20 and len(idle) < len(edits(loss.page)) / 2
     for edit in idle:
         assert all(np.array_equal(value, right[name]) for name, value in one.computed(Way(lambda: edit.page)).items())
+
+
+# How a named fault is told.
+
+def test_a_fault_that_is_no_line_of_the_page_is_told_by_its_name():
+    told = of_fault(RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3)
+    assert str(told).startswith("your kernel behaves as the named fault 'strides ignored': ") and told.line == ""
+
+
+def test_a_named_fault_under_a_condition_is_told_as_one():
+    wrong = fault("rms_norm", "missing 1/n")
+    result = check("rms_norm", lambda **inputs: (wrong if inputs["x"].ndim == 2 else RMS.backward)(**inputs))
+    assert result.diagnosis.name is None and "ndim" in result.explanation.condition
+    assert "explanation: your kernel behaves as the named fault 'missing 1/n'" in str(result)
+    assert "kernels/rms_norm.py, line" in result.explanation.line

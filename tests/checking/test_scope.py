@@ -252,3 +252,59 @@ def test_the_exit_status_of_what_is_not_supported(tmp_path, capsys):
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_every_operator_keeps_enough_cases_by_default(op):
     assert len(Scope.of(op).cases(0)) >= 15 and len(faults(op.name)) >= 15
+
+
+# Cases that are given: dumps, capsules, lists.
+
+def test_the_options_say_what_counts_of_a_dump(tmp_path):
+    folder, seen = write_suite("rms_norm", tmp_path / "cases"), []
+
+    def kernel(**inputs):
+        seen.append(inputs["x"])
+        return RMS.backward(**inputs)
+    some = av.check(folder, kernel, dtypes="float16", limits={"x": 200})
+    assert some.passed and {x.dtype.name for x in seen} == {"float16"} and max(x.size for x in seen) <= 200
+    assert any("float32" in why for why in some.left_out)
+    few = av.check(folder, kernel, shapes=[(4, 6)])
+    assert few.passed and few.cases < some.cases + sum(some.left_out.values()) and any("shape" in why for why in few.left_out)
+    assert av.check(folder, kernel, plan="device").passed  # by its name
+    with pytest.raises(ValueError, match="some case must remain.*float16.*ask for less"):
+        av.check(folder, kernel, dtypes="float16", limits={"x": 0, "gamma": 0})
+
+
+def test_a_dump_counts_whole_unless_a_product_is_named(tmp_path):
+    folder = write_suite("rms_norm", tmp_path / "cases", dtypes="float64", beyond=True)
+    assert av.check(folder, RMS.backward).passed
+    with pytest.raises(ValueError, match="some case must remain"):
+        av.check(folder, RMS.backward, soc="Ascend910B2")
+
+
+def test_the_options_say_what_counts_of_a_capsule(tmp_path):
+    cases = [av.case("rms_norm", dtype=dtype, shape=(3, 8)) for dtype in ("float16", "float32")]
+    with av.open_device("host") as device:
+        path = record(device, [(RMS, one.inputs) for one in cases], tmp_path / "host.capsule")
+    half = av.check("rms_norm", path, dtypes="float16")
+    assert half.passed and half.cases == 1 and half.left_out == {"dtype='float32'": 1}
+
+
+def test_masked_cases_of_a_capsule_are_judged(tmp_path):
+    cases = [av.case(GRID, outputMask=mask) for mask in ((True, True), (False, True))]
+    with av.open_device("host") as device:
+        path = record(device, [(GRID, one.inputs) for one in cases], tmp_path / "host.capsule")
+    assert av.check(GRID, path).cases == 2
+
+
+def test_cases_are_given_once(tmp_path):
+    folder = write_suite("rms_norm", tmp_path / "cases", dtypes="float16")
+    with pytest.raises(ValueError, match="one set of cases: got .* leave out one of them"):
+        av.check(folder, RMS.backward, cases=[av.case("rms_norm")])
+    with pytest.raises(TypeError, match="cases is a list of Case: got Case"):
+        av.check("rms_norm", RMS.backward, cases=av.case("rms_norm"))
+
+
+def test_what_is_read_back_is_of_the_shapes_that_are_asked_for(tmp_path):
+    folder = run_outside(write_suite("rms_norm", tmp_path / "cases"), RMS.backward)
+    found = read_and_check("rms_norm", tmp_path / "cases", shapes=[(4, 6)])
+    assert found.passed and 0 < found.cases < len(list((tmp_path / "cases").iterdir())) - 1
+    with pytest.raises(ValueError, match="some case must remain to be judged"):
+        read_and_check("rms_norm", tmp_path / "cases", shapes=[(4, 7)])

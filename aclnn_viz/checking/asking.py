@@ -1,0 +1,38 @@
+"""A kernel that can be asked more, after the cases of its check: on others that count, judged as those were."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from aclnn_viz.checking.judging import judge
+from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.running import run
+from aclnn_viz.checking.scope import Ready, Scope
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """A kernel, what it is judged on, and the seconds after which a call is given up (None: never)."""
+
+    kernel: Callable
+    scope: Scope
+    limit: float | None = None
+
+    def on(self, ready: Ready, most: float = float("inf")) -> Seen | None:
+        """What the kernel returns on a case; None where there is no such case, or none that counts or has at most so
+        many elements, and where the kernel returns nothing.
+
+        The kernel comes first: to find out what is right takes longer.
+        """
+        try:
+            made = ready.case
+            results = made.operator.arrange_backward(**made.operator.bind(made.inputs)).results
+            if sum(prod(one.documented_shape) for one in results.values()) > most or self.scope.reason(made):
+                return None
+            outputs = run(self.kernel, made, list(results), self.limit).outputs
+            if outputs is None:
+                return None
+            one = ready.prepare()
+        except (ValueError, TypeError, ZeroDivisionError, IndexError):  # which the operator does not take
+            return None
+        return Seen(one, outputs, judge(one, outputs))
