@@ -1,6 +1,6 @@
 # make test    the whole test suite            make lab     JupyterLab on the start page
 # make check   its fast half, in a minute
-# make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/soak.md
+# make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
 # make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
 #
@@ -46,6 +46,7 @@ verify: .venv/.has-lab
 soak: .venv/.has-test
 	-ACLNN_VIZ_SOAK=1 $(PYTEST) --junitxml=build/soak.xml
 	$(PY) benchmarks/soak.py build/soak.xml
+	$(PY) benchmarks/mutants.py
 
 gallery: .venv/.has-test
 	$(PY) -m notebooks.gallery

@@ -1,5 +1,6 @@
 """Write benchmarks/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
 
+What is written by hand about sweeps that were run in part is in soak_in_part.md, which no script writes.
 A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. A test that a later file repeats
 counts there alone. One row for each test function that recorded numbers, and for each `group` that it recorded: the
 range of every number over its cases.

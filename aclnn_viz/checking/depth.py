@@ -78,7 +78,7 @@ def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
         if start > end or last and start + GROWTH * last[1] * step.elements / last[0] > end:
             series.pop(name, None)
             continue
-        one = _made(scope, step, 1000 * seed + number)
+        one = prepared_step(scope, step, 1000 * seed + number)
         if one is not None:
             yield one
             before[name] = step.elements, time.monotonic() - start
@@ -92,7 +92,7 @@ def _counts(scope: Scope, mode: dict) -> bool:
     return any(not scope.reason(case(scope.op, dtype=dtype, **base | mode)) for dtype in tried)
 
 
-def _made(scope: Scope, step: Step, seed: int) -> Prepared | None:
+def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
     """A step that counts, judged; None for one that does not, or that the operator does not take."""
     try:
         recipe = step.recipe(scope.op, seed)

@@ -9,6 +9,8 @@ from aclnn_viz import rooms
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.mutant_table import MutantTable
+from aclnn_viz.checking.mutants import score_mutants
 from aclnn_viz.checking.usual import USUAL, caught
 from aclnn_viz.errors import function, listed, whole
 from aclnn_viz.faults import Fault, faults
@@ -36,17 +38,18 @@ class FaultScore:
 
 @dataclass(frozen=True)
 class Score:
-    """The scores of all faults; prints as a table, one row an operator.
+    """The scores of all faults, and those of mutants; prints as tables, of the faults with one row an operator.
 
     The median time is that to the first counterexample, with the preparation of the cases.
     """
 
     faults: tuple[FaultScore, ...]
+    mutants: MutantTable | None = None
 
     @property
     def passed(self) -> bool:
-        """Every fault caught, nine of ten named, none named wrongly, in a median of under two seconds."""
-        return bool(self.faults) and all(one.caught and not one.wrong_name for one in self.faults) \
+        """Every fault caught, nine of ten named, none named wrongly, in a median of under two seconds; mutants passed."""
+        return (not self.mutants or self.mutants.passed) and bool(self.faults) and all(one.caught and not one.wrong_name for one in self.faults) \
             and sum(one.right_name for one in self.faults) >= 0.9 * len(self.faults) and self.median < 2.0
 
     @property
@@ -55,6 +58,9 @@ class Score:
         return statistics.median(times) if times else float("inf")
 
     def __str__(self) -> str:
+        return "\n\n".join([self._faults(), *([str(self.mutants)] if self.mutants else [])])
+
+    def _faults(self) -> str:
         header = ("operator", "faults", "caught", "named", "wrong name", "median time", *(
             f"allclose, {name}" for name in USUAL))
         names = list(dict.fromkeys(one.operator for one in self.faults))
@@ -73,26 +79,28 @@ class Score:
                 *(str(sum(one.usual[usual] for one in some)) for usual in USUAL))
 
     def _repr_html_(self) -> str:
-        rows = [line.strip("|").split("|") for line in str(self).splitlines() if line.startswith("|")]
+        rows = [line.strip("|").split("|") for line in self._faults().splitlines() if line.startswith("|")]
         cells = ["".join(f"<td>{cell.strip()}</td>" for cell in row) for row in rows if "---" not in row[0]]
         return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
     def to_json(self) -> str:
         return json.dumps({"passed": self.passed, "median": self.median, "faults": [
-            asdict(one) | {"right_name": one.right_name} for one in self.faults]}, indent=1)
+            asdict(one) | {"right_name": one.right_name} for one in self.faults],
+            "mutants": self.mutants and self.mutants.to_dict()}, indent=1)
 
 
-def score(names: Iterable | None = None, seed: int = 0, progress: Callable | None = None) -> Score:
+def score(names: Iterable | None = None, seed: int = 0, progress: Callable | None = None, mutants: int = 0) -> Score:
     """Run every fault of the operators (by default of those that have named ones) through `check` and the usual tests.
 
-    `progress(iterable, total)` may show a bar.
+    `mutants` of each operator (by default of all) are drawn and tried, too; `progress(iterable, total)` may show a bar.
     """
     seed = whole("seed", seed)
     progress is None or function("progress", progress)
+    table = score_mutants(names, seed, mutants, progress) if whole("mutants", mutants) else None
     chosen = named() if names is None else listed("names", names, (str, Operator))
     todo = [(operator(name), fault) for name in chosen for fault in faults(operator(name).name)]
     found = (_score(op, fault, seed) for op, fault in (progress(todo, len(todo)) if progress else todo))
-    return Score(tuple(one for one in found if one))
+    return Score(tuple(one for one in found if one), table)
 
 
 def named() -> list[str]:

@@ -141,8 +141,8 @@ def check(options) -> int:
              "where": _named(options.where), "limits": _named(options.limits), "beyond": options.beyond,
              "shapes": [_value(shape) for shape in options.shape], "plan": options.plan}
     if options.self:
-        result = checking.score(None if options.operator is None else [options.operator], options.seed,
-                                lambda items, *_: progress(items, "fault"))
+        result = checking.score(options.operator and [options.operator], options.seed,
+                                lambda items, *_: progress(items, "fault"), options.mutants)
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif options.write and options.write.endswith((".json", ".csv")):
@@ -256,8 +256,8 @@ COMMANDS = {
                                                  "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
         "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
                                                "of a capsule"},
-        "--force": _FORCE,
-        "--self": {"action": "store_true", "help": "check every named wrong kernel, and show the score"}}),
+        "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
+        "--force": _FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},

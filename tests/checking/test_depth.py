@@ -53,7 +53,7 @@ def special(name):
     op = av.operator(name)
     steps = [step for step in deep(op, op.modes, ("float32", "float16", "bfloat16")) if step.series == "numbers"]
     some = steps[::1 if SOAK else max(1, len(steps) // 20)]
-    made = (depth._made(Scope.of(op, beyond=True), step, number) for number, step in enumerate(some))
+    made = (depth.prepared_step(Scope.of(op, beyond=True), step, number) for number, step in enumerate(some))
     return list(filter(None, made))
 
 

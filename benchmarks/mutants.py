@@ -1,0 +1,83 @@
+"""Score the search on mechanical mutants of every page: `python benchmarks/mutants.py [MINUTES]`, on one core.
+
+Rows go to build/mutants.jsonl as they are made, of each operator in an order drawn by a seed; a run that is begun again
+goes on there. The report, benchmarks/mutants.md, says how many of all mutants it counts.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aclnn_viz import operators
+from aclnn_viz.checking.mutant_table import MutantScore, MutantTable
+from aclnn_viz.checking.mutants import COMPUTED, drawn, score_mutant
+
+HERE = Path(__file__).resolve().parent
+ROWS, REPORT = HERE.parent / "build" / "mutants.jsonl", HERE / "mutants.md"
+SEED = 0
+
+HEAD = """# Mutants of the pages
+
+Every mutant is one mechanical edit of an operator's page ({kinds}), run as a kernel in float32 (coordinates
+too) or in float64, through the suite of `check`, and then through its search. They come from the generator
+(`aclnn_viz/faults/edits.py`) whose edits the search tries, so the table does not show that the search has heard of an
+edit, but that it finds it among all others from numbers alone, and takes none for another. Wrong kernels that are no
+edits of a page are in `tests/checking/engineers`.
+
+`aclnn-viz check --self` runs a sample of this table, `python benchmarks/mutants.py` all of it. Here: {done}, drawn with
+seed {seed}. Written {day}, at commit {commit}, Python {python}.
+
+- *fail*: caught by an error that the mutant raises; it gives no wrong number to be explained. *By numbers*: all others
+  that the suite catches; *explained* is their share, *so* by the very edit, *as equal* by another that gives the same
+  numbers, up to the rounding of float64, on the whole suite in float64 with other numbers; *wrongly*: one that does not.
+- *median*: seconds of one core from the wrong numbers to the explanation, nothing being prepared but the cases.
+- Not caught are *same bits*: as the right page on the suite in float64 twice and on 60 cases of a deep check; *never
+  called*: no case calls the edited function; *within rounding*: other bits, but right on all of these; *missed*: right on
+  the suite, wrong on the suite with other numbers or on a case of the deep check.
+
+"""
+
+
+def known(path: Path) -> list[MutantScore]:
+    return [MutantScore(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def run(path: Path, minutes: float) -> list[MutantScore]:
+    """Go on with the operator that has taken least time, so that a run that is stopped has some of all."""
+    rows, end = known(path), time.process_time() + 60 * minutes
+    done = {(one.operator, one.mutant, one.computed) for one in rows}
+    todo = {op: [(edit, computed) for edit in drawn(op, SEED) for computed in COMPUTED
+                 if (op.name, str(edit), computed) not in done] for op in operators()}
+    spent = {op: sum(one.seconds or 0.0 for one in rows if one.operator == op.name) for op in todo}
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a") as file:
+        while any(todo.values()) and time.process_time() < end:
+            op, start = min(filter(todo.get, todo), key=spent.get), time.process_time()
+            rows.append(score_mutant(op, *todo[op].pop(0), SEED))
+            print(json.dumps(asdict(rows[-1])), file=file, flush=True)
+            spent[op] += time.process_time() - start
+    return rows
+
+
+def report(rows: list[MutantScore]) -> str:
+    totals = {op.name: len(drawn(op, SEED)) for op in operators()}
+    table, every = MutantTable(tuple(rows), totals), len(COMPUTED) * sum(totals.values())
+    commit = subprocess.run(["git", "describe", "--always", "--abbrev=12"], capture_output=True, text=True, cwd=HERE)
+    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), seed=SEED, commit=commit.stdout.strip(),
+                       done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
+                       day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"
+
+
+def main(minutes: str = "inf", path: str = str(ROWS)) -> int:
+    rows = run(Path(path), float(minutes))
+    REPORT.write_text(report(rows), encoding="utf-8")
+    print(f"{REPORT.name}: {len(rows)} rows")
+    return 0 if MutantTable(tuple(rows), {}).passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
