@@ -10,7 +10,7 @@ from machine import ROOT
 from notebooks.gallery import formulas, pages, pictures, reference
 
 SHOWN = re.findall(r"!\[(.*?)\]\((\S+?\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
+FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|(?:reference/)?[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
 
 
 def committed(name):
@@ -66,6 +66,10 @@ def test_the_index_lists_every_lesson_by_its_title():
     assert ("02_hardswish", "Hardswish: a slope with two corners") in listed
 
 
+def test_the_index_leads_to_the_conventions_and_the_reference():
+    assert {"conventions.html", pages.REFERENCE} <= set(re.findall(r'href="([^"]+)"', pages.index()))
+
+
 def test_every_formula_of_the_lessons_becomes_mathml():
     """What the converter does not know it leaves as a command, with its backslash."""
     texts = [cell.source for path in pages.lessons() for cell in nbformat.read(path, as_version=4).cells
@@ -109,6 +113,7 @@ def test_the_reference_shows_signatures_examples_and_nothing_from_elsewhere(tmp_
     assert written and "soc_of" in text and "Atlas A2" in text and "&gt;&gt;&gt;" in text
     fetched = re.findall(r"""<script|@import|<link[^>]*href="http|src="(?!data:)[^"]*|url\((?!"data:)[^)]*""", text)
     assert fetched == []
+    assert "prefers-color-scheme: dark" in text and (tmp_path / "index.html").exists()
 
 
 def test_the_reference_names_modules_that_are_there():

@@ -3,5 +3,5 @@
 from notebooks.gallery import pages, pictures, reference
 
 GALLERY = pictures.ROOT / "build" / "gallery"
-made = pictures.write() + pages.write(GALLERY, pages.lessons()) + reference.write(GALLERY / "reference")[:1]
+made = pictures.write() + pages.write(GALLERY, pages.lessons()) + reference.write((GALLERY / pages.REFERENCE).parent)[:1]
 print(*made, sep="\n")

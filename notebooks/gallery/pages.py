@@ -36,6 +36,7 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+REFERENCE = "reference/index.html"
 MOVES = "A still picture of the explorer: in JupyterLab it answers to every control."
 
 
@@ -55,9 +56,12 @@ def index() -> str:
     entries = [(path.stem, read(path)) for path in lessons()]
     rows = "\n".join(f'<li><a href="{name}.html">{html(title(book)).strip().removeprefix("<p>").removesuffix("</p>")}'
                      f"</a></li>" for name, book in entries)
-    body = (f"<h1>aclnn-viz: the lessons</h1>\n<p>Read here, moved by hand in JupyterLab: <code>make lab</code>.</p>\n"
-            f'<ol start="0">\n{rows}\n</ol>\n<p>Where a value had to be chosen, at kinks and ties, for nan and for nothing: '
-            f'<a href="conventions.html">the conventions</a> of every operator, beside what others do.</p>')
+    body = (f"<h1>aclnn-viz: the lessons</h1>\n<p>Read here, moved by hand in JupyterLab: <code>make lab</code>. Whose kernel "
+            f'fails a test begins with 0, then 13; whose first kernel is to be written, with 0, 1 and 2.</p>\n'
+            f'<ol start="0">\n{rows}\n</ol>\n<h2>To look things up</h2>\n<ul>\n'
+            f'<li><a href="{REFERENCE}">The API reference</a>: every public function, with an example.</li>\n'
+            f'<li><a href="conventions.html">The conventions</a> of every operator, where a value had to be chosen: at kinks '
+            f'and ties, for nan and for nothing, beside what others do.</li>\n</ul>')
     return PAGE.format(title="aclnn-viz: the lessons", style=STYLE, navigation="", body=body)
 
 
