@@ -6,6 +6,7 @@ import re
 
 import aclnn_viz as av
 from aclnn_viz import rooms
+from aclnn_viz.cases import deep
 from machine import ROOT, SOAK
 from test_house import ORDER
 
@@ -69,6 +70,25 @@ def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch
     assert len(steps) == 5 and 'open_device("atlas")' in block
     prints(block.replace('open_device("atlas")', 'open_device("host")'))
     assert (tmp_path / "dx.png").stat().st_size > 10_000
+
+
+def test_the_tile_program_runs_and_nothing_is_wrong_with_it():
+    names = {"av": av}
+    (told,) = prints(next(b for b in BLOCKS if "tiles.launch" in b), names)
+    run = names["run"]
+    assert told == f"() {run.ub_bytes} {run.gm_bytes}" and run.cores == 8 and run.ub_bytes and run.gm_bytes
+
+
+def test_a_deep_check_has_the_sizes_that_it_says():
+    assert "tensors of up to 2^21 elements, long axes, every remainder by up to 64" in README
+    assert max(deep.TOTALS) == 2**21 and all({n % by for n in deep.REMAINDERS} == {*range(by)} for by in range(1, 65))
+
+
+def test_the_lessons_are_those_that_it_says():
+    first, last = re.search(r"the lessons (\d\d) to (\d\d), with", README).groups()
+    assert [path.stem[:2] for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == [
+        f"{number:02}" for number in range(int(first), int(last) + 1)]
+    assert all((ROOT / path).exists() for path in re.findall(r"notebooks/[\w/.]*\w", README))
 
 
 def test_there_are_as_many_puzzles_as_it_says():
