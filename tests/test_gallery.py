@@ -61,7 +61,7 @@ def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path
 
 
 def test_the_index_lists_every_lesson_by_its_title():
-    listed = re.findall(r'<li><a href="(\w+)\.html">(.*?)</a>', pages.index())
+    listed = re.findall(r'<li><a href="(\d\d_\w+)\.html">(.*?)</a>', pages.index())
     assert [name for name, _ in listed] == [path.stem for path in pages.lessons()] and len(listed) >= 9
     assert ("02_hardswish", "Hardswish: a slope with two corners") in listed
 
