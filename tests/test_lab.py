@@ -40,6 +40,12 @@ def test_what_is_there_stays(tmp_path, capsys):
     assert mine.read_text() == "my work" and link.is_symlink() and gone.is_file()
 
 
+def test_what_a_killed_copy_left_beside_a_lesson_goes(tmp_path, capsys):
+    copied(tmp_path, capsys)
+    (tmp_path / ".00_start_here.ipynb.0123456789abcdef.aclnn-viz-unfinished").touch()
+    assert copied(tmp_path, capsys)["copied"] == [] and not list(tmp_path.glob(".*"))
+
+
 def test_a_clone_is_opened_where_it_is(capsys):
     told = copied(ROOT, capsys)
     assert told["copied"] == [] and (ROOT / told["start"]).is_file()

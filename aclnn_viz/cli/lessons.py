@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from aclnn_viz.errors import problem
-from aclnn_viz.storage.results import new_file
+from aclnn_viz.storage.results import new_file, sweep
 
 PACKAGE = Path(__file__).parents[1]
 TRAVELS = {"": ("lessons", ["*.ipynb", "capsules/*.capsule", "capsules/cases.json"]), "samples": ("samples", ["*.py"])}
@@ -50,6 +50,7 @@ def copy(folder: Path) -> list[str]:
     for below, (source, patterns) in TRAVELS.items():
         for path in sorted(path for pattern in patterns for path in (PACKAGE / source).glob(pattern)):
             place = folder / below / path.relative_to(PACKAGE / source)
+            sweep(place)
             if not os.path.lexists(place):
                 with new_file(place) as file:
                     file.write(path.read_bytes())

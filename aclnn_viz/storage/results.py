@@ -22,9 +22,11 @@ def need_place(path, force: bool = False, ours: Callable[[Path], bool] = lambda 
     """Raise FileExistsError unless something may be written at a path: nothing is there, or what may be replaced.
 
     With `force` a file may be replaced for which `ours(path)` says that the kit made it. An empty folder is nothing.
+    What a killed process left beside the path goes first.
     """
     path = place_of(path)
     flag("force", force)
+    sweep(path)
     if not os.path.lexists(path) or path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
         return
     if path.is_symlink() or not (path.is_file() or path.is_dir()) or not ours(path):
@@ -46,7 +48,6 @@ def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda pa
     if path.is_dir():
         raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
     with _named(path), _unfinished(path, _open_new_file) as (own, handle):
         with os.fdopen(os.dup(handle), "w+b") as file:
             yield file
@@ -83,7 +84,6 @@ def new_folder(path, force: bool = False, ours: Callable[[Path], bool] = lambda 
     path = place_of(path)
     need_place(path, force, ours)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
     with _unfinished(path, _open_new_folder) as (own, _):
         yield own
         for folder, _, _ in os.walk(own):
@@ -167,9 +167,11 @@ def _take(own: Path, path: Path) -> None:
         os.replace(own, path)
 
 
-def _sweep(path: Path) -> None:
+def sweep(path: Path) -> None:
     """Remove what killed processes left beside a place."""
     unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
+    if not path.parent.is_dir():
+        return
     for left in path.parent.iterdir():
         if not unfinished.fullmatch(left.name) or left.is_symlink() or not (left.is_file() or left.is_dir()):
             continue

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -17,28 +18,64 @@ from machine import ROOT, SOAK
 import aclnn_viz as av
 
 TIMES = 50 if SOAK else 2
+# Loads the kit once, and runs each command in a child of its own, which is killed from outside.
 PROGRAM = """
-import sys
+import json, os, sys, sympy
 from aclnn_viz import checking, cli, devices
 from aclnn_viz.cases import listing
-print("ready", flush=True)
-sys.exit(cli.main(sys.argv[1:]))
+from aclnn_viz.export import skeleton
+from aclnn_viz.verification import numeric, report, symbolic
+{before}
+silent = os.open(os.devnull, os.O_RDWR)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        for stream in range(3):
+            os.dup2(silent, stream)
+        os._exit(cli.main(json.loads(line)))
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def run(*arguments, kill_after=None):
-    """Run a command; kill it so many seconds after it is ready. Its status, and the seconds that it took."""
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, *map(str, arguments)], cwd=ROOT, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as child:
-        child.stdout.readline()
+class Runner:
+    """Runs commands, and kills them."""
+
+    def __init__(self, before="", **environment):
+        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM.format(before=before)], cwd=ROOT, bufsize=0,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment)
+
+    def __call__(self, *arguments, kill_after=None):
+        """Run a command; kill it after so many seconds. Its status, and the seconds that it took."""
+        self.process.stdin.write(json.dumps([*map(str, arguments)]).encode() + b"\n")
+        child = int(self.process.stdout.readline())
         start = time.perf_counter()
-        if kill_after is not None:
-            try:
-                child.wait(kill_after)
-            except subprocess.TimeoutExpired:
-                child.send_signal(signal.SIGKILL)
-        child.communicate(timeout=120)
-        return child.returncode, time.perf_counter() - start
+        if not select.select([self.process.stdout], [], [], kill_after)[0]:
+            os.kill(child, signal.SIGKILL)
+        return int(self.process.stdout.readline()), time.perf_counter() - start
+
+    def killed(self, *arguments, seed, times=TIMES):
+        """Kill a command at random moments, and yield after each; one is killed at least."""
+        status, length = self(*arguments)
+        assert status == 0, arguments
+        yield
+        draw, killed = random.Random(seed), 0
+        while times or not killed:
+            times -= times > 0
+            killed += self(*arguments, kill_after=draw.random() * length)[0] == -signal.SIGKILL
+            yield
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def run():
+    made = Runner("report.measured_rows = list; report.swept = report.proof_times = dict; numeric.checks = lambda ops: []")
+    yield made
+    made.end()
 
 
 def sound_capsule(path):
@@ -53,61 +90,94 @@ def sound_dump(path):
     return len(list(read_cases(path)[2])) >= 15
 
 
-PROTOTYPE = "aclnnStatus aclnnMyBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \
-    "aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);"
+def sound_list(path):
+    return len(list(av.cases.read(path))) >= 15
 
 
 def sound_skeleton(path):
     return {"declaration.py", "derivation.py", "page.py", "reference.py"} <= set(os.listdir(path))
 
 
-def test_a_killed_skeleton_is_whole_or_not_there(tmp_path):
+def sound_report(path):
+    return sorted(os.listdir(path)) == ["accuracy.json", "accuracy.md"] and json.loads((path / "accuracy.json").read_text())
+
+
+def sound_lessons(path):
+    found = {one.relative_to(path).as_posix(): one.read_bytes() for one in path.rglob("*") if one.is_file()}
+    return len(found) > 20 and all(content == (ROOT / "notebooks" / name).read_bytes()
+                                   for name, content in found.items() if name.endswith(".ipynb"))
+
+
+PROTOTYPE = "aclnnStatus aclnnMyBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \
+    "aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);"
+WRITING = {  # the command with the place where it writes; whether that is whole; whether a kill may leave a part of it
+    "run": (lambda at: ("run", "--device", "host", "--cases", at / "cases.json", "--out", at / "place/x", "--force"),
+            sound_capsule),
+    "check": (lambda at: ("check", "hardswish", "--write", at / "place/x", "--force"), sound_dump),
+    "a list": (lambda at: ("check", "hardswish", "--write", at / "place/x.json", "--force"), sound_list),
+    "new": (lambda at: ("new", "x", "--prototype", at / "p.h", "--to", at / "place"), sound_skeleton),
+    "a report": (lambda at: ("verify", "hardswish", "--numeric", "--report", at / "place/x", "--force"), sound_report),
+    "lab": (lambda at: ("lab", at / "place/x", "--copy"), sound_lessons),
+}
+
+
+@pytest.mark.parametrize("what", WRITING)
+def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_property):
+    record_property("kills", TIMES)
+    listed = [{"operator": "hardswish", "shape": [n + 1, 3], "dtype": dtype}
+              for n in range(6) for dtype in ("float32", "bfloat16")]
+    (tmp_path / "cases.json").write_text(json.dumps(listed))
     (tmp_path / "p.h").write_text(PROTOTYPE)
-    place, draw, killed = tmp_path / "place", random.Random("new"), 0
+    place = tmp_path / "place"
     place.mkdir()
-    command = ("new", "x", "--prototype", tmp_path / "p.h", "--to", place)
-    _, length = run(*command)
-    for _ in range(TIMES):
-        if (place / "x").exists():
-            assert sound_skeleton(place / "x")
-            shutil.rmtree(place / "x")
-        status, _ = run(*command, kill_after=draw.random() * length)
-        killed += status == -signal.SIGKILL
-    if not (place / "x").exists():
-        assert run(*command)[0] == 0
-    assert sound_skeleton(place / "x") and os.listdir(place) == ["x"] and killed
+    (place / "thesis.txt").write_text("mine")
+    make, sound = WRITING[what]
+    command, out = make(tmp_path), place / ("x.json" if what == "a list" else "x")
+    grows = what in ("lab", "a report")  # their files are whole one by one
+    again = random.Random(what)
+    for _ in run.killed(*command, seed=what):
+        assert (place / "thesis.txt").read_text() == "mine"
+        assert not out.exists() or grows or sound(out)
+        if what in ("new", "lab") and out.exists():  # what is there would be kept, and nothing written
+            assert what == "lab" or sound(out)
+            shutil.rmtree(out)
+        elif again.random() < 0.3:  # else one kill follows another
+            assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", out.name]
+    assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", out.name]
 
 
-@pytest.mark.soak
-def test_a_killed_report_is_whole_or_not_there(tmp_path):
-    command, draw = ("verify", "hardswish", "--numeric", "--report", tmp_path / "r", "--force"), random.Random("report")
-    status, length = run(*command)
-    assert status == 0
-    wanted = sorted(os.listdir(tmp_path / "r"))
-    for _ in range(10):
-        run(*command, kill_after=draw.random() * length)
-        assert json.loads((tmp_path / "r" / "accuracy.json").read_text())
-    assert run(*command)[0] == 0 and sorted(os.listdir(tmp_path / "r")) == wanted
+def test_lessons_that_a_kill_left_are_whole_and_the_next_copy_brings_the_rest(run, tmp_path):
+    for _ in run.killed("lab", tmp_path / "x", "--copy", seed="rest"):
+        for left in (tmp_path / "x").glob("*.ipynb"):
+            assert left.read_bytes() == (ROOT / "notebooks" / left.name).read_bytes()
+        assert run("lab", tmp_path / "x", "--copy")[0] == 0 and sound_lessons(tmp_path / "x")
+        assert not list((tmp_path / "x").rglob(".*"))
+        shutil.rmtree(tmp_path / "x")
 
 
-@pytest.mark.parametrize("command", [("device",), ("describe", "hardswish"), ("operators",), ("errata",),
-                                     ("verify", "hardswish", "--symbolic"), ("check", "hardswish", "host")])
-def test_what_only_reads_leaves_nothing_when_it_is_killed(tmp_path, command, monkeypatch):
-    monkeypatch.setitem(os.environ, "TMPDIR", str(tmp_path))
-    before, draw = set(os.listdir(ROOT)), random.Random(str(command))
+READING = [("device", "--json"), ("describe", "hardswish"), ("operators",), ("errata", "--kinks"), ("conventions", "hardswish"),
+           ("verify", "hardswish", "--symbolic"), ("check", "hardswish", "host", "--depth", "quick")]
+
+
+def test_what_only_reads_leaves_nothing_when_it_is_killed(tmp_path, record_property):
+    """A kill as it comes: in `make test` one of each."""
+    record_property("kills", TIMES * len(READING))
+    before, run, draw = set(os.listdir(ROOT)), Runner(TMPDIR=str(tmp_path)), random.Random("reads")
     for _ in range(TIMES if SOAK else 1):
-        run(*command, kill_after=0.4 * draw.random())
-        assert left_in(tmp_path) == [] and set(os.listdir(ROOT)) == before
+        for command in READING:
+            run(*command, kill_after=draw.random() * 0.5)
+            assert left_in(tmp_path, but=run.process.pid) == [] and set(os.listdir(ROOT)) == before
+    run.end()
 
 
-def left_in(folder, patience=5.0):
+def left_in(folder, patience=20.0, but=None):
     """The processes that still run with TMPDIR at a folder, and the files there, after they had time to end."""
     end = time.monotonic() + patience
     while True:
         mark, running = f"TMPDIR={folder}".encode(), []
         for place in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if int(place.name) != os.getpid() and mark in (place / "environ").read_bytes().split(b"\0") and (
+                if int(place.name) not in (os.getpid(), but) and mark in (place / "environ").read_bytes().split(b"\0") and (
                         place / "cmdline").read_bytes():
                     running.append(place.name)
         if not running or time.monotonic() > end:
@@ -121,31 +191,3 @@ def test_what_is_left_is_noticed(tmp_path):
             time.sleep(0.01)
         assert left_in(tmp_path, 0.1) == [str(child.pid)]
         child.kill()
-
-
-@pytest.mark.parametrize("what", ["run", "check"])
-def test_a_kill_loses_nothing_and_leaves_nothing(tmp_path, what):
-    listed = [{"operator": "hardswish", "shape": [n + 1, 3], "dtype": dtype}
-              for n in range(6) for dtype in ("float32", "bfloat16")]
-    cases = tmp_path / "cases.json"
-    cases.write_text(json.dumps(listed))
-    place = tmp_path / "place"
-    place.mkdir()
-    (place / "thesis.txt").write_text("mine")
-    out = place / "x"
-    command = {"run": ("run", "--device", "host", "--cases", cases, "--out", out, "--force"),
-               "check": ("check", "hardswish", "--write", out, "--force")}[what]
-    sound = {"run": sound_capsule, "check": sound_dump}[what]
-    status, length = run(*command)
-    assert status == 0 and sound(out)
-    draw, killed = random.Random(what), 0
-    for _ in range(TIMES):
-        status, _ = run(*command, kill_after=draw.random() * length * 1.1)
-        killed += status == -signal.SIGKILL
-        assert (place / "thesis.txt").read_text() == "mine"
-        if out.exists():
-            assert sound(out)
-        if draw.random() < 0.3:  # else one kill follows another
-            assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", "x"]
-    assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", "x"]
-    assert killed

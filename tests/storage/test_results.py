@@ -98,6 +98,14 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
     assert sorted(os.listdir(tmp_path)) == ["x", "y"]
 
 
+def test_what_was_left_beside_a_finished_result_is_removed_though_it_is_kept(tmp_path):
+    (tmp_path / "x").write_bytes(b"mine")
+    (tmp_path / ".x.0123456789abcdef.aclnn-viz-unfinished").write_bytes(b"mine")  # a kill between its name and its end
+    with pytest.raises(FileExistsError, match="which exists"), new_file(tmp_path / "x", False, ours):
+        pass
+    assert os.listdir(tmp_path) == ["x"]
+
+
 def write_both(folder):
     with new_file(folder / "x", True, lambda path: True), new_folder(folder / "y", True, lambda path: True) as own:
         (own / "part").touch()
