@@ -21,6 +21,7 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     "chromium": (lambda: shutil.which("chromium"), "install Chromium (Debian: apt-get install chromium)"),
     "git": (lambda: shutil.which("git") and (ROOT / ".git").exists(), "install git and work in a clone"),
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
+    "dask": (lambda: importlib.util.find_spec("distributed"), "pip install 'dask[distributed]'"),
     "torch": (lambda: importlib.util.find_spec("torch"), "pip install torch"),
     "jax": (lambda: importlib.util.find_spec("jax"), "pip install 'jax[cpu]'"),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),

@@ -39,6 +39,7 @@ ROOMS = {
     "verification": "numpy sympy torch",
     "export": "numpy",
     "pictures": "matplotlib numpy",
+    "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
     "cli": "tqdm",
     "__init__": "",
@@ -51,7 +52,7 @@ LONGEST_CELL = 8
 
 # Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
-        "tqdm torch jax").split()
+        "tqdm torch jax distributed").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
 # Paths of one machine and hosts of package registries, written so that no pattern finds itself.
 MACHINE_TEXT = re.compile(

@@ -8,7 +8,7 @@ tests/st/arch35/ttk_kernel_<op>_st.csv.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -61,7 +61,30 @@ def read(path, op=None, seed: int = 0) -> CaseList:
     >>> read(path)[0].operator.name
     'hardswish'
     """
-    path, seed, found = place_of(path), whole("seed", seed), CaseList()
+    seed, found = whole("seed", seed), CaseList()
+    for number, its, one in entries(path, op, found):
+        try:
+            made = drawn(its, one, seed, number, found.notes)
+        except (ValueError, TypeError) as error:
+            found.left_out[f"what {its.name} does not take: {str(error).partition(': got ')[0]}"] += 1
+        else:
+            found.cases.append(made)
+            found.names.append(one.name)
+    if not found.cases:
+        told = "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
+        wanted = "a known operator" if op is None else operator(op).name
+        raise ValueError(problem(f"{Path(path).name} must hold cases of {wanted}", told,
+                                 f"known are {', '.join(one.aclnn_name for one in operators())}"))
+    found.notes = list(dict.fromkeys(found.notes))
+    return found
+
+
+def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]:
+    """Yield what a list tells of each case of a known operator, with its place there, and draw nothing; raises as `read`.
+
+    What is left out, and what the file does not say, is added to `found`.
+    """
+    path = place_of(path)
     try:
         listed = list(_form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append))
     except (StoredError, UnicodeDecodeError, RecursionError, MemoryError) as error:
@@ -74,19 +97,12 @@ def read(path, op=None, seed: int = 0) -> CaseList:
         elif wanted is not None and its is not wanted:
             found.left_out[f"operator {its.name}"] += 1
         else:
-            try:
-                made = _case(its, one, np.random.default_rng([seed, number]), seed, found.notes)
-            except (ValueError, TypeError) as error:
-                found.left_out[f"what {its.name} does not take: {str(error).partition(': got ')[0]}"] += 1
-            else:
-                found.cases.append(made)
-                found.names.append(one.name)
-    if not found.cases:
-        told = "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
-        raise ValueError(problem(f"{path.name} must hold cases of {wanted.name if wanted else 'a known operator'}", told,
-                                 f"known are {', '.join(one.aclnn_name for one in operators())}"))
-    found.notes = list(dict.fromkeys(found.notes))
-    return found
+            yield number, its, one
+
+
+def drawn(op: Operator, listed: Listed, seed: int, number: int, notes: list[str]) -> Case:
+    """Draw what a list tells of the case at a place; raises ValueError or TypeError for what its operator does not take."""
+    return _case(op, listed, np.random.default_rng([seed, number]), seed, notes)
 
 
 def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:

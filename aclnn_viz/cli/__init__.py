@@ -14,7 +14,8 @@ import warnings
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 
-from aclnn_viz.cli import authoring, published
+from aclnn_viz.cli import authoring, published, sweeping
+from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
@@ -262,6 +263,7 @@ COMMANDS = {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
         "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": _FORCE}),
+    "sweep": (sweeping.sweep, sweeping.SWEEP),
     "device": (device, {}),
     "lab": (lab, {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
@@ -289,12 +291,3 @@ def table(rows: list[Row]) -> str:
         elif row.failure:
             text.append(f"    {row.failure}")
     return "\n".join(text)
-
-
-def progress(items, unit: str):
-    """Show a progress bar where tqdm is installed and somebody watches."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return items
-    return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit)

@@ -19,7 +19,7 @@ from aclnn_viz.arrays.plan import Plan
 MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.accuracy.envelopes", "aclnn_viz.acl", "aclnn_viz.arrays.plan",
            "aclnn_viz.cases", "aclnn_viz.checking", "aclnn_viz.checking.puzzles", "aclnn_viz.devices",
            "aclnn_viz.dtypes", "aclnn_viz.explorers", "aclnn_viz.export", "aclnn_viz.faults", "aclnn_viz.operators",
-           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.tiles",
+           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.sweeps", "aclnn_viz.tiles",
            "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "derivations")
 
 #: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
@@ -27,7 +27,7 @@ MADE_BY_THE_KIT = set("""
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
-    Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Judged Prediction Predictions
+    Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Judged Prediction Predictions Swept
 """.split())
 
 MANY = 10**30
@@ -102,6 +102,9 @@ def good_calls(tmp_path):
         (av.check, [op, right], {"seed": 0, "soc": "A2", "cann": "9.1", "dtypes": ["float32"], "where": {},
                                  "shapes": [(2,)], "limits": {"self": 8}, "plan": None, "beyond": False,
                                  "allow_unsupported": True, "time_limit": 0.2, "call_limit": 1.0}),
+        (av.sweep, [[{"operator": "hardswish", "shape": (2,)}]],
+         {"device": "host", "store": ":memory:", "ops": "hardswish", "seeds": 1, "soc": "A2", "cann": "9.1",
+          "plan": "device", "root": None, "custom": None, "progress": None}),
         (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}),
         (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
         (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),

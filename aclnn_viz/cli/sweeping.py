@@ -1,0 +1,60 @@
+"""The commands for many cases: sweep them, and report what the stores hold."""
+
+import json
+from contextlib import ExitStack
+
+from aclnn_viz.cli.bars import progress
+from aclnn_viz.errors import problem
+
+
+def sweep(options) -> int:
+    """Run and judge many cases on a device or a kernel, here or on many machines, and record each once in a store.
+
+    An interrupted sweep goes on where it stopped when it is called again. The exit status is 0 only if cases were
+    judged and none is wrong.
+    """
+    from aclnn_viz.sweeps import sweep
+    from aclnn_viz.sweeps.workers import cluster
+
+    with ExitStack() as stack:
+        executor = options.workers
+        if options.scheduler:
+            if executor is not None:
+                raise ValueError(problem("workers are processes here or those of a scheduler", "both",
+                                         "leave out --workers or --scheduler"))
+            executor, close = cluster(options.scheduler, dict(map(_resource, options.resources)))
+            stack.callback(close)
+        result = sweep(options.cases, options.device, executor, options.store, ops=options.operators or None,
+                       seeds=options.seeds, soc=options.soc, cann=options.cann, plan=options.plan, root=options.root,
+                       custom=options.custom, progress=lambda rows, total: progress(rows, "case", total))
+    print(json.dumps(result.to_json(), indent=1) if options.json else result)
+    return 0 if result.passed else 1
+
+
+def _resource(setting: str) -> tuple[str, float]:
+    name, _, amount = setting.partition("=")
+    try:
+        return name, float(amount)
+    except ValueError:
+        raise ValueError(problem("a resource of a worker is NAME=AMOUNT", repr(setting), "write such as atlas=1")) from None
+
+
+SWEEP = {
+    "operators": {"nargs": "*", "metavar": "OP", "help": "short or vendor names; all operators unless given"},
+    "--cases": {"default": "suite", "metavar": "CASES", "help": "suite (the default), deep, exhaustive (all numbers of the "
+                "16-bit formats), recorded:CAPSULE, a file (a JSON list of recipes, ATK's .json, TTK's .csv), or such a "
+                "list itself"},
+    "--seeds": {"type": int, "default": 1, "metavar": "N", "help": "draw each case of a suite so often (default: 1)"},
+    "--device": {"default": "host", "help": '"host" (the default), "atlas" (each worker takes a free card), "atlas:1", '
+                                            "a capsule, or a kernel as FILE.py:FUNCTION"},
+    "--soc": {"help": "what the host emulates, and whose operator counts for a kernel (default: Ascend910B2)"},
+    "--cann": {"help": "and which version (default: 9.1)"},
+    "--plan": {"choices": ["device"], "help": "the host predicts the precision of the product, and is judged in it"},
+    "--root": {"metavar": "FOLDER", "help": "the installation of CANN, where the environment does not name it"},
+    "--custom": {"metavar": "PATH", "help": "a library of custom operators"},
+    "--store": {"default": ":memory:", "metavar": "FILE", "help": "the SQLite file to record in; none unless given"},
+    "--workers": {"type": int, "metavar": "N", "help": "so many processes of this machine"},
+    "--scheduler": {"metavar": "ADDRESS", "help": "the workers of a dask scheduler, such as tcp://HOST:8786"},
+    "--resources": {"metavar": "NAME=AMOUNT", "action": "append", "default": [],
+                    "help": "what a unit of work takes of its worker there, such as atlas=1"},
+}

@@ -1,0 +1,137 @@
+"""`sweep`: many cases on a device or a kernel, here or on many machines, each recorded once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aclnn_viz.cases import suites
+from aclnn_viz.cases.files import write_cases
+from aclnn_viz.checking.judging import prepared
+from aclnn_viz.checking.result import dumped
+from aclnn_viz.errors import function, problem, shown, whole
+from aclnn_viz.sweeps.driving import Drive
+from aclnn_viz.sweeps.ledger import MEMORY, Ledger, Run
+from aclnn_viz.sweeps.place import Place, recorded_at, told
+from aclnn_viz.sweeps.recipes import draw
+from aclnn_viz.sweeps.sources import Source, given, source
+from aclnn_viz.sweeps.work import DIED, OUTCOMES, WRONG, Row, identity
+from aclnn_viz.sweeps.workers import crew
+from aclnn_viz.tables import as_html
+
+DUMPS = 20  # wrong cases of an operator that are written
+LISTED = 10  # of them that are told
+
+
+@dataclass(eq=False)
+class Swept:
+    """What a sweep did: how many cases `ran` now and were `known`, and how all of the run's store went, by outcome."""
+
+    store: str
+    run: Run
+    ran: int = 0
+    known: int = 0
+    outcomes: Counter = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    dumps: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether cases were judged and none is wrong."""
+        return bool(self.outcomes["right"]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{self.outcomes[name]:,} {name}" for name in OUTCOMES if self.outcomes[name]) or "no case"
+        where = "" if self.store == MEMORY else f"{self.store}: "
+        lines = [f"{where}{counts} on {told(self.run.device)}",
+                 f"{self.ran:,} cases ran, {self.known:,} were known; kit {self.run.kit}", *self.wrong]
+        lines += [f"dumps of wrong cases: {self.dumps}"] * bool(self.dumps)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        title, about, *more = str(self).splitlines()
+        return as_html(title, (), [], [about, *more], mark="#3d9a5b" if self.passed else "#d6455a")
+
+    def to_json(self) -> dict:
+        return {"passed": self.passed, "store": self.store, "kit": self.run.kit, "device": self.run.device,
+                "ran": self.ran, "known": self.known, "outcomes": dict(self.outcomes)}
+
+
+def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None, seeds: int = 1, soc=None, cann=None,
+          plan=None, root=None, custom=None, progress: Callable | None = None) -> Swept:
+    """Run and judge many cases, and record each once in a store; an interrupted sweep goes on when it is called again.
+
+    `cases` are "suite", "deep", "exhaustive" (all numbers of the 16-bit formats, for elementwise operators),
+    "recorded:FILE" (those of a capsule), a file (a JSON list of recipes, ATK's .json, TTK's .csv), or an iterable of
+    recipes, which are dicts with the keywords of `av.case` and the "operator"; nothing is drawn before a worker does.
+    `ops` chooses operators, `seeds` tells how often each case of a suite is drawn anew.
+
+    `device` is "host", "atlas" (each worker takes a card that is free), "atlas:1", the path of a capsule, or a kernel
+    as FILE.py:FUNCTION. `soc`, `cann` and `plan` are those of `av.open_device` for the host, and whose operator counts
+    for a kernel; `root` and `custom` are those of an Atlas.
+
+    `executor` is None for this process, a number of processes, any Executor of concurrent.futures, or a Client of
+    dask.distributed. `store` is an SQLite file on a local disk, keyed by recipe, kit and device; a wrong case leaves a
+    dump in the folder of its name with ".dumps". `progress(iterable, total)` may show a bar.
+
+    Raises ValueError for what names no cases or device and for a file that is no store, TypeError for other kinds,
+    OSError where the store cannot be written, RuntimeError when workers are lost or have another kit.
+
+    >>> result = sweep([{"operator": "rms_norm", "shape": (4, 6), "seed": 3}], store=":memory:")
+    >>> result.passed, result.ran
+    (True, 1)
+    """
+    cases = _source(cases, ops, whole("seeds", seeds, 1))
+    place = Place.of(device, soc=soc, cann=cann, plan=plan, root=root, custom=custom)
+    progress is None or function("progress", progress)
+    with Ledger(store) as ledger:
+        who = crew(executor)
+        try:
+            run = ledger.run(place.kit, who.executor.submit(identity, place).result())
+            recorded = recorded_at(place)
+            drive = Drive(place, who, ledger, run, recorded)
+            result, dumps = Swept(str(store), run), _Dumps(store, recorded)
+            rows = drive.rows(iter(cases))
+            for row in progress(rows, cases.count) if progress else rows:
+                result.ran += 1
+                dumps.add(run, row)
+        finally:
+            who.close()
+        result.known, result.dumps = drive.known, dumps.folder
+        result.outcomes = Counter(dict(ledger.rows(
+            "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome", (run.number,))))
+        result.wrong = [f"{outcome}: {name}, {dtype}{', ' * bool(mode)}{mode}: {note}" for name, dtype, mode, outcome, note
+                        in ledger.rows("SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
+                                       "IN (?, ?) ORDER BY key LIMIT ?", (run.number, WRONG, DIED, LISTED))]
+    return result
+
+
+def _source(cases, ops, seeds: int) -> Source:
+    if isinstance(cases, (str, Path)):
+        return source(cases, ops, seeds)
+    if isinstance(cases, (Mapping, suites.Recipe)) or not isinstance(cases, Iterable) or getattr(
+            cases, "ndim", 1) == 0:
+        raise TypeError(problem('cases are "suite", "deep", "exhaustive", a file, or an iterable of recipes',
+                                shown(cases), 'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]'))
+    return given(cases, ops)
+
+
+class _Dumps:
+    """The first wrong cases of each operator as folders that `aclnn-viz check FOLDER` reads, with what was computed."""
+
+    def __init__(self, store, recorded: Mapping):
+        self._under = None if str(store) == MEMORY else Path(f"{store}.dumps")
+        self._recorded, self._written, self.folder = recorded, Counter(), None
+
+    def add(self, run: Run, row: Row) -> None:
+        if row.actual is None or self._under is None or self._written[row.operator] >= DUMPS:
+            return
+        self._written[row.operator] += 1
+        ready = prepared(*draw(row.recipe, self._recorded))
+        write_cases(dump_of(self._under, run.key(row.recipe)), ready.case.operator, [dumped(ready, row.actual)], force=True)
+        self.folder = self._under
+
+
+def dump_of(under: Path, key: str) -> Path:
+    """Where the dump of a case is, if it has one."""
+    return under / key[:16]

@@ -1,0 +1,91 @@
+"""What the tests of sweeps share: kernels as files, ledgers as plain rows, a worker that dies."""
+
+import os
+import warnings
+from concurrent.futures import BrokenExecutor, Executor, Future
+
+from aclnn_viz.sweeps.ledger import Ledger
+
+KERNELS = '''
+import os, signal
+import numpy as np
+import aclnn_viz as av
+
+def page(inputs):
+    return next(op for op in av.operators() if [p.name for p in op.parameters] == list(inputs))
+
+def right(**inputs):
+    return page(inputs).backward(**inputs)
+
+def wrong(**inputs):
+    """One output is a hundredth too large in one format."""
+    out = dict(right(**inputs))
+    if page(inputs).name == "rms_norm" and inputs["x"].dtype == np.float16:
+        out["dgammaOut"] = out["dgammaOut"] * np.float32(1.01)
+    return out
+
+def mortal(**inputs):
+    """Ends its process without a word with its KILLED-th call."""
+    with open(LOG, "a") as log:
+        log.write(inputs["self"].tobytes().hex() + "\\n")
+    with open(LOG) as log:
+        if len(log.readlines()) % KILLED == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return right(**inputs)
+
+def deadly(**inputs):
+    if inputs["self"].shape == (257,):
+        os._exit(3)
+    return right(**inputs)
+'''
+
+
+def kernel(folder, name, **constants):
+    """A kernel of this file as a device."""
+    file = folder / "kernels.py"
+    file.write_text("".join(f"{key} = {value!r}\n" for key, value in constants.items()) + KERNELS)
+    return f"{file}:{name}"
+
+
+def held(store):
+    """The rows of a ledger, but for when, where and how long."""
+    with Ledger(store, reading=True) as ledger:
+        return [list(ledger.rows(f"SELECT * FROM {table} ORDER BY key")) for table in ("cases", "outputs")]
+
+
+class Mortal(Executor):
+    """One worker in this process that dies of recipes which `dies_of` chooses, and takes nothing any more."""
+
+    def __init__(self, dies_of):
+        self.dies_of, self.dead = dies_of, False
+
+    def submit(self, function, /, place, recipes):
+        if self.dead:
+            raise BrokenExecutor("dead")
+        future, self.dead = Future(), any(map(self.dies_of, recipes))
+        if self.dead:
+            future.set_exception(BrokenExecutor("dead"))
+        else:
+            future.set_result(function(place, recipes))
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        pass
+
+
+def in_children(*works):
+    """Run each in a forked child, all at once, and return how they ended."""
+    children = []
+    for work in works:
+        with warnings.catch_warnings():  # Python 3.12 warns of threads; those of a test worker wait for messages
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            status = 1
+            try:
+                work()
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

@@ -1,0 +1,134 @@
+"""The ledger keeps a row once, whoever writes at the same time, and takes no other file for its own."""
+
+import resource
+import signal
+import sqlite3
+
+import pytest
+from in_child import in_child
+from swept import held, in_children
+
+from aclnn_viz.storage.damage import AlteredError, ForeignError
+from aclnn_viz.sweeps.ledger import MEASURES, Ledger
+from aclnn_viz.sweeps.recipes import recipe
+from aclnn_viz.sweeps.work import Judged, Row
+
+
+def row(seed, outcome="right", note=""):
+    judged = Judged("out", outcome, 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab")
+    return Row(recipe({"operator": "hardswish", "seed": seed}), "hardswish", "float32", "", seed, outcome, note, (judged,),
+               "2026-01-01", 0.5, "here", "Python")
+
+
+def written(path, seeds, **more):
+    with Ledger(path) as ledger:
+        ledger.add(ledger.run("1.0", "host"), [row(seed, **more) for seed in seeds])
+    return path
+
+
+def test_a_row_that_is_there_is_not_written_again(tmp_path):
+    path = written(tmp_path / "s.sqlite", range(3))
+    before = held(path)
+    written(path, range(2, 5), outcome="wrong")
+    after = held(path)
+    assert [len(table) for table in after] == [5, 5] and all(line in after[0] for line in before[0])
+    assert sum(line[8] == "wrong" for line in after[0]) == 2
+
+
+def test_a_key_is_that_of_recipe_kit_and_device(tmp_path):
+    with Ledger(tmp_path / "s.sqlite") as ledger:
+        runs = [ledger.run(kit, device) for kit in ("1", "2") for device in ("host", "atlas")]
+        assert ledger.run("1", "host") == runs[0] and len({run.key(row(0).recipe) for run in runs}) == 4
+        for run in runs:
+            ledger.add(run, [row(0)])
+        assert ledger.known([run.key(row(0).recipe) for run in runs] + ["else"]) == {run.key(row(0).recipe) for run in runs}
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path):
+    """Both make the file, and both write the same rows and some of their own, one by one."""
+    path = tmp_path / "s.sqlite"
+    works = [lambda first=first: [written(path, [seed]) for seed in range(first, first + 40)] for first in (0, 20, 20)]
+    assert in_children(*works) == [0, 0, 0]
+    assert held(path) == held(written(tmp_path / "alone.sqlite", range(60)))
+
+
+def test_rows_go_in_together_or_not_at_all(tmp_path):
+    with Ledger(tmp_path / "s.sqlite") as ledger:
+        run = ledger.run("1", "host")
+        with pytest.raises(AttributeError):
+            ledger.add(run, [row(0), None])
+        assert list(ledger.rows("SELECT * FROM cases")) == []
+        ledger.add(run, [row(0)])
+    assert len(held(tmp_path / "s.sqlite")[0]) == 1
+
+
+def other_program(path):
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE mine (x)")
+
+
+def newer(path):
+    written(path, [0])
+    with sqlite3.connect(path) as base:
+        base.execute("PRAGMA user_version = 99")
+
+
+def cut(path):
+    written(path, range(200))
+    path.write_bytes(path.read_bytes()[:-5000])
+
+
+def scratched(path):
+    written(path, range(200))
+    held_ = path.read_bytes()
+    path.write_bytes(held_[:12000] + bytes(8000) + held_[20000:])
+
+
+@pytest.mark.parametrize(("spoil", "kind", "told"), [
+    (lambda path: path.write_text("no ledger, but a text of some length " * 50), ForeignError, "file is not a database"),
+    (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), (ForeignError, AlteredError), "s.sqlite"),
+    (other_program, ForeignError, "an SQLite file of another program"),
+    (newer, ForeignError, "of version 99, where 1 is known"),
+    (cut, AlteredError, "s.sqlite"), (scratched, AlteredError, "s.sqlite"),
+], ids=["text", "head", "other program", "newer", "cut", "scratched"])
+@pytest.mark.parametrize("reading", [True, False])
+def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil, kind, told, reading):
+    path = tmp_path / "s.sqlite"
+    spoil(path)
+    before = path.read_bytes()
+    with pytest.raises(kind) as error:
+        Ledger(path, reading=reading)
+    assert str(error.value).startswith("a store is a ledger of this kit, whole and unaltered: got ")
+    assert told in str(error.value) and "; " in str(error.value) and path.read_bytes() == before
+
+
+def test_where_nothing_is_a_report_makes_nothing(tmp_path):
+    with pytest.raises(FileNotFoundError, match="a report is made of a store: got .*none is; sweep with --store"):
+        Ledger(tmp_path / "none.sqlite", reading=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["/proc/s.sqlite", "/dev/null/s.sqlite", "."])
+def test_a_place_that_cannot_be_written_is_told(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="must be readable, and writable to sweep into it: got unable to open .*; mend"):
+        Ledger(place)
+
+
+def test_a_full_disk_loses_nothing_that_was_done(tmp_path):
+    """The disk is full for a child when no file may become longer."""
+    path = written(tmp_path / "s.sqlite", range(10))
+
+    def fill():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+        try:
+            for seed in range(10, 1000):
+                written(path, [seed], note="x" * 1000)
+        except OSError as error:
+            return seed, str(error)
+
+    seed, told = in_child(fill)
+    assert "writable to sweep into it: got" in told and "what is done stays done" in told
+    assert len(held(path)[0]) in (seed, seed - 1)
+    assert len(held(written(path, range(seed + 10)))[0]) == seed + 10
