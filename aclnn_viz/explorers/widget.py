@@ -23,7 +23,7 @@ from aclnn_viz.pictures.palette import HANDLE, MAPS
 from aclnn_viz.pictures.style import SERIES
 
 FRONT = Path(__file__).parent / "front"
-SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "panels.js")
+SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
 # Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from judged import SCHEDULES, SHAPES, judged, random_case, same_bits
+from judged import DTYPES, SCHEDULES, SHAPES, judged, random_case, same_bits
 
 import aclnn_viz as av
 from aclnn_viz import rooms
@@ -34,8 +34,12 @@ def _suite(program, most, turns=1):
     """Every case of the suite, or so many of the small ones, each under one schedule and on one number of cores."""
     cases = [case for _, case in suite(program.operator) if case.dtype != "float64"]
     if most:
-        cases = [case for case in cases if max(np.size(value) for value in case.inputs.values()) <= 150]
-        cases = cases[::max(len(cases) // most, 1)]
+        def size(case):
+            return max(np.size(value) for value in case.inputs.values())
+
+        each = [[case for case in cases if case.dtype == dtype] for dtype in DTYPES]
+        small = [[case for case in some if size(case) <= 150] or [min(some, key=size)] for some in each]
+        cases = [case for some in small for case in some[::max(3 * len(some) // most, 1)]]
     for number, case in enumerate(cases):
         for turn in range(number, number + turns):
             judged(program, case, schedule=SCHEDULES[turn % 4], cores=(48, 7, 1)[turn % 3])

@@ -8,7 +8,7 @@ function fixed(node, text, wide) {
 }
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
-class Drawing extends Marks {
+class Drawing extends Frame {
   constructor(kit, name) {
     super();
     this.kit = kit;
@@ -93,118 +93,6 @@ class Drawing extends Marks {
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
     if (this.said !== axes) this.panel.top.dataset.axes = this.said = axes;
-  }
-
-  axes(context, { x, y }, box, bare) {
-    const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
-    if (!bare) {
-      context.strokeStyle = theme.faint;
-      context.lineWidth = 1;
-      context.strokeRect(box.left, box.top, wide, tall);
-    }
-    context.strokeStyle = theme.dark ? "#ffffff1e" : "#0000001a";
-    context.beginPath();
-    const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
-      .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
-    const halves = across.map(([, text]) => widthOf(context, text) / 2);
-    const meet = across.some(([at], k) => k && at - across[k - 1][0] < halves[k] + halves[k - 1] + 4);
-    const size = meet ? 8.5 : TEXT;
-    let free = -Infinity;
-    for (const [at, text] of across) {
-      const half = widthOf(context, text, size) / 2;
-      if (!this.cells) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
-      if (at - half < free) continue;
-      free = at + half;
-      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, size);
-    }
-    free = Infinity;
-    for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
-      const at = this.sy(value);
-      if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
-      if (!this.cells) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
-      if (at > free) continue;
-      free = at - 11;
-      write(context, text, box.left - 4, at, theme.text, TEXT, "right");
-    }
-    context.stroke();
-    if (x.label) write(context, x.label, (box.left + box.right) / 2, this.panel.height - LINE / 2, theme.text, TEXT);
-    if (y.label) {
-      context.save();
-      context.translate(7, (box.top + box.bottom) / 2);
-      context.rotate(-Math.PI / 2);
-      write(context, y.label, 0, 0, theme.text, TEXT);
-      context.restore();
-    }
-  }
-
-  // Labels beside samples of their marks, in rows above the axes; returns where the rows end.
-  legend(context) {
-    let x = 2, y = LINE / 2, rows = 0;
-    const step = (wide) => {
-      if (x > 2 && x + wide > this.panel.width) [x, y] = [2, y + LINE];
-      rows = y + LINE / 2;
-      const at = x;
-      x += wide + 12;
-      return at;
-    };
-    const entries = new Map();
-    for (const mark of this.marks) {
-      if (mark.mark === "Heat") this.bar(context, mark, step, () => y);
-      if (mark.label && ["Line", "Dots", "Bars", "Band", "Arrows"].includes(mark.mark)) {
-        const key = `${mark.kind} ${mark.label}`;
-        if (!entries.has(key)) entries.set(key, []);
-        entries.get(key).push(mark);
-      }
-    }
-    for (const marks of entries.values()) {
-      const at = step(26 + widthOf(context, marks[0].label));
-      for (const mark of marks) this.sample(context, mark, at, y);
-      write(context, marks[0].label, at + 26, y, this.kit.theme.text, TEXT, "left");
-    }
-    return rows;
-  }
-
-  sample(context, mark, x, y) {
-    context.save();
-    if (mark.mark === "Dots") {
-      context.beginPath();
-      addShape(context, mark.shape, x + 11, y, 3.5);
-      context.fillStyle = mark.colour;
-      context.fill();
-    } else if (mark.mark === "Bars" || mark.mark === "Band") {
-      if (mark.mark === "Band") context.globalAlpha = 0.3;
-      context.fillStyle = mark.mark === "Band" ? mark.colour : this.pattern(context, mark);
-      context.fillRect(x, y - 5, 22, 10);
-    } else {
-      context.strokeStyle = mark.colour;
-      context.lineWidth = mark.width ?? 1.6;
-      if (mark.mark === "Line") context.setLineDash(mark.dash);
-      context.beginPath();
-      context.moveTo(x, y);
-      context.lineTo(x + 22, y);
-      for (const side of mark.mark === "Arrows" ? [-4, 4] : []) {
-        context.moveTo(x + 22, y);
-        context.lineTo(x + 16, y + side);
-      }
-      context.stroke();
-    }
-    context.restore();
-  }
-
-  bar(context, { map, low, high }, step, height) {
-    const [from, to] = [number(low), number(high)], { theme } = this.kit;
-    const [a, b] = [widthOf(context, from), widthOf(context, to)];
-    const at = step(a + b + 78), y = height(), table = colourTable(theme, map);
-    const colours = context.createLinearGradient(at + a + 4, 0, at + a + 74, 0);
-    for (let k = 0; k <= 8; k += 1) colours.addColorStop(k / 8, this.shade(table, k / 8));
-    context.fillStyle = colours;
-    context.fillRect(at + a + 4, y - 4, 70, 8);
-    write(context, from, at, y, theme.text, TEXT, "left");
-    write(context, to, at + a + 78, y, theme.text, TEXT, "left");
-  }
-
-  shade(table, share) {
-    return `rgb(${table.slice(3 * Math.round(share * 255), 3 * Math.round(share * 255) + 3).join()})`;
   }
 
   // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.
