@@ -86,6 +86,10 @@ class TPipe:
     def alive(self, position: TPosition) -> int:
         return sum(block.state != FREE for queue in self.queues if queue.position is position for block in queue.blocks)
 
+    def check_newest(self, name: str) -> None:
+        if self is not self.core.pipes[-1]:
+            self.core.hazard("second pipe", f"{name} is called for a buffer of an earlier one of {len(self.core.pipes)} TPipes")
+
     def held(self) -> list[str]:
         """The queues that still hold a tensor."""
         return [queue.blocks[0].name for queue in self.queues if any(block.state != FREE for block in queue.blocks)]
@@ -103,6 +107,7 @@ class TQue:
         core = current()
         if self.blocks is None:
             core.stop("not initialised", f"{name} is called for a queue without InitBuffer")
+        self.pipe.check_newest(name)
         return core
 
     def AllocTensor(self, dtype) -> LocalTensor:
@@ -171,6 +176,7 @@ class TBuf:
         """The buffer as a tensor; it holds what it held, anything at first."""
         if self.blocks is None:
             current().stop("not initialised", "Get is called for a TBuf without InitBuffer")
+        self.pipe.check_newest("Get")
         block = self.blocks[0]
         block.state = DEQUE
         return LocalTensor(block, block.start, block.start + block.length, dtype)

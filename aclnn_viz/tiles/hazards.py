@@ -62,6 +62,8 @@ KINDS = {
     "too many buffers": Kind("asks for more buffers than a TPipe can hold", "use fewer, larger buffers"),
     "buffer of no bytes": Kind("asks for a buffer without bytes", "treat a tile length of zero apart"),
     "unified buffer full": Kind("asks for more than the Unified Buffer holds", "use shorter tiles or fewer buffers"),
+    "second pipe": Kind("uses a buffer of one TPipe after another was made, which hands out the same bytes",
+                        "make one TPipe a kernel, or be done with its buffers before the next"),
     "flag set twice": Kind("sets a flag that is still set", "wait for it before setting it again", "ErrorSync4",
                            "ErrorSync4"),
     "flag unpaired": Kind("leaves a flag without its partner", "pair each SetFlag with one WaitFlag of the same event "

@@ -186,6 +186,12 @@ def full(x, y):
     queue(pipe, VECOUT, 2, 65536)
 
 
+def second_pipe(x, y):
+    first = queue(TPipe(), VECIN, 1, 256)
+    queue(TPipe(), VECIN, 1, 256)
+    first.FreeTensor(first.AllocTensor(FLOAT))
+
+
 def flag_twice(x, y):
     SetFlag(V_S, 0)
     SetFlag(V_S, 0)

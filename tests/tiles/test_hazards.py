@@ -42,6 +42,7 @@ HAZARDS = [
     ("too many buffers", "", "makes 66 buffers of a TPipe that holds 64", smallest.many_buffers),
     ("buffer of no bytes", "", "1 blocks of 0 bytes", smallest.no_bytes),
     ("unified buffer full", "", "asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352", smallest.full),
+    ("second pipe", "", "AllocTensor is called for a buffer of an earlier one of 2 TPipes", smallest.second_pipe),
     ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.flag_twice),
     ("flag unpaired", "ErrorSync3", "WaitFlag waits for id 0 of V_S", smallest.flag_never_set),
     ("flag unpaired", "ErrorSync3", "the kernel ends while id 3 of V_S is set", smallest.flag_left),
