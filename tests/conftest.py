@@ -1,5 +1,6 @@
 """Skips that name what to install, no skips at all in CI, and the switch between samples and full-size sweeps."""
 
+import compileall
 import re
 
 import pytest
@@ -12,7 +13,8 @@ DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public)/|tests/(arrays/test
                   r"devices/test_atlas|explorers/test_(default|tiles|widget|numeric|two)|export/|faults/|kernels/test_rounding|"
                   r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|standin|without)|"
                   r"verification/)")
-EXPLORER = re.compile(r"tests/browser/.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
+BROWSER = "tests/browser/"
+EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures that use the tool
@@ -22,6 +24,13 @@ def pytest_runtest_setup(item):
             pytest.skip(reason)
 
 
+def pytest_sessionstart(session):
+    """Compile the kit for hundreds of fresh interpreters, which may have been told to keep no bytecode of their own."""
+    if not hasattr(session.config, "workerinput") and (ROOT / "aclnn_viz").exists():
+        for package in ("aclnn_viz", "derivations"):
+            compileall.compile_dir(ROOT / package, quiet=1)
+
+
 def pytest_ignore_collect(collection_path):
     """Leave out whole files before they are imported: half of the fast half's time would be collection."""
     place = collection_path.relative_to(ROOT).as_posix() + "/" * collection_path.is_dir()
@@ -29,7 +38,8 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=lambda item: not DEAR.match(item.nodeid))  # first, so that no worker ends long after the other
+    # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
+    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
         soak = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=soak)
@@ -52,15 +62,19 @@ def pytest_make_collect_report():
     return _refuse_skip((yield))
 
 
+def _explorer(item):
+    found = EXPLORER.match(item.nodeid)
+    return found[1] if found else ""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file stays with one worker, so that a fixture of a file is built once; so do all tests of an open explorer."""
+    """A file stays with one worker, so that a fixture of a file is built once; so does all that shares the browser."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            found = EXPLORER.search(nodeid)
-            return f"explorer {found[1]}" if found else nodeid.split("::")[0]
+            return BROWSER if nodeid.startswith(BROWSER) else nodeid.split("::")[0]
 
     config.option.loadscopereorder = False  # by the number of tests
     return Scheduling(config, log)

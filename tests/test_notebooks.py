@@ -107,22 +107,36 @@ def lacks(notebook):
     return found + ([] if any(text.startswith("## Check yourself") for text in words[-2:]) else ["a check at the end"])
 
 
+@pytest.fixture(scope="module")
+def kernel():
+    """One for all lessons: most of the time of a short one goes into imports."""
+    with outputs.kernel() as manager:
+        yield manager
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
-def test_runs_from_top_to_bottom_and_prints_what_is_committed(path):
-    fresh = outputs.executed(outputs.read(path))
+def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
+    fresh = outputs.executed(outputs.read(path), kernel)
     assert printed(fresh) == []
     assert list(outputs.stale(outputs.read(path), fresh)) == [], f"make lessons ONLY={path.stem[:2]}, and read what changed"
 
 
 @pytest.mark.filterwarnings("default")
-def test_an_error_and_a_warning_are_noticed():
+def test_an_error_and_a_warning_are_noticed(kernel):
     def notebook(code):
         return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
 
     with pytest.raises(nbclient.exceptions.CellExecutionError):
-        outputs.executed(notebook("1 / 0"))
-    assert "careful" in printed(outputs.executed(notebook("import warnings; warnings.warn('careful')")))[0]
+        outputs.executed(notebook("1 / 0"), kernel)
+    assert "careful" in printed(outputs.executed(notebook("import warnings; warnings.warn('careful')"), kernel))[0]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_lesson_knows_no_names_of_the_one_before(kernel):
+    for code in ("left = 1", "left"):
+        with pytest.raises(nbclient.exceptions.CellExecutionError) if code == "left" else contextlib.nullcontext():
+            outputs.executed(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), kernel)
 
 
 def test_lessons_are_small_enough_to_be_cloned():
@@ -223,8 +237,8 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
 def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one(roots):  # noqa: F811
     """The stand-in for CANN takes the place of the libraries; every table has one more column."""
     root = roots("9.x")
-    environment = dict(ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64"))
-    told = printed(outputs.executed(named("08_on_atlas"), **environment), "stdout")
+    with outputs.kernel(ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64")) as other:
+        told = printed(outputs.executed(named("08_on_atlas"), other), "stdout")
     assert "No Atlas" not in told[0] and "atlas:0 (stand-in)" in told[0]
     assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in told)
 

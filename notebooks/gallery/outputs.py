@@ -9,11 +9,14 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
 import nbclient
 import nbformat
+from jupyter_client import AsyncKernelManager
+from jupyter_core.utils import run_sync
 
 from notebooks.gallery.pictures import SAME, distance, small
 
@@ -38,17 +41,32 @@ def read(path: Path):
     return nbformat.read(path, as_version=4)
 
 
-def executed(notebook, **environment):
+@contextmanager
+def kernel(**environment) -> Iterator[AsyncKernelManager]:
+    """A kernel in which lessons run, one after another; the reader's progress with the puzzles stays as it is."""
+    manager = AsyncKernelManager()
+    with tempfile.TemporaryDirectory() as folder:
+        run_sync(manager.start_kernel)(
+            cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120"} | environment,
+            extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
+        try:
+            yield manager
+        finally:
+            run_sync(manager.shutdown_kernel)(now=True)
+
+
+def executed(notebook, manager: AsyncKernelManager):
     """Return a notebook with the outputs that it is committed with; raises CellExecutionError.
 
-    The reader's progress with the puzzles stays as it is.
+    What an earlier lesson has named in the kernel is forgotten, what it has imported is not.
     """
     notebook.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE))
     client = nbclient.NotebookClient(
-        notebook, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False, resources={"metadata": {"path": str(LESSONS)}},
-        extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
-    with tempfile.TemporaryDirectory() as folder:
-        client.execute(env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120"} | environment)
+        notebook, manager, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False)
+    try:
+        client.execute()
+    finally:
+        client.kc.stop_channels()
     del notebook.cells[0]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, 1):
@@ -119,7 +137,8 @@ def _near(one: str, other: str) -> bool:
 
 def write(path: Path) -> None:
     """Run a lesson and write it with its outputs."""
-    notebook = executed(read(path))
+    with kernel() as manager:
+        notebook = executed(read(path), manager)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):

@@ -1,5 +1,7 @@
 """Run first in the kernel that makes the committed outputs: what is moved by hand becomes a still, figures get words."""
 
+get_ipython().reset()  # noqa: F821, a kernel may have run another lesson
+
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -22,21 +22,20 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def shelf(browser, lab):
-    """Returns the explorer of a name in a notebook; the last one stays open, for opening costs seconds."""
+    """Returns the explorer of a name, in one notebook for all of them: opening one and starting a kernel costs seconds."""
     from opened import Opened
-    held = {}
+    held = []
 
     def take(name):
-        if name not in held:
-            for other in held.values():
-                other.close()
-            held.clear()
-            held[name] = Opened(browser, lab, name)
-        return held[name]
+        if not held:
+            held.append(Opened(browser, lab))
+        if held[0].name != name:
+            held[0].show(name)
+        return held[0]
 
     yield take
-    for other in held.values():
-        other.close()
+    for notebook in held:
+        notebook.close()
 
 
 @pytest.fixture

@@ -22,19 +22,40 @@ SET = """(changes) => {
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".aclnn-explorer [data-field]")].map((input) => [
     input.dataset.field, input.type === "checkbox" ? input.checked
         : input.tagName === "SELECT" ? input.selectedIndex : Number(input.value)]))"""
-# Resolves when the kernel has been idle, and nothing has been redrawn, for some time: a change that still waits is sent
-# as soon as the kernel is idle, within a few milliseconds.
-QUIET = """(quiet) => new Promise((resolve) => {
-    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+# The explorer's model counts the messages that the kernel has not finished, and keeps what is moved meanwhile: when it has
+# neither, all that was moved has been answered. A frame later it is drawn, a panel whose size has changed once more.
+WAITING = """
+    const found = (widget) => widget._view?.model ?? [...widget.children()].map(found).find(Boolean);
+    const model = found(window.jupyterapp.shell.currentWidget.content.widgets[0]);
+    const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null;
+    const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     const root = document.querySelector(".aclnn-explorer");
-    let seen = "", since = performance.now();
-    const look = () => {
-        const now = performance.now();
-        if (kernel.status !== "idle" || root.dataset.revision !== seen) [seen, since] = [root.dataset.revision, now];
-        if (now - since >= quiet && Number(seen) > 0) resolve(); else setTimeout(look, 10);
-    };
-    look();
-})"""
+"""
+SETTLED = f"""async () => {{{WAITING}
+    for (let same = 0, seen = ""; same < 2;) {{
+        await frame();
+        same = waiting() || root.dataset.revision === "0" || root.dataset.revision !== seen ? 0 : same + 1;
+        seen = root.dataset.revision;
+    }}
+}}"""
+# Moves one control from value to value, each when the one before has been answered, and returns the problem at the end.
+THROUGH = f"""async ([field, values]) => {{{WAITING}
+    const input = root.querySelector(`[data-field=${{field}}]`);
+    for (const value of values) {{
+        if (input.type === "checkbox") input.checked = value;
+        else if (input.tagName === "SELECT") input.selectedIndex = value;
+        else input.value = String(value);
+        input.dispatchEvent(new Event("input", {{ bubbles: true }}));
+        while (waiting()) await new Promise((resolve) => setTimeout(resolve));
+    }}
+    await frame();
+    return [...root.querySelectorAll(".ae-problem")].map((each) => each.textContent).join("");
+}}"""
+RUN_CELL = """(source) => {
+    const { widgets } = window.jupyterapp.shell.currentWidget.content;
+    widgets[0].model.sharedModel.setSource(source);
+    window.jupyterapp.commands.execute("notebook:run-all-cells");
+}"""
 RUN = """async (code) => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     return (await kernel.requestExecute({ code }).done).content.status;
@@ -42,24 +63,29 @@ RUN = """async (code) => {
 
 
 class Opened(Notebook):
-    """The explorer `name` in a notebook of its own."""
+    """A notebook in which explorers are opened, one after another."""
 
-    def __init__(self, browser, server, name: str):
+    def __init__(self, browser, server):
+        super().__init__(browser, server, "explorers.ipynb", "")
+        self.name = None
+
+    def show(self, name: str):
+        """Open the explorer `name` in the place of the one before."""
+        if self.name:
+            self.run("explorer.close()")
+            self.page.wait_for_function(f"!document.querySelector('{ROOT} canvas')")
         self.name, self.subject = name, subject_of(name)
         self.device = DeviceOfState(self.subject.operator)  # not the kernel's, but what the state says of precision
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
-        super().__init__(browser, server, f"{name}.ipynb", CELL.format(name=name))
-        self.wait()
+        self.open_again()
 
-    def wait(self):
+    def open_again(self, cell=None):
+        """Run the cell, or another in its place: a new explorer in the place of the old one."""
+        self.page.evaluate(f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))")
+        self.page.evaluate(RUN_CELL, cell or CELL.format(name=self.name))
         self.page.locator(f"{ROOT} canvas").first.wait_for(timeout=60_000)  # holds no element, as a selector would
+        self.page.evaluate(f"document.querySelector('{ROOT} .ae-twin').open = true")  # closed, it is written later
         self.settle()
-
-    def open_again(self):
-        """Run all cells again: a new explorer in the place of the old one."""
-        self.page.evaluate("() => document.querySelector('.aclnn-explorer')?.setAttribute('class', 'gone')")
-        self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-        self.wait()
 
     def set(self, *changes):
         """Move controls, each given as (field, value as the control counts), in one go."""
@@ -75,9 +101,13 @@ class Opened(Notebook):
     def revision(self):
         return int(self.page.get_attribute(ROOT, "data-revision"))
 
-    def settle(self, quiet=120):
-        """Wait until the kernel has been idle, and nothing has been redrawn, for `quiet` milliseconds."""
-        self.page.evaluate(QUIET, quiet)
+    def settle(self):
+        """Wait until all that was moved has been answered and drawn."""
+        self.page.evaluate(SETTLED)
+
+    def through(self, field, values):
+        """Move a control from value to value, each when the one before was answered, and return the problem at the end."""
+        return self.page.evaluate(THROUGH, [field, values])
 
     def run(self, code):
         """Run code in the kernel, beside the notebook's cells."""
@@ -86,7 +116,8 @@ class Opened(Notebook):
     def theme(self, name):
         self.page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name)
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
-        self.settle(300)
+        self.page.wait_for_function("!document.querySelector('#jupyterlab-splash')")  # two at once disturb each other
+        self.settle()
 
     def lifted(self, kind):
         """The text behind a lift-out button."""

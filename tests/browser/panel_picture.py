@@ -57,26 +57,35 @@ def misplaced(opened, axes, panels, arrays):
     """Return what is not where the arrays say: the uppermost line, dots, bars or cells of each panel."""
     wrong = []
     for told in panels:
-        at = max((k for k, mark in enumerate(told["marks"]) if mark["mark"] in ENOUGH), default=None)
-        if at is None:
+        frame = Frame(axes[told["name"]])
+        if (looked_at := _uppermost(told["marks"], arrays, frame)) is None:
             continue
-        mark, frame = told["marks"][at], Frame(axes[told["name"]])
-        places, colours = PLACES[mark["mark"]](mark, arrays, frame)
-        free = frame.clear_of(told["marks"][at:], places, arrays)
-        places, colours = places[free], colours[free]
+        mark, places, colours, free = looked_at
         chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
 
         def share(aside, radius, far):
             asked = [told["name"], (places + aside)[chosen].tolist(), colours[chosen].tolist(), radius, far]
             return np.mean(opened.page.evaluate(FOUND, asked))
 
-        if len(places):
-            found = share(0, 0, 4) if "values" in mark else share(0, 2, 70)
-            if (ENOUGH[mark["mark"]] - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
-                wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
-            elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
-                wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
+        if not len(places):
+            continue
+        found = share(0, 0, 4) if "values" in mark else share(0, 2, 70)
+        if (ENOUGH[mark["mark"]] - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
+            wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
+        elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
+            wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
+
+
+def _uppermost(marks, arrays, frame):
+    """The uppermost mark, and what to look for: places, colours, which are free. Of dots, a single one is one of those below."""
+    drawn = [k for k, mark in enumerate(marks) if mark["mark"] in ENOUGH]
+    for at, below in zip(drawn[::-1], [*drawn[-2::-1], None]):
+        places, colours = PLACES[marks[at]["mark"]](marks[at], arrays, frame)
+        if len(places) > 1 or below is None or {marks[at]["mark"], marks[below]["mark"]} != {"Dots"}:
+            free = frame.clear_of(marks[at:], places, arrays)
+            return marks[at], places[free], colours[free], free
+    return None
 
 
 class Frame:

@@ -3,8 +3,6 @@
 import pytest
 from aclnn_viz.explorers import explorers
 from aclnn_viz.pictures.style import SERIES
-from laboratory import Notebook
-from opened import CELL
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -121,18 +119,25 @@ VIEWS = """() => [...document.querySelectorAll(".aclnn-explorer")].map((root) =>
         .reduce((sum, code) => (31 * sum + code) | 0, 0)])"""
 
 
-def test_two_views_of_an_explorer_agree_whichever_is_moved(browser, lab):
-    notebook = Notebook(browser, lab, "views.ipynb", CELL.format(name="grid_sampler_2d"), "explorer")
-    notebook.page.wait_for_function("document.querySelectorAll('.aclnn-explorer canvas').length === 20", timeout=60_000)
-    notebook.page.wait_for_timeout(500)
-    start = notebook.page.evaluate(VIEWS)
+@pytest.fixture
+def two_views(explorer):
+    """An explorer that its cell shows twice, until the test is over."""
+    explorer.open_again("display(explorer)\nexplorer")
+    explorer.page.wait_for_function("document.querySelectorAll('.aclnn-explorer canvas').length === 20")
+    explorer.settle()
+    yield explorer
+    explorer.open_again()
+
+
+@by_name("grid_sampler_2d")
+def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
+    explorer = two_views
+    start = explorer.page.evaluate(VIEWS)
     for k in range(100):
-        notebook.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + k / 100])
-    notebook.page.wait_for_timeout(1000)
-    first, second = notebook.page.evaluate(VIEWS)
+        explorer.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + k / 100])
+    explorer.settle()
+    first, second = explorer.page.evaluate(VIEWS)
     assert first == second != start[0] and "rotate 2,scale 1.99" in first[0]
-    assert notebook.all_faults() == []
-    notebook.close()
 
 
 @by_name("rms_norm")

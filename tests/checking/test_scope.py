@@ -88,8 +88,8 @@ def test_shapes_and_limits_are_chosen():
 
 def test_a_shrunken_case_stays_in_scope():
     found = av.check(GRID, lambda **inputs: {name: value * 2 for name, value in GRID.backward(**inputs).items()},
-                     where={"interpolationMode": 2, "paddingMode": 1}, depth="quick").counterexample
-    assert found.inputs["interpolationMode"] == 2 and found.inputs["paddingMode"] == 1
+                     where={"interpolationMode": 1, "paddingMode": 1}, dtypes="float32", depth="quick").counterexample
+    assert found.inputs["interpolationMode"] == found.inputs["paddingMode"] == 1 and found.inputs["input"].dtype == np.float32
 
 
 @pytest.mark.parametrize(("options", "words"), [

@@ -196,6 +196,11 @@ def sampled(forward, values, sizes):
     return (evaluate(forward, values, axes, digits=DIGITS) * values["gradOutput"]).sum()
 
 
+def somewhere(shape, mode):
+    """A few entries, others for every mode."""
+    return list(np.ndindex(shape))[sum(mode) % 5 :: 11]
+
+
 @pytest.mark.parametrize("mode", list(itertools.product((0, 1, 2), (0, 1, 2), (False, True))), ids=str)
 def test_grid_sampler_formulas_against_differences(mode):
     sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
@@ -207,7 +212,7 @@ def test_grid_sampler_formulas_against_differences(mode):
             axes = {index: length(size, sizes) for index, size in formula.indices.items()}
             gradient = evaluate(formula.expression, values, axes, digits=DIGITS)
             moved = {"inputGrad": "input", "gridGrad": "grid"}[name]
-            for entry in list(np.ndindex(gradient.shape))[:: 3 if SOAK else 7]:
+            for entry in list(np.ndindex(gradient.shape))[:: 3] if SOAK else somewhere(gradient.shape, mode):
                 ends = []
                 for side in (1, -1):
                     array = values[moved].copy()

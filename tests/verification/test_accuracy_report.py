@@ -6,9 +6,15 @@ import pytest
 
 from aclnn_viz import operators
 from aclnn_viz.verification import report
+from machine import SOAK
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    markdown, data = report.write(tmp_path_factory.mktemp("report"))
+    told = report.symbolic.claims
+    with pytest.MonkeyPatch.context() as patch:  # how long one operator's theorems take; that all hold, others see
+        patch.setattr(report.symbolic, "claims", lambda: [one for one in told() if SOAK or one.operator == "hardswish"])
+        markdown, data = report.write(tmp_path_factory.mktemp("report"))
     return markdown.read_text(encoding="utf-8"), json.loads(data.read_text(encoding="utf-8"))
 
 
