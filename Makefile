@@ -59,7 +59,7 @@ lessons: .venv/.has-test
 .venv/.has-test .venv/.has-lab: $(VENV) pyproject.toml constraints.txt
 	@echo "Installing aclnn-viz[$(EXTRAS)] into .venv"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$(EXTRAS)]"
-	@touch $@
+	@touch $@ $(if $(filter %test,$@),.venv/.has-lab)  # what tests need holds what the lab needs
 
 $(VENV):
 	$(call stop_if,$(shell $(CHECK)))

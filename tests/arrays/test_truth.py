@@ -22,7 +22,7 @@ from aclnn_viz.arrays.certified import Certified, doubtful, rounded_sum, spacing
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
 DTYPES = [f.name for f in FORMATS]
-BLOCK = 4000
+BLOCK = 4000 if SOAK else 2000
 ELEMENTS = 100_000 if SOAK else 1  # a name and format: 20 of them; a block of each kind at least
 MODES = list(product(range(3), range(3), (False, True)))
 

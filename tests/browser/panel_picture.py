@@ -69,7 +69,7 @@ def misplaced(opened, axes, panels, arrays):
 
         if not len(places):
             continue
-        found = share(0, 0, 4) if "values" in mark else share(0, 2, 70)
+        found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)  # digits have soft edges
         if (ENOUGH[mark["mark"]] - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
             wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
         elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from machine import SOAK
 from reference import grid_sampler_3d as reference
 from reference.judging import agree, uniform
 
@@ -12,7 +13,8 @@ from derivations import evaluate, grid_sampler_3d
 SIZES = dict(zip("NCDHWOPQ", (1, 1, 2, 3, 2, 1, 1, 2)))
 
 
-@pytest.mark.parametrize("mode", list(itertools.product((0, 1), (0, 1, 2), (False, True))), ids=str)
+@pytest.mark.parametrize("mode", [mode for mode in itertools.product((0, 1), (0, 1, 2), (False, True))
+                                  if SOAK or sum(mode) % 2 == 0], ids=str)
 def test_formulas_agree_with_the_reference(mode):
     inputs = dict(gradOutput=uniform(1, 1, 1, 1, 1, 2), input=uniform(2, 1, 1, 2, 3, 2),
                   grid=uniform(3, 1, 1, 1, 2, 3, low=-2.6, high=2.6))

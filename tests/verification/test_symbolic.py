@@ -36,7 +36,7 @@ def test_every_theorem_and_every_mode_is_checked():
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 def test_kernels_agree_with_their_formulas(op):
     modes = formulas.modes_of(op)
-    part = modes if SOAK else modes[::max(1, len(modes) // 6)]
+    part = modes if SOAK else modes[::max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
     row = formulas.formula_check(op, part)()
     assert row.passed and row.cases == len(part), row.failure
 
