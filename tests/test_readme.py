@@ -4,9 +4,14 @@ import contextlib
 import io
 import re
 
+import pytest
+
 import aclnn_viz as av
 from aclnn_viz import rooms
 from aclnn_viz.cases import deep
+from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.checking.usual import USUAL, caught_by
+from aclnn_viz.faults import faults
 from machine import ROOT, SOAK
 from test_house import ORDER
 
@@ -60,6 +65,21 @@ def test_the_score_of_the_checker_is_the_one_quoted():
     for row in rows:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in README
+
+
+def score_row(name):
+    cells = re.search(rf"^\| {name} \|.*$", README, re.MULTILINE)[0].strip("|").split("|")
+    return [int(cell) for cell in cells[1:]]
+
+
+@pytest.mark.parametrize("name", [op.name for op in av.operators() if rooms.file("faults", op.name)])
+def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name):
+    """Caught and named by the checker itself takes longer: the test above, of all operators with `make soak`."""
+    op = av.operator(name)
+    found = [caught_by(faulty_kernel(op, fault), op, 0) for fault in faults(name)]
+    count, *by_check, _, _, _ = row = score_row(name)
+    assert row[-3:] == [sum(one[label] for one in found) for label in USUAL]
+    assert count == len(found) and by_check == [count, count, 0]
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.mutant_table import MutantTable
 from aclnn_viz.checking.mutants import score_mutants
-from aclnn_viz.checking.usual import USUAL, caught
+from aclnn_viz.checking.usual import USUAL, caught_by
 from aclnn_viz.errors import function, listed, whole
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import Operator, operator, operators
@@ -118,8 +118,7 @@ def _score(op, fault: Fault, seed: int) -> FaultScore | None:
         return None
     diagnosis = diagnose(op, evidence.seen, silent=evidence.silent) if failing else None
     name = diagnosis.name if diagnosis and diagnosis.confident else None
-    usual = {label: any(caught(wrong, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
-    return FaultScore(op.name, fault.name, bool(failing), name, evidence.first_failure, usual)
+    return FaultScore(op.name, fault.name, bool(failing), name, evidence.first_failure, caught_by(wrong, op, seed))
 
 
 def _same(some: dict, others: dict) -> bool:

@@ -5,6 +5,7 @@ the modes of those tables.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +18,7 @@ CASES = 5
 
 def caught(kernel: Callable, one: Case) -> bool:
     """Whether a test with allclose fails; an error is a failure, too."""
-    truth = one.operator.truth(**one.inputs)
+    truth = _truth(one)
     try:
         with np.errstate(all="ignore"):
             outputs = kernel(**one.inputs)
@@ -25,6 +26,11 @@ def caught(kernel: Callable, one: Case) -> bool:
                        for name in truth)
     except Exception:  # whatever a broken kernel raises
         return True
+
+
+@lru_cache(maxsize=64)
+def _truth(one: Case):
+    return one.operator.truth(**one.inputs)
 
 
 def random_cases(op, seed: int) -> list[Case]:
@@ -60,3 +66,14 @@ def _shape(op) -> dict:
 
 
 USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}
+
+
+@lru_cache(maxsize=8)
+def usual_cases(op, seed: int) -> dict[str, list[Case]]:
+    """The cases of every usual test of an operator, by its name."""
+    return {label: draw(op, seed) for label, draw in USUAL.items()}
+
+
+def caught_by(kernel: Callable, op, seed: int) -> dict[str, bool]:
+    """Which usual tests catch a kernel."""
+    return {label: any(caught(kernel, one) for one in cases) for label, cases in usual_cases(op, seed).items()}
