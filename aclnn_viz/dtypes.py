@@ -80,6 +80,8 @@ FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8
 FLOAT8_E4M3 = FloatFormat("float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False)
 KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
+STRETCH = 1 << 15  # elements whose temporaries stay in a core's second cache
+
 _BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
 _BY_DTYPE = {f.numpy for f in KNOWN}
 
@@ -125,11 +127,27 @@ def ulp(values, dtype) -> np.ndarray:
     0.0009765625
     """
     fmt = float_format(dtype)
-    values = numbers("values", values).astype(np.float64)
-    _, exponent = np.frexp(values)
-    exponent = np.where(values == 0, fmt.min_exponent, np.maximum(exponent - 1, fmt.min_exponent))
-    spacing = np.ldexp(1.0, exponent - fmt.significand_bits + 1)
-    return np.where(np.isfinite(values), spacing, np.nan)
+    return _in_stretches(lambda part: _spacing(part.astype(np.float64), fmt), numbers("values", values), np.float64)
+
+
+def _spacing(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    # The exponent bits alone are the power of two at or below a number: 0 for subnormals, inf for inf and nan.
+    power = (values.reshape(-1).view(np.int64) & (0x7FF << 52)).view(np.float64)
+    spacing = np.maximum(power, 2.0**fmt.min_exponent)
+    spacing *= 2.0 ** (1 - fmt.significand_bits)
+    spacing[np.isinf(power)] = np.nan
+    return spacing.reshape(values.shape)
+
+
+def _in_stretches(function, values: np.ndarray, dtype) -> np.ndarray:
+    """An elementwise function of an array, the temporaries of which stay in the cache: fresh memory costs more."""
+    if values.size <= STRETCH or not values.flags.c_contiguous:
+        return function(values)
+    result = np.empty(values.shape, dtype)
+    flat, into = values.reshape(-1), result.reshape(-1)
+    for start in range(0, flat.size, STRETCH):
+        into[start:start + STRETCH] = function(flat[start:start + STRETCH])
+    return result
 
 
 def round_to(values, dtype) -> np.ndarray:
@@ -141,13 +159,28 @@ def round_to(values, dtype) -> np.ndarray:
     1.0078125
     """
     fmt, values = float_format(dtype), numbers("values", values)
-    if fmt is BFLOAT16 and values.dtype == np.float64 or fmt.bits < 16:
-        values = values.astype(np.float64)
-        # Each value is divided by its own spacing, a power of two, so that rint performs the only rounding.
-        spacing = np.where(np.isfinite(values), ulp(values, fmt), 1.0)
-        values = np.rint(values / spacing) * spacing
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a signalling nan raises the flag
+        if fmt.bits < 16:
+            return _rounded(values.astype(np.float64), fmt)
+        if fmt is BFLOAT16 and values.dtype == np.float64:
+            return _in_stretches(_to_bfloat16, values, fmt.numpy) if values.ndim else _rounded(values, fmt)
         return values.astype(fmt.numpy)
+
+
+def _to_bfloat16(values: np.ndarray) -> np.ndarray:
+    near = values.astype(np.float32)
+    rounded = near.astype(BFLOAT16.numpy)
+    # Two roundings are one unless the first ends halfway between two numbers of the second.
+    halfway = (near.view(np.uint32) & 0xFFFF) == 0x8000
+    if halfway.any():
+        rounded[halfway] = _rounded(values[halfway], BFLOAT16)
+    return rounded
+
+
+def _rounded(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    # Each value is divided by its own spacing, a power of two, so that rint performs the only rounding.
+    spacing = np.where(np.isfinite(values), _spacing(values, fmt), 1.0)
+    return (np.rint(values / spacing) * spacing).astype(fmt.numpy)
 
 
 def ordinals(values, dtype=None) -> np.ndarray:
@@ -161,9 +194,18 @@ def ordinals(values, dtype=None) -> np.ndarray:
     """
     fmt = float_format(values if dtype is None else dtype)
     values = numbers("values", values).astype(fmt.numpy, copy=False)
-    bits = values.view(f"i{fmt.bits // 8}").astype(np.int64)
-    magnitude = bits & np.int64((1 << (fmt.bits - 1)) - 1)
-    return np.where(magnitude > fmt.largest_ordinal, np.iinfo(np.int64).min, np.where(bits < 0, -magnitude, magnitude))
+    return _in_stretches(lambda part: _ordinals(part, fmt), values, np.int64)
+
+
+def _ordinals(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    number = values.view(f"i{fmt.bits // 8}").astype(np.int64)
+    negative = number >> 63  # -1 or 0
+    number &= (1 << (fmt.bits - 1)) - 1
+    missing = number > fmt.largest_ordinal
+    number ^= negative
+    number -= negative
+    number[missing] = np.iinfo(np.int64).min
+    return number
 
 
 def ordinal_distance(a, b, dtype=None) -> np.ndarray:

@@ -145,3 +145,16 @@ def test_no_operator_takes_eight_bits():
     inputs = {name: round_to(value, "float8_e5m2") for name, value in av.case("hardswish").inputs.items()}
     with pytest.raises(TypeError, match="self must be of dtype float16, bfloat16, float32, float64: got float8_e5m2"):
         av.operator("hardswish").backward(**inputs)
+
+
+@HALVES
+def test_a_long_array_is_rounded_spaced_and_numbered_as_its_elements_are(fmt):
+    """Around every midpoint of the format, in more than one stretch, and transposed, so in none."""
+    half = every_half(fmt).astype(np.float64)
+    middle = half + ulp(half, fmt) / 2
+    values = np.stack([middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)])
+    for call in (round_to, ulp, lambda x, f: ordinals(round_to(x, f))):
+        whole = call(values, fmt)
+        parts = np.concatenate([call(part, fmt) for part in np.array_split(values.reshape(-1), 200)])
+        assert whole.shape == values.shape and whole.tobytes() == parts.tobytes()
+        assert np.ascontiguousarray(call(values.T, fmt).T).tobytes() == parts.tobytes()
