@@ -18,6 +18,8 @@ from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair, same
 from aclnn_viz.errors import problem
 
 ULP_CLASSES = ("exact", "1", "2", "3", ">3")
+SUMS = ("counts", "undecided", "finite", "differing", "signed_zeros", "above", "below", "relative", "absolute",
+        "squares", "dot", "actual", "truth")
 MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
 
 
@@ -126,27 +128,30 @@ class Tally:
         self.squares = self.dot = self.actual = self.truth = ScaledSum()
         self.maxima: dict[str, tuple[float, int]] = {}
 
-    def add(self, stretch: Stretch, start: int) -> None:
-        if not stretch.raw_actual.size:
-            self.undecided += stretch.undecided
-            return
+    @classmethod
+    def of(cls, stretch: Stretch, start: int) -> "Tally":
+        """The tally of one stretch."""
+        tally = cls()
+        tally.undecided = stretch.undecided
+        if stretch.raw_actual.size:
+            tally._look(stretch, start)
+        return tally
+
+    def _look(self, stretch: Stretch, start: int) -> None:
         distance = stretch.distance
         far = np.minimum(distance, len(ULP_CLASSES) - 1).astype(np.intp)
-        self.counts += np.bincount(far, minlength=len(ULP_CLASSES))
-        self.undecided += stretch.undecided
-        self.finite += stretch.count
-        self.differing += stretch.differing
-        self.above += int(np.count_nonzero(stretch.error > 0))
-        self.below += int(np.count_nonzero(stretch.error < 0))
+        self.counts = np.bincount(far, minlength=len(ULP_CLASSES))
+        self.finite, self.differing = stretch.count, stretch.differing
+        self.above = int(np.count_nonzero(stretch.error > 0))
+        self.below = int(np.count_nonzero(stretch.error < 0))
         zeros = np.flatnonzero((stretch.raw_actual == 0) & (stretch.rounded == 0))
-        self.signed_zeros += int(np.count_nonzero(
+        self.signed_zeros = int(np.count_nonzero(
             np.signbit(stretch.raw_actual[zeros]) != np.signbit(stretch.rounded[zeros])))
-        self.relative += float(stretch.relative.sum())
-        self.absolute += float(stretch.absolute.sum())
-        self.squares += ScaledSum.of_products(stretch.error, stretch.error)
-        self.dot += ScaledSum.of_products(stretch.actual, stretch.truth)
-        self.actual += ScaledSum.of_products(stretch.actual, stretch.actual)
-        self.truth += ScaledSum.of_products(stretch.truth, stretch.truth)
+        self.relative, self.absolute = float(stretch.relative.sum()), float(stretch.absolute.sum())
+        self.squares = ScaledSum.of_products(stretch.error, stretch.error)
+        self.dot = ScaledSum.of_products(stretch.actual, stretch.truth)
+        self.actual = ScaledSum.of_products(stretch.actual, stretch.actual)
+        self.truth = ScaledSum.of_products(stretch.truth, stretch.truth)
         # 0/0 is no error; x/0 is an infinite one.
         plain = np.divide(stretch.absolute, stretch.magnitude)
         plain[stretch.absolute == 0] = 0
@@ -160,8 +165,15 @@ class Tally:
             if np.isnan(values).all():
                 return
             at = int(np.nanargmax(values))
-        if name not in self.maxima or values[at] > self.maxima[name][0]:
-            self.maxima[name] = float(values[at]), start + stretch.position(at)
+        self.maxima[name] = float(values[at]), start + stretch.position(at)
+
+    def add(self, later: "Tally") -> None:
+        """Add the tally of what comes behind."""
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        for name, found in later.maxima.items():
+            if name not in self.maxima or found[0] > self.maxima[name][0]:
+                self.maxima[name] = found
 
 
 def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
@@ -242,7 +254,7 @@ def measure(actual, truth, *, inputs=None) -> Measures:
     """
     pairing, tally = pair(actual, truth), Tally()
     check_inputs(inputs)
+    for counted in pairing.each(lambda start, stretch, base: Tally.of(stretch, start)):
+        tally.add(counted)
     with np.errstate(all="ignore"):
-        for start, stretch, _ in pairing.stretches():
-            tally.add(stretch, start)
         return measured(pairing, tally, inputs)

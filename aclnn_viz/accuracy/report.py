@@ -117,11 +117,10 @@ def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Repor
         return _of_dump(actual, baseline, inputs)
     pairing, tally, judging = pair(actual, truth, baseline), Tally(), Judging(STANDARDS)
     check_inputs(inputs)
-    with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
-        for start, stretch, base in pairing.stretches():
-            tally.add(stretch, start)
-            if stretch.raw_actual.size:
-                judging.add(pairing, stretch, base)
+    for counted, sums in pairing.each(lambda start, *both: (Tally.of(both[0], start), judging.tallied(pairing, *both))):
+        tally.add(counted)
+        judging.add(sums)
+    with np.errstate(all="ignore"):
         measures = measured(pairing, tally, inputs)
         return Report(**vars(measures), verdicts=judging.verdicts(pairing))
 

@@ -5,12 +5,14 @@ absolute or a relative error; all other pairs either agree (nan with nan, an inf
 and are counted. A truth beyond the largest number of the format counts as the infinity that it rounds to.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from aclnn_viz.arrays.certified import Certified, certificate, rounded_sum, undecided
+from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.dtypes import FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.own import as_array
@@ -137,14 +139,19 @@ class Pairing:
     def size(self) -> int:
         return self.actual.size
 
-    def stretches(self):
-        """Yield (start, stretch, stretch of the baseline or None)."""
-        for start in range(0, self.size, LENGTH):
-            part = slice(start, start + LENGTH)
-            certified = (self.truth[part].astype(np.float64, copy=False),
-                         *(None if known is None else known[part] for known in (self.low, self.error)))
-            base = None if self.baseline is None else Stretch(self.fmt, self.baseline[part], *certified)
-            yield start, Stretch(self.fmt, self.actual[part], *certified), base
+    def each(self, examine: Callable) -> Iterator:
+        """Yield examine(start, stretch, stretch of the baseline or None) of every stretch, in order, from threads."""
+        def one(start):
+            with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
+                return examine(start, *self._stretches(slice(start, start + LENGTH)))
+
+        return run_all(one, range(0, self.size, LENGTH), self.size)
+
+    def _stretches(self, part):
+        certified = (self.truth[part].astype(np.float64, copy=False),
+                     *(None if known is None else known[part] for known in (self.low, self.error)))
+        yield Stretch(self.fmt, self.actual[part], *certified)
+        yield None if self.baseline is None else Stretch(self.fmt, self.baseline[part], *certified)
 
 
 def pair(actual, truth, baseline=None) -> Pairing:

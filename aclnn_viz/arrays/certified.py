@@ -63,6 +63,8 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
     """Round high + low (float64, low may be None) once to the nearest number of the format, ties to even."""
     if low is None:
         return round_to(high, fmt)
+    if not np.any(low):
+        return round_to(high + low, fmt)
     high, low = (np.asarray(part) for part in two_sum(high, np.where(np.isfinite(high), low, 0.0)))
     if fmt is not FLOAT64:
         # Rounding to odd first keeps on which side of a tie the sum lies.

@@ -8,7 +8,7 @@ axis: its blocks are added as a tree of neighbours, in at least float64.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from math import prod
@@ -109,7 +109,7 @@ def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, element
             return run(block, {name: part_of(array, axes[name], block) for name, array in arrays.items()})
 
     size = sum(array.size for array in arrays.values()) if threads else 0
-    yield from zip(order, _run_all(cut, order, size), strict=True)
+    yield from zip(order, run_all(cut, order, size), strict=True)
 
 
 def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:
@@ -162,7 +162,8 @@ def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     return map(dict, product(*cuts))
 
 
-def _run_all(run, order, elements):
+def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
+    """Yield run(part) of every part of the order, in that order, computed by threads if `elements` are worth it."""
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:

@@ -17,7 +17,7 @@ from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
-from aclnn_viz.pictures.windows import Windows, ordered, thinned, windows
+from aclnn_viz.pictures.windows import Windows, thinned, windows
 from aclnn_viz.tables import as_text as table
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
@@ -82,7 +82,7 @@ def plotted(errors: Errors) -> ErrorPlot | None:
     """Return what is drawn of errors; None where there is nothing to show."""
     if errors.nothing():
         return None
-    order = ordered(errors)
+    order = errors.order
     shown = [thinned(order, DOTS), thinned(np.flatnonzero(np.isinf(errors.ulps) & errors.placed), MARKS),
              [errors.worst] if errors.placed[errors.worst] else []]
     if errors.verdict is not None:

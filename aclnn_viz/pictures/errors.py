@@ -7,8 +7,9 @@ import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
 from aclnn_viz.accuracy.measures import check_inputs
-from aclnn_viz.accuracy.stretches import pair, same
+from aclnn_viz.accuracy.stretches import LENGTH, pair, same
 from aclnn_viz.arrays.certified import rounded_sum
+from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
@@ -55,6 +56,16 @@ class Errors:
     def placed(self) -> np.ndarray:
         """Where the truth is not nan, so that it has a place among the numbers of the format."""
         return self.place != np.iinfo(np.int64).min
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The flat positions of the finite elements in the order of the truth."""
+        kept = np.flatnonzero(self.finite)
+        place = self.place[kept]
+        # In the least type that holds them: numbers of 16 bits are sorted by counting.
+        low, beyond = place.min(initial=0), ~place.max(initial=0)
+        least = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(beyond))
+        return kept[np.argsort(place.astype(least), kind="stable")]
 
     @cached_property
     def differing(self) -> int:
@@ -121,23 +132,38 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     check_inputs(inputs)
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
-    with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
-        rounded = rounded_sum(pairing.truth.astype(np.float64), pairing.low, fmt)
-        wide, right = pairing.actual.astype(np.float64), pairing.truth.astype(np.float64)
-        spacing = ulp(right, fmt)
-        distance = np.abs(wide - right if pairing.low is None else (wide - right) - pairing.low)
-        equal = same(wide, rounded.astype(np.float64))
-        special = ~(np.isfinite(wide) & np.isfinite(rounded))
-        ulps = np.where(special, np.where(equal, 0.0, np.inf), distance / spacing)
-        steps = ordinals(pairing.actual).astype(np.float64) - ordinals(rounded).astype(np.float64)
-        steps = np.where(np.isnan(wide) != np.isnan(right), np.inf, steps)
-        parts = {}
-        if envelope is not None:
+    wide, right, ulps, steps = (np.empty(size) for _ in range(4))
+    place = np.empty(size, np.int64)
+
+    def fill(start):
+        at = slice(start, start + LENGTH)
+        right[at] = pairing.truth[at]
+        low = None if pairing.low is None else pairing.low[at]
+        wide[at], ulps[at], steps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
+
+    for _ in run_all(fill, range(0, size, LENGTH), size):
+        pass
+    parts = {}
+    if envelope is not None:
+        with np.errstate(all="ignore"):
+            spacing = ulp(right, fmt)
             verdict = verdicts(actual, truth, envelope).reshape(size)
             bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
             parts = {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
-    return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, ordinals(rounded).reshape(size), **parts,
-                  inputs=dict(inputs or {}))
+    return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, place, **parts, inputs=dict(inputs or {}))
+
+
+def _stretch(actual, truth, low, fmt: FloatFormat) -> tuple[np.ndarray, ...]:
+    """The output as float64, ulps, steps and places of a stretch that the cache holds."""
+    with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
+        rounded, wide = rounded_sum(truth, low, fmt), actual.astype(np.float64)
+        distance = np.abs(wide - truth if low is None else (wide - truth) - low)
+        equal = same(wide, rounded.astype(np.float64))
+        special = ~(np.isfinite(wide) & np.isfinite(rounded))
+        ulps = np.where(special, np.where(equal, 0.0, np.inf), distance / ulp(truth, fmt))
+        place = ordinals(rounded)
+        steps = ordinals(actual).astype(np.float64) - place.astype(np.float64)
+        return wide, ulps, np.where(np.isnan(wide) != np.isnan(truth), np.inf, steps), place
 
 
 def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()) -> Picture:

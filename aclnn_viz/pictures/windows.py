@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.pictures.errors import Errors
 
 WINDOWS = 32  # across the sample
@@ -48,28 +49,33 @@ class Windows:
 
 def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
-    order = ordered(errors)
+    order = errors.order
+    place = errors.place[order]
     size = min(order.size, max(LEAST, 2 * order.size // WINDOWS))
+    zeros = np.searchsorted(place, [0, 1])
     parts = []
-    for sign in (-1, 0, 1):
-        group = order[np.sign(errors.place[order]) == sign]
-        starts = range(0, max(group.size - size, 0) + 1, max(1, size // 2)) if sign else [0]
-        parts += [group[s:s + size] if sign else group for s in starts if group.size]
-        if sign and group.size > size and starts[-1] + size < group.size:
-            parts.append(group[-size:])
+    for sign, (begin, end) in zip((-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], order.size))):
+        if begin < end:
+            last = max(end - size, begin) if sign else begin
+            starts = range(begin, last + 1, max(1, size // 2)) if sign else [begin]
+            parts += [slice(s, min(s + size, end) if sign else end) for s in starts]
+            if sign and starts[-1] + size < end:
+                parts.append(slice(last, end))
+
+    def at(values, which):
+        return values[order[which]]
 
     def each(values, f=np.median):
-        return None if values is None else np.array([f(values[part]) for part in parts])
+        if values is None:
+            return None
+        values = values[order]
+        return np.array(list(run_all(lambda part: f(values[part]), parts, order.size)))
 
-    return Windows(size, np.array([part.size for part in parts]), each(errors.truth, _first), each(errors.truth, _last),
-                   each(errors.place, _first), each(errors.place, _middle), each(errors.place, _last),
+    count = np.array([part.stop - part.start for part in parts])
+    first = np.array([part.start for part in parts])
+    return Windows(size, count, at(errors.truth, first), at(errors.truth, first + count - 1),
+                   place[first], place[first + count // 2], place[first + count - 1],
                    each(errors.ulps), each(errors.ulps, np.max), each(errors.bound), each(errors.expected))
-
-
-def ordered(errors: Errors) -> np.ndarray:
-    """Positions of the finite elements in the order of the truth."""
-    kept = np.flatnonzero(errors.finite)
-    return kept[np.argsort(errors.place[kept], kind="stable")]
 
 
 def thinned(positions: np.ndarray, most: int) -> np.ndarray:
@@ -77,15 +83,3 @@ def thinned(positions: np.ndarray, most: int) -> np.ndarray:
     if positions.size <= most:
         return positions
     return positions[np.linspace(0, positions.size - 1, most).astype(np.intp)]
-
-
-def _first(values):
-    return values[0]
-
-
-def _middle(values):
-    return values[len(values) // 2]
-
-
-def _last(values):
-    return values[-1]

@@ -13,6 +13,7 @@ from aclnn_viz.accuracy.standards.baselines import MSPROBE_EPS, MSPROBE_SMALL
 from aclnn_viz.accuracy.standards.verdict import (
     FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
 )
+from aclnn_viz.dtypes import ulp
 
 REPOSITORY = "msprobe python/msprobe"
 NORM_EPS = 2.0**-52
@@ -106,10 +107,7 @@ def _ulp_errors(stretch, base):
     for prefix, side in (("", stretch), ("base_", base)):
         if side is None:
             continue
-        fmt = side.fmt
-        _, exponent = np.frexp(side.truth)
-        exponent = np.where(side.truth == 0, fmt.min_exponent, np.maximum(exponent - 1, fmt.min_exponent))
-        errors = np.ldexp(side.absolute, fmt.significand_bits - 1 - exponent)
+        errors = side.absolute / ulp(side.truth, side.fmt)
         sums |= {prefix + "count": errors.size, prefix + "total": float(errors.sum()),
                  prefix + "above 1": int(np.count_nonzero(errors > 1)),
                  prefix + "above 32": int(np.count_nonzero(errors > 32))}

@@ -141,10 +141,9 @@ class Standard:
         Raises TypeError for a dtype that does not fit, ValueError for a shape that does not.
         """
         pairing, judging = pair(actual, truth, baseline), Judging([self])
+        for sums in pairing.each(lambda start, *pair: judging.tallied(pairing, *pair)):
+            judging.add(sums)
         with np.errstate(all="ignore"):
-            for _, stretch, base in pairing.stretches():
-                if stretch.raw_actual.size:
-                    judging.add(pairing, stretch, base)
             return judging.verdicts(pairing)[self.name]
 
 
@@ -155,10 +154,15 @@ class Judging:
         self.standards = tuple(standards)
         self.sums: dict[Callable, dict[str, float]] = {}
 
-    def add(self, pairing: Pairing, stretch: Stretch, base: Stretch | None) -> None:
-        for tally in {s.tally: None for s in self.standards if not s.refusal(pairing)}:
+    def tallied(self, pairing: Pairing, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
+        """What the standards ask of one stretch."""
+        asked = [s.tally for s in self.standards if not s.refusal(pairing)] if stretch.raw_actual.size else ()
+        return {tally: tally(stretch, base) for tally in dict.fromkeys(asked)}
+
+    def add(self, tallied: dict[Callable, dict[str, float]]) -> None:
+        for tally, numbers in tallied.items():
             sums = self.sums.setdefault(tally, {})
-            for name, value in tally(stretch, base).items():
+            for name, value in numbers.items():
                 if name not in sums:
                     sums[name] = value
                 else:
