@@ -26,6 +26,9 @@ _ROOMS = {
     "predict": "accuracy", "sweep": "sweeps", "tiles": "",
 }
 __all__ = list(_ROOMS)
+# What else tab completion offers: the rooms that hold what is asked for now and then.
+_OFFERED = ("accuracy", "arrays", "cases", "checking", "devices", "dtypes", "explorers", "export", "faults", "pictures", "products",
+            "verification", "__version__")
 
 
 def __getattr__(name):
@@ -41,4 +44,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_OFFERED, *(name for name in globals() if name.startswith("__"))})

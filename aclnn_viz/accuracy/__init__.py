@@ -8,6 +8,8 @@ from aclnn_viz.accuracy.measures import Measures, measure
 from aclnn_viz.accuracy.predictions import Prediction, Predictions, predict
 from aclnn_viz.accuracy.report import Report, compare, disagreements
 from aclnn_viz.accuracy.sweeps import Sweep, sweep
+from aclnn_viz.arrays.plan import Plan
 
-__all__ = ["Attribution", "Envelope", "Explanation", "Measures", "Prediction", "Predictions", "Report", "Sweep",
-           "attribute_errors", "compare", "disagreements", "envelope", "explain", "measure", "predict", "standards", "sweep", "sweep_factor"]
+__all__ = ["Attribution", "Envelope", "Explanation", "Measures", "Plan", "Prediction", "Predictions", "Report", "Sweep",
+           "attribute_errors", "compare", "disagreements", "envelope", "explain", "measure", "predict", "standards", "sweep",
+           "sweep_factor"]

@@ -1,5 +1,6 @@
 """`judge`: the errors of any number of implementations on one case, with everything that says what they mean."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from aclnn_viz.accuracy.predictions import inputs_of
 from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.running import named
+from aclnn_viz.devices import open_device
 from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
@@ -19,6 +21,7 @@ from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
+from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html, as_text
 
 HEADER = ["output", "by", "largest error in ulp", "median", "not explained", "undecided", "standards"]
@@ -93,8 +96,8 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     """Return the errors of implementations on one case: against the truth, within the envelope, by every standard.
 
     `op` is an operator or its name, `case` a Case or its inputs by name. `outputs` maps who computed to what: a dict by
-    the vendor's output names, an array or a tuple in the vendor's order, a kernel or an opened device, which is then
-    run. `plan` is the arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2", None for
+    the vendor's output names, an array or a tuple in the vendor's order, or what is then run: a kernel, an opened
+    device, or the name of one, such as "host" or the path of a capsule. `plan` is the arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2", None for
     the kit's (see `aclnn_viz.accuracy.envelope`). Raises TypeError and ValueError for what does not fit.
 
     >>> import aclnn_viz as av
@@ -113,7 +116,10 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     if not results:
         raise ValueError(problem("a case is judged by its outputs", "none: the case asks for no output",
                                  "let its mask ask for one"))
-    computed = {who: _computed(op, inputs, results, who, given) for who, given in outputs.items()}
+    with ExitStack() as opened:
+        outputs = {who: opened.enter_context(open_device(given)) if isinstance(given, str) and not is_own(given) else given
+                   for who, given in outputs.items()}
+        computed = {who: _computed(op, inputs, results, who, given) for who, given in outputs.items()}
     truth, envelopes = op.truth(**inputs), envelope(op, plan, **inputs)
     tensors, found = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}, {}
     seed = case.seed if isinstance(case, Case) else None

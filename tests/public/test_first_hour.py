@@ -39,8 +39,7 @@ def test_compare_two_implementations_on_one_picture():
 
 
 def test_bound_my_own_case_under_my_own_plan():
-    from aclnn_viz.accuracy import envelope, explain
-    from aclnn_viz.arrays.plan import Plan
+    from aclnn_viz.accuracy import Plan, envelope, explain
     x = np.linspace(-4, 4, 64, dtype=np.float32).reshape(2, 32)
     case = av.case("rms_norm", x=x, shape=x.shape)
     loose, strict = (envelope("rms_norm", Plan(order=order), **case.inputs)["dgammaOut"]
@@ -111,6 +110,22 @@ def test_list_what_the_emulator_supports():
     assert list(found["operators"]) == [op.name for op in av.operators()]
     assert "Ascend310P3" in found["operators"]["rms_norm"]["socs"]
     assert "Ascend310P3" not in found["operators"]["group_norm_swish"]["socs"]
+
+
+def test_tab_completion_offers_what_there_is_and_nothing_else():
+    offered = [name for name in dir(av) if not name.startswith("_")]
+    assert {*av.__all__, "accuracy", "cases", "devices", "pictures"} <= {*offered} and "__version__" in dir(av)
+    assert all(getattr(av, name) is not None for name in offered) and not {"import_module", "TYPE_CHECKING"} & {*offered}
+
+
+def test_implementations_are_judged_by_the_names_of_their_devices(tmp_path):
+    op, case = av.operator("hardswish"), av.case("hardswish", shape=(3,))
+    with av.open_device("host") as device:
+        path = av.devices.record(device, [case], tmp_path / "a.capsule")
+    found = av.judge(op, case, {"mine": op.backward, "emulated": "host", "recorded": str(path)})
+    assert list(found["out"].errors) == ["mine", "emulated", "recorded"] and "Ascend910B2" in found.picture.text
+    with pytest.raises(ValueError, match="no such device: got 'hots'; open"):
+        av.judge(op, case, {"mine": "hots"})
 
 
 @pytest.mark.parametrize(("outputs", "part"), [
