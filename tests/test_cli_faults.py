@@ -147,7 +147,7 @@ READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"
 def test_an_interrupt_is_one_line(arguments):
     with command(*arguments, before=READY, start_new_session=True) as child:
         assert child.stdout.readline() == "ready\n"
-        time.sleep(1.5)
+        time.sleep(0.8)
         os.killpg(child.pid, signal.SIGINT)
         _, err = child.communicate(timeout=60)
         assert (child.returncode, err) == (130, "aclnn-viz: interrupted\n") and gone(child.pid)

@@ -30,18 +30,24 @@ def opened() -> Iterator[tuple]:
         yield browser, server
 
 
-def screenshot(browser, server, name: str, arguments: str = "") -> bytes:
-    """Return the PNG of a notebook cell that opens the explorer `name`, with the explorer below it."""
+@contextmanager
+def shown(browser, server, name: str) -> Iterator:
+    """A notebook with a cell that opens the explorer `name`, and the explorer below it."""
     from laboratory import Notebook
-    notebook = Notebook(browser, server, f"{name}.ipynb", f'import aclnn_viz as av\n\nav.explore("{name}"{arguments})')
+    notebook = Notebook(browser, server, f"{name}.ipynb", f'import aclnn_viz as av\n\nav.explore("{name}")')
     try:
         notebook.page.set_viewport_size({"width": 1280, "height": 1100})
         notebook.page.wait_for_selector(".aclnn-explorer canvas", timeout=60_000)
         notebook.page.wait_for_function("() => document.querySelector('.aclnn-explorer').dataset.revision > 0")
-        notebook.page.wait_for_timeout(500)  # fonts and layout
-        return small(notebook.page.locator(".jp-Notebook .jp-Cell").first.screenshot())
+        yield notebook
     finally:
         notebook.close()
+
+
+def screenshot(notebook) -> bytes:
+    """Return the PNG of the first cell of a notebook."""
+    notebook.page.wait_for_timeout(500)  # fonts and layout
+    return small(notebook.page.locator(".jp-Notebook .jp-Cell").first.screenshot())
 
 
 def error_picture() -> bytes:
@@ -77,7 +83,9 @@ def write() -> list[Path]:
     made = {"error_plot": error_picture()}
     if shutil.which("chromium"):
         with opened() as (browser, server):
-            made |= {name: screenshot(browser, server, name) for name in EXPLORERS}
+            for name in EXPLORERS:
+                with shown(browser, server, name) as notebook:
+                    made[name] = screenshot(notebook)
     else:
         print("no chromium: the pictures of explorers stay as they are (Debian: apt-get install chromium)")
     for name, png in made.items():

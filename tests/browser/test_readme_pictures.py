@@ -1,21 +1,18 @@
 """The explorers that README shows look as they do there, in a real JupyterLab."""
 
 import pytest
+from opened import SET, SETTLED
 
 from notebooks.gallery import pictures
 
 pytestmark = pytest.mark.needs("chromium")
 
 
-def apart(browser, lab, name, arguments=""):
-    return pictures.distance(pictures.screenshot(browser, lab, name, arguments),
-                             (pictures.PICTURES / f"{name}.png").read_bytes())
-
-
 @pytest.mark.parametrize("name", pictures.EXPLORERS)
-def test_the_explorer_is_the_one_that_readme_shows(browser, lab, name):
-    assert apart(browser, lab, name) < pictures.SAME, "make gallery draws it anew"
-
-
-def test_another_state_is_noticed(browser, lab):
-    assert apart(browser, lab, "grid_sampler_2d", ", rotate=0.0") > pictures.SAME
+def test_the_explorer_is_the_one_that_readme_shows_and_another_state_is_noticed(browser, lab, name):
+    committed = (pictures.PICTURES / f"{name}.png").read_bytes()
+    with pictures.shown(browser, lab, name) as notebook:
+        assert pictures.distance(pictures.screenshot(notebook), committed) < pictures.SAME, "make gallery draws it anew"
+        notebook.page.evaluate(SET, [("rotate", 0)])
+        notebook.page.evaluate(SETTLED)
+        assert pictures.distance(pictures.screenshot(notebook), committed) > pictures.SAME
