@@ -5,16 +5,15 @@ it was interrupted.
 """
 
 import argparse
-import ast
 import json
 import os
 import sys
 import time
 import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from importlib.metadata import version
 
-from aclnn_viz.cli import authoring, published, sweeping
+from aclnn_viz.cli import authoring, checking, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
@@ -54,31 +53,6 @@ def _ended(why: str, status: int = 2) -> int:
     """Tell in one line why a command ended early, and return its exit status."""
     print("aclnn-viz:", " ".join(why.split()), file=sys.stderr)
     return status
-
-
-def _seed(text: str) -> int:
-    try:
-        if int(text) >= 0:
-            return int(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(problem("a seed is a number from 0 on", text, "pass such as --seed 3"))
-
-
-@contextmanager
-def _staying():
-    """Let a kernel that would end the process be told, instead of being taken for a success."""
-    leave, process = os._exit, os.getpid()
-
-    def refused(status=0):
-        if os.getpid() != process:  # a child of the kernel may end
-            leave(status)
-        raise RuntimeError(f"os._exit({status}) would end the check")
-    os._exit = refused
-    try:
-        yield
-    finally:
-        os._exit = leave
 
 
 def verify(options) -> int:
@@ -128,70 +102,6 @@ def errata(options) -> int:
     return 0 if content["passed"] else 1
 
 
-def check(options) -> int:
-    """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
-
-    KERNEL is FILE.py:FUNCTION, the name of a device or a capsule. Without Python: --write the cases into a folder, run
-    any program on them, and --read its outputs back. By default what the vendor's operator takes on Atlas A2 is judged.
-    The exit status is 0 only if every case that counts was run and is right; one that the kernel does not support
-    (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
-    """
-    from aclnn_viz import cases, checking
-
-    asked = {"soc": options.soc, "cann": options.cann, "dtypes": options.dtypes and options.dtypes.split(","),
-             "where": _named(options.where), "limits": _named(options.limits), "beyond": options.beyond,
-             "shapes": [_value(shape) for shape in options.shape], "plan": options.plan}
-    if options.self:
-        result = checking.score(options.operator and [options.operator], options.seed,
-                                lambda items, *_: progress(items, "fault"), options.mutants)
-    elif options.operator is None:
-        raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
-    elif options.write and options.write.endswith((".json", ".csv")):
-        notes = cases.write(options.write, options.operator, options.seed, options.force)
-        print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
-            [f"{options.write}: what this form cannot say:", *notes]))
-        return 0
-    elif options.write:
-        folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
-        print(json.dumps({"folder": str(folder)}) if options.json else
-              f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
-              f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
-        return 0
-    elif options.read:
-        result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
-                                         **asked)
-    elif options.kernel is None:
-        raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
-    else:
-        with _staying():
-            kernel = options.kernel
-            result = checking.check(
-                options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
-                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
-                progress=lambda items, *_: progress(items, "case"))
-    print(result.to_json() if options.json else result)
-    return 0 if result.passed and (options.self or not result.stopped) else 1
-
-
-def _named(settings: list[str]) -> dict:
-    """The settings NAME=VALUE by their names."""
-    found = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ValueError(problem("a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"))
-        found[name] = _value(value)
-    return found
-
-
-def _value(text: str):
-    """A number, True, False, None, a list or a tuple as Python writes it; any other text is itself."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
 def run(options) -> int:
     """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere.
 
@@ -222,47 +132,22 @@ def device(options) -> int:
     return 0 if found["devices"] else 1
 
 
-_FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
-
 COMMANDS = {
     "verify": (verify, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"},
         "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"},
-        "--force": _FORCE}),
+        "--force": checking.FORCE}),
     "errata": (errata, {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
     "conventions": (published.conventions, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
-    "check": (check, {
-        "operator": {"nargs": "?", "help": "short or vendor name"},
-        "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
-        "--seed": {"type": _seed, "default": 0, "metavar": "N"},
-        "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
-        "--cann": {"help": "and which version (default: 9.1)"},
-        "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
-        "--where": {"metavar": "NAME=VALUE", "action": "append", "default": [],
-                    "help": "only this value of an attribute; a list is one of several, None an optional tensor left out"},
-        "--limits": {"metavar": "NAME=LIMIT", "action": "append", "default": [],
-                     "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
-        "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
-        "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
-        "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal",
-                    "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers"},
-        "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
-        "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
-        "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
-        "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON; "
-                                                 "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
-        "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
-                                               "of a capsule"},
-        "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
-        "--force": _FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}),
+    "check": (checking.check, checking.OPTIONS),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
-        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": _FORCE}),
+        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": checking.FORCE}),
     "sweep": (sweeping.sweep, sweeping.SWEEP),
     "device": (device, {}),
     "lab": (lab, {

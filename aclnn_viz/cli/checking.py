@@ -1,0 +1,155 @@
+"""The command that tells whether a kernel is right."""
+
+import argparse
+import ast
+import json
+import os
+from contextlib import contextmanager
+
+from aclnn_viz.cli.bars import progress
+from aclnn_viz.errors import problem
+
+
+def _seed(text: str) -> int:
+    try:
+        if int(text) >= 0:
+            return int(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(problem("a seed is a number from 0 on", text, "pass such as --seed 3"))
+
+
+FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
+OPTIONS = {
+    "operator": {"nargs": "?", "help": "short or vendor name; a folder of cases to try a kernel on them"},
+    "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
+    "--seed": {"type": _seed, "default": 0, "metavar": "N"},
+    "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
+    "--cann": {"help": "and which version (default: 9.1)"},
+    "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
+    "--where": {"metavar": "NAME=VALUE", "action": "append", "default": [],
+                "help": "only this value of an attribute; a list is one of several, None an optional tensor left out"},
+    "--limits": {"metavar": "NAME=LIMIT", "action": "append", "default": [],
+                 "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
+    "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
+    "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
+    "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal",
+                "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers"},
+    "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
+    "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
+    "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
+    "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON; "
+                                             "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
+    "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
+                                           "of a capsule"},
+    "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
+    "--force": FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}
+
+_SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
+WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported"},
+        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported"}}
+
+
+def check(options) -> int:
+    """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
+
+    KERNEL is FILE.py:FUNCTION, the name of a device or a capsule. Without Python: --write the cases into a folder, run
+    any program on them, and --read its outputs back. By default what the vendor's operator takes on Atlas A2 is judged.
+    The exit status is 0 only if every case that counts was run and is right; one that the kernel does not support
+    (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
+    """
+    from aclnn_viz import checking
+    from aclnn_viz.checking.exchange import write_list
+
+    way = _way(options)
+    asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
+             "dtypes": options.dtypes and [name.strip() for name in options.dtypes.split(",")], "beyond": options.beyond,
+             "shapes": [_shape(shape) for shape in options.shape], "plan": options.plan}
+    if way == "--self":
+        result = checking.score(options.operator and [options.operator], options.seed,
+                                lambda items, *_: progress(items, "fault"), options.mutants)
+    elif options.operator is None:
+        raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
+    elif way == "--write" and options.write.endswith((".json", ".csv")):
+        notes = write_list(options.operator, options.write, options.seed, options.force, **asked)
+        print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
+            [f"{options.write}: what this form cannot say:", *notes]))
+        return 0
+    elif way == "--write":
+        folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
+        print(json.dumps({"folder": str(folder)}) if options.json else
+              f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+              f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
+        return 0
+    elif way == "--read":
+        result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
+                                         **asked)
+    elif options.kernel is None:
+        raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
+    else:
+        with _staying():
+            kernel = options.kernel
+            result = checking.check(
+                options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
+                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
+                progress=lambda items, *_: progress(items, "case"))
+    print(result.to_json() if options.json else result)
+    return 0 if result.passed and (options.self or not result.stopped) else 1
+
+
+def _way(options) -> str:
+    """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
+    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "a kernel": options.kernel}
+    chosen = [way for way, value in asked.items() if value] or ["a kernel"]
+    if len(chosen) > 1:
+        raise ValueError(problem("check does one thing at a time", " and ".join(chosen), "leave out all but one"))
+    way, = chosen
+    useless = [flag for flag, settings in OPTIONS.items() if flag[0] == "-" and flag not in {*WAYS, *WAYS[way]}
+               and getattr(options, flag[2:].replace("-", "_")) not in (settings.get("default"), False)]
+    if useless:
+        served = " or ".join(other for other, takes in WAYS.items() if takes >= set(useless)) or "other ways of a check"
+        raise ValueError(problem(f"{' and '.join(useless)} can be given with {served}", f"it with {way}", "leave it out"))
+    return way
+
+
+@contextmanager
+def _staying():
+    """Let a kernel that would end the process be told, instead of being taken for a success."""
+    leave, process = os._exit, os.getpid()
+
+    def refused(status=0):
+        if os.getpid() != process:  # a child of the kernel may end
+            leave(status)
+        raise RuntimeError(f"os._exit({status}) would end the check")
+    os._exit = refused
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
+def _named(settings: list[str]) -> dict:
+    """The settings NAME=VALUE by their names."""
+    found = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ValueError(problem("a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"))
+        if name in found:
+            raise ValueError(problem(f"{name} is set once", f"{setting!r} as well", f"write such as {name}=[0,1] for one of several"))
+        found[name] = _value(value)
+    return found
+
+
+def _shape(text: str):
+    """A shape, of one axis if it is a number alone."""
+    value = _value(text)
+    return (value,) if isinstance(value, int) else value
+
+
+def _value(text: str):
+    """A number, True, False, None, a list or a tuple as Python writes it; any other text is itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,36 @@
+"""The command `check`: options that count everywhere, and those that mean nothing together."""
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.cli import main
+
+
+@pytest.mark.parametrize("name", ["list.json", "list.csv"])
+def test_a_list_holds_what_counts(tmp_path, name):
+    path = tmp_path / name
+    assert main(["check", "rms_norm", "--write", str(path), "--dtypes", "float16, bfloat16", "--limits", "x=400"]) == 0
+    written = av.cases.read(path)
+    assert {one.dtype for one in written} == {"float16", "bfloat16"}
+    assert max(one.inputs["x"].size for one in written) <= 400
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--write", "here", "--depth", "deep"], "--depth can be given with a kernel: got it with --write; leave it out"),
+    (["--read", "here", "--cases", "list.json", "--depth", "quick"],
+     "--depth and --cases can be given with a kernel: got it with --read; leave it out"),
+    (["--self", "--depth", "quick"], "--depth can be given with a kernel: got it with --self; leave it out"),
+    (["--self", "--dtypes", "float16"], "--dtypes can be given with --write or --read or a kernel: got it with --self"),
+    (["host", "--force"], "--force can be given with --write: got it with a kernel; leave it out"),
+    (["--read", "here", "--write", "there"], "one thing at a time: got --write and --read; leave out all but one"),
+    (["host", "--write", "here"], "one thing at a time: got --write and a kernel; leave out all but one"),
+    (["host", "--where", "reduction=mean", "--where", "reduction=sum"], "reduction is set once: got 'reduction=sum' as well"),
+])
+def test_what_means_nothing_together_is_refused(arguments, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "cross_entropy_loss", *arguments]) == 2
+    assert words in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_shape_of_one_axis_is_a_number():
+    assert main(["check", "hardswish", "host", "--shape", "5", "--depth", "quick"]) == 0
