@@ -132,3 +132,12 @@ def test_a_part_that_hangs_is_left_behind(monkeypatch):
     monkeypatch.setattr(machine, "SECONDS", 0.2)
     result = puzzle("hardswish_copy_out").check(lambda self, start, count: __import__("time").sleep(3))
     assert not result.passed and "does not return within 0.2 s" in result.text
+
+
+def test_only_a_run_that_does_not_end_is_the_last():
+    """Words of an error decide nothing."""
+    def answer(self, *args):
+        raise RuntimeError("does not return within")
+    one = puzzle(PARTS[0])
+    result = one.check(answer)
+    assert f"of {len(one.judge.runs) * len(machine.SCHEDULES)} runs" in result.text

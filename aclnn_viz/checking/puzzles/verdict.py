@@ -24,6 +24,7 @@ from aclnn_viz.operators import operator
 CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
 SECONDS = 5.0  # for one call
 LIMIT = 20.0  # seconds for a whole kernel
+NUDGE = "hint(1) gives a nudge"
 PRINTED = 6  # elements of an input in a message
 TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
@@ -57,24 +58,30 @@ class PuzzleResult:
 
 def judged(puzzle, answer) -> PuzzleResult:
     """Judge an answer; nothing that it does raises here."""
-    if not callable(answer):
-        return PuzzleResult(puzzle.name, False, f"a function is judged, this is {type(answer).__name__}\n"
-                            f"  pass {puzzle.name} itself, without brackets", begun=False)
     whole = puzzle.truth is None
     case = next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
     first = run(answer, case, puzzle.outputs, SECONDS)
     if first.misbehaviour == NOTHING:
-        enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
-        return PuzzleResult(puzzle.name, False, "nothing is returned yet\n"
-                            f"  write the body: {enough} enough. hint(1) gives a nudge", begun=False)
+        return untouched(puzzle, "nothing is returned yet")
     if first.fatal:
-        return PuzzleResult(puzzle.name, False, f"{first.misbehaviour} ({_given(case.inputs)})\n"
-                            "  it goes on in the background, until Python is started again. hint(1) gives a nudge")
+        return unsolved(puzzle, [f"{first.misbehaviour} ({_given(case.inputs)})",
+                                 "it goes on in the background, until Python is started again"])
     return (_whole if whole else _part)(puzzle, answer)
 
 
 def _case(puzzle, inputs: dict) -> Case:
     return Case(operator(puzzle.operator), inputs, "float64", 0)
+
+
+def untouched(puzzle, told: str) -> PuzzleResult:
+    """The result of a body that is still to be written."""
+    enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
+    return PuzzleResult(puzzle.name, False, f"{told}\n  write the body: {enough} enough. {NUDGE}", begun=False)
+
+
+def unsolved(puzzle, lines: list[str], mistake: str | None = None) -> PuzzleResult:
+    """The result of a wrong answer, what is wrong line by line."""
+    return PuzzleResult(puzzle.name, False, "\n  ".join([*lines, NUDGE]), mistake)
 
 
 def solved(puzzle, answer, cases: int, what: str) -> PuzzleResult:
@@ -109,10 +116,8 @@ def _whole(puzzle, answer) -> PuzzleResult:
                             f"the rest of the suite was not run within {LIMIT:g} s")
     if result.passed:
         return solved(puzzle, answer, result.cases, "cases of the suite")
-    lines = str(result).splitlines()
     mistake = result.diagnosis.name if result.diagnosis and result.diagnosis.confident else None
-    text = "\n".join(["not right yet", *(f"  {line}" for line in lines), "  hint(1) gives a nudge"])
-    return PuzzleResult(puzzle.name, False, text, mistake)
+    return unsolved(puzzle, ["not right yet", *str(result).splitlines()], mistake)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +168,7 @@ def _part(puzzle, answer) -> PuzzleResult:
                      f"one of {', '.join(repr(one.name) for one in names)}")
         lines += [f"{name} {remark}" for name, mask in first.wrong.items() if mask.any() and mask.size > 2
                   for remark in likeness(name, first.outputs[name].astype(np.float64), first.truth, first.inputs)[:1]]
-    text = "\n".join([lines[0], *(f"  {line}" for line in lines[1:]), "  hint(1) gives a nudge"])
-    return PuzzleResult(puzzle.name, False, text, mistake.name if mistake else None)
+    return unsolved(puzzle, lines, mistake.name if mistake else None)
 
 
 def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType
+from typing import NamedTuple
 
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judging import Prepared, judge, prepared
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved
+from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved, unsolved, untouched
 from aclnn_viz.checking.running import run
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import Program, launch, programs
 
 SCHEDULES = ("eager", "late", 0)
-LATE = "does not return within"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,30 +28,27 @@ class Part:
     def __call__(self, puzzle, answer: Callable) -> PuzzleResult:
         """Judge an answer; nothing that it does raises here."""
         if empty(answer):
-            return PuzzleResult(puzzle.name, False, "nothing is done yet\n"
-                                f"  write the body: {puzzle.lines} lines are enough. hint(1) gives a nudge",
-                                begun=False)
+            return untouched(puzzle, "nothing is done yet")
         seen = self.seen(puzzle, answer)
-        wrong = [told for told, _ in seen if told]
+        wrong = [one.told for one in seen if one.told]
         if not wrong:
             return solved(puzzle, answer, len(seen), "runs")
-        solution, signs = solution_of(puzzle), [signs for _, signs in seen]
+        solution, signs = solution_of(puzzle), [one.signs for one in seen]
         same = [mistake for mistake in solution.mistakes
-                if LATE not in wrong[-1] and _of_mistake(self, puzzle, mistake) == signs]
+                if not seen[-1].fatal and _of_mistake(self, puzzle, mistake) == signs]
         lines = [f"wrong in {len(wrong)} of {len(seen)} runs", *wrong[0].splitlines()]
         if len(same) == 1:
             lines.append(f"the mistake is {same[0].name!r}, with the same hazards and numbers: {same[0].why}")
-        text = "\n".join([lines[0], *(f"  {line}" for line in lines[1:]), "  hint(1) gives a nudge"])
-        return PuzzleResult(puzzle.name, False, text, same[0].name if len(same) == 1 else None)
+        return unsolved(puzzle, lines, same[0].name if len(same) == 1 else None)
 
-    def seen(self, puzzle, answer: Callable) -> list[tuple[str, tuple]]:
-        """Of each run what is wrong, in words, and its signs: hazards and numbers."""
+    def seen(self, puzzle, answer: Callable) -> list["Seen"]:
+        """Every run, until one does not end."""
         program, found = self.program(puzzle.operator, answer), []
         for options, cores in self.runs:
             one = _prepared(puzzle.operator, tuple(options.items()))
             for schedule in SCHEDULES:
                 found.append(_seen(program, one, cores, schedule))
-                if LATE in found[-1][0]:  # it goes on in the background
+                if found[-1].fatal:  # it goes on in the background
                     return found
         return found
 
@@ -65,6 +62,14 @@ class Part:
         return Program(op, right.name, right.tiling, kernel, right.plan, right.deterministic, right.sync)
 
 
+class Seen(NamedTuple):
+    """What is wrong with a run, in words; its signs, hazards and numbers; and whether it does not end."""
+
+    told: str
+    signs: tuple
+    fatal: bool = False
+
+
 @lru_cache(maxsize=64)
 def _prepared(op: str, options: tuple) -> Prepared:
     return prepared(Recipe(op, dict(options)), case(op, **dict(options)))
@@ -73,7 +78,7 @@ def _prepared(op: str, options: tuple) -> Prepared:
 @lru_cache(maxsize=64)
 def _of_mistake(part: Part, puzzle, mistake) -> list[tuple]:
     """The signs of a usual mistake in all runs."""
-    return [signs for _, signs in part.seen(puzzle, solution_of(puzzle).wrong(mistake))]
+    return [one.signs for one in part.seen(puzzle, solution_of(puzzle).wrong(mistake))]
 
 
 def empty(answer: Callable) -> bool:
@@ -82,7 +87,7 @@ def empty(answer: Callable) -> bool:
     return code is not None and not code.co_names and not code.co_freevars
 
 
-def _seen(program: Program, one: Prepared, cores: int, schedule) -> tuple[str, tuple]:
+def _seen(program: Program, one: Prepared, cores: int, schedule) -> Seen:
     launches = []
 
     def kernel(**inputs):
@@ -92,11 +97,11 @@ def _seen(program: Program, one: Prepared, cores: int, schedule) -> tuple[str, t
                   operator(program.operator).outputs, SECONDS)
     where = f"{one.recipe}, {cores} cores, schedule {schedule!r}"
     if not launches:
-        return f"{outcome.misbehaviour}, with {where}", (outcome.misbehaviour,)
+        return Seen(f"{outcome.misbehaviour}, with {where}", (outcome.misbehaviour,), outcome.fatal)
     hazards, outputs = launches[0].hazards, launches[0].outputs
     signs = (tuple(sorted({hazard.kind for hazard in hazards})),
              tuple((name, value.tobytes()) for name, value in outputs.items()))
     if hazards:
-        return f"{hazards[0]}\n{hazards[0].source}\nwith {where}", signs
+        return Seen(f"{hazards[0]}\n{hazards[0].source}\nwith {where}", signs)
     misses = judge(one, outputs)
-    return (f"{misses[0].problem}, with {where}" if misses else ""), signs
+    return Seen(f"{misses[0].problem}, with {where}" if misses else "", signs)
