@@ -42,14 +42,15 @@ def by_name(name: str, value, fix: str = "pass a dict") -> Mapping:
     return value
 
 
-def listed(name: str, value, kind) -> list:
+def listed(name: str, value, kind, of: str = "") -> list:
     """Return what an iterable gives, all of one kind, as a list; TypeError for anything else."""
     try:
-        items = None if isinstance(value, (str, bytes)) else list(value)
+        items = None if isinstance(value, (str, bytes, Mapping)) else list(value)
     except TypeError:
         items = None
     if items is None or not all(isinstance(item, kind) for item in items):
-        raise TypeError(problem(f"{name} is a list of {getattr(kind, '__name__', 'names')}", shown(value), "pass such a list"))
+        of = of or getattr(kind, "__name__", "names")
+        raise TypeError(problem(f"{name} is a list of {of}", shown(value), "pass such a list"))
     return items
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from aclnn_viz.accuracy.measures import measure
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.cases import Case
+from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.devices.two_phase import refusal
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.products import PRODUCTS, version_of
@@ -99,17 +99,6 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
                 rows.append(Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing))
         found += rows
     return Predictions(found)
-
-
-def inputs_of(op, case) -> dict:
-    """The inputs of a case, or of what holds them by name; ValueError for a case of another operator."""
-    if isinstance(case, Case):
-        if case.operator is not op:
-            raise ValueError(problem(f"the case must be one of {op.name}", f"one of {case.operator.name}",
-                                     "draw it with av.case(op, ...)"))
-        case = case.inputs
-    need(case, dict, "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)")
-    return op.bind(case)
 
 
 def _equal(some: dict, others: dict) -> bool:

@@ -1,5 +1,6 @@
 """One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -10,7 +11,7 @@ from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
-from aclnn_viz.errors import lengths, problem, shown, whole
+from aclnn_viz.errors import lengths, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html
@@ -117,6 +118,16 @@ def _row(name: str, value) -> tuple:
     told = f"{finite.min():.4g} to {finite.max():.4g}" if finite.size else "none" if not wide.size else "none finite"
     other = wide.size - finite.size
     return name, value.dtype, list(value.shape), told + (f", {other} not finite" if other and finite.size else "")
+
+
+def inputs_of(op: Operator, given) -> dict:
+    """The inputs of a case, or of what holds them by name, all of them; ValueError for a case of another operator."""
+    if isinstance(given, Case):
+        if given.operator is not op:
+            raise ValueError(problem(f"the case must be one of {op.name}", f"one of {given.operator.name}",
+                                     "draw it with av.case(op, ...)"))
+        given = given.inputs
+    return op.bind(need(given, Mapping, "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)"))
 
 
 def checked_shape(shape) -> tuple[int, ...]:

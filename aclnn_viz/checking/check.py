@@ -20,6 +20,7 @@ from aclnn_viz.checking.result import CheckResult
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.shrinking import shrink
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
+from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, problem, shown, whole
@@ -128,7 +129,7 @@ def _opened(kernel, soc, cann):
     """The device that a kernel is or names, opened; nothing for other kernels."""
     if is_peer(kernel) or isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
         return open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel)
-    return nullcontext(kernel if hasattr(kernel, "run") and hasattr(kernel, "soc") else None)
+    return nullcontext(kernel if is_device(kernel) else None)
 
 
 def _running(device, op) -> Callable:

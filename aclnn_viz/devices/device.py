@@ -8,6 +8,15 @@ from aclnn_viz.products import product_of
 from aclnn_viz.tables import as_html
 
 
+def is_device(value) -> bool:
+    """Whether something runs operators and tells its name, its product and its CANN version, whatever its class.
+
+    >>> is_device("host"), is_device(max)
+    (False, False)
+    """
+    return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(getattr(value, "run", None))
+
+
 class Device:
     """An opened device; use it in a `with` block, or close it in the thread that opened it.
 

@@ -11,7 +11,7 @@ from aclnn_viz.acl import CannAcl, DeviceUnavailable
 from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.devices.errors import AclError
 from aclnn_viz.operators import operators
-from aclnn_viz.operators.contract import Call, contract
+from aclnn_viz.operators.contract import contract
 from aclnn_viz.products import Product, product_of
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
@@ -83,7 +83,7 @@ def _obstacle(acl: CannAcl, name: str, product: Product | None) -> str | None:
     promise = contract(name)
     if promise.aclnn_name in acl.unavailable:
         return acl.unavailable[promise.aclnn_name]
-    if product and not any(row.applies(Call(product, acl.cann)) for row in promise.dtype_rows):
+    if product and not promise.offers(product, acl.cann):
         return f"{promise.aclnn_name} does not support {product.name} with CANN {acl.cann}"
     return None
 

@@ -12,7 +12,7 @@ from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.operators import operators
-from aclnn_viz.operators.contract import Call, contract
+from aclnn_viz.operators.contract import contract
 from aclnn_viz.products import PRODUCTS, Version
 
 _PROGRAM = "import sys; from aclnn_viz.devices.inspection import end_with_parent, inspect; end_with_parent(); " \
@@ -50,12 +50,9 @@ def emulated() -> dict:
     >>> emulated()["operators"]["hardswish"]["socs"][:2]
     ['Ascend910A', 'Ascend910B2']
     """
-    def takes(op, product):
-        return any(row.applies(Call(product, Version.parse(NEWEST))) for row in contract(op.name).dtype_rows)
-
     return {"name": "host", "cann": NEWEST, "operators": {
         op.name: {"usable": True, "aclnn_name": op.aclnn_name,
-                  "socs": [product.example_soc for product in PRODUCTS if takes(op, product)]} for op in operators()}}
+                  "socs": [product.example_soc for product in PRODUCTS if contract(op.name).offers(product, Version.parse(NEWEST))]} for op in operators()}}
 
 
 def _asked(root: str, custom: str, timeout: float) -> dict:

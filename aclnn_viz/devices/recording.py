@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.devices.capsule import digest, is_capsule, write
+from aclnn_viz.devices.device import is_device
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import flag, function, place_of, problem, shown
+from aclnn_viz.errors import flag, function, listed, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import FORMAT, LONGEST_INDEX, CaseFiles, entry_of
 from aclnn_viz.storage.damage import StoredError
@@ -37,9 +38,9 @@ def record(device, cases: Iterable, path, progress=lambda items: items, force: b
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
     is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
-    if not callable(getattr(device, "about", None)) or not callable(getattr(device, "run", None)):
+    if not is_device(device) or not callable(getattr(device, "about", None)):  # a capsule is no source of a recording
         raise TypeError(problem("cases are recorded on an opened device", shown(device), 'pass av.open_device("host")'))
-    cases, path = [_pair(one) for one in _listed(cases)], place_of(path)
+    cases, path = [_pair(one) for one in listed("cases", cases, object, "Case, or of (operator, inputs)")], place_of(path)
     function("progress", progress)
     need_place(path, force, is_capsule)
     folder, provenance = path.with_name(path.name + ".part"), provenance_of(device)
@@ -54,16 +55,6 @@ def record(device, cases: Iterable, path, progress=lambda items: items, force: b
         write(path, provenance, list(entries.values()), contents, force)
         _discard(folder)
     return path
-
-
-def _listed(cases) -> list:
-    try:
-        if not isinstance(cases, (str, bytes, Mapping)):
-            return list(cases)
-    except TypeError:
-        pass
-    raise TypeError(problem("cases are a list of Case, or of (operator, inputs)", shown(cases),
-                            "pass such as [av.case(op)]"))
 
 
 def _pair(one) -> tuple:

@@ -97,7 +97,7 @@ def _control(op, parameter, start: dict):
     values = list(dict.fromkeys([known, *getattr(parameter, "values", ()), *tried]))
     if kind == "bool":
         return flag(known, name, group)
-    if kind in ("mask", "bools"):
+    if kind == "bools":
         masks = [_signs(each) for each in product((True, False), repeat=len(known))]  # as text, for JSON has no tuples
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":

@@ -3,14 +3,13 @@
 Source: "two-phase API" and the sample programs of the operators, CANN documentation.
 """
 
-from collections.abc import Mapping
 from textwrap import wrap
 
 import numpy as np
 
-from aclnn_viz.cases import Case
+from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import problem
 from aclnn_viz.export.template import FROM_AND_TO_BFLOAT16, FROM_AND_TO_FLOAT16, PROGRAM
 from aclnn_viz.operators import operator
 
@@ -44,12 +43,7 @@ def cpp_sample(op, case) -> str:
     // aclnnHardswishBackward in both phases: gradOutput float32 [2], self float32 [2].
     """
     op = operator(op)
-    need(case, (Case, Mapping), "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)")
-    given = case if isinstance(case, Mapping) else case.inputs
-    if not isinstance(case, Mapping) and case.operator is not op:
-        raise ValueError(problem(f"the case must be one of {op.name}", f"one of {case.operator.name}",
-                                 "draw it with av.case(op, ...)"))
-    bound = op.bind(given)
+    bound = inputs_of(op, case)
     wanted = op.arrange_backward(**bound).results
     outputs = op.arrange_backward(**bound | op.all_outputs).results
     inputs = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}

@@ -7,11 +7,12 @@ import numpy as np
 
 from aclnn_viz.accuracy import Envelope, Report, compare
 from aclnn_viz.accuracy.envelopes import envelope
-from aclnn_viz.accuracy.predictions import inputs_of
 from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.cases import Case
+from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.checking.running import named
 from aclnn_viz.devices import open_device
+from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
@@ -127,8 +128,8 @@ def judge(op, case, outputs, plan=None) -> Judgement:
         runs, reports = {}, {}
         for who, given in computed.items():
             source = outputs[who]
-            about = Provenance(f"{name} of {op.aclnn_name}", getattr(source, "name", who) if hasattr(source, "soc") else
-                               who, getattr(source, "soc", ""), str(getattr(source, "cann", "")), seed)
+            device = (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
+            about = Provenance(f"{name} of {op.aclnn_name}", *device, seed)
             runs[who] = errors(given[name], truth[name], about, envelope=envelopes[name], inputs=tensors)
             reports[who] = compare(given[name], truth[name], inputs=tensors)
         found[name] = Judged(truth[name], envelopes[name], runs, reports)
@@ -137,7 +138,7 @@ def judge(op, case, outputs, plan=None) -> Judgement:
 
 def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.ndarray]:
     """The outputs of one implementation by the vendor's names, of the shapes and formats that are documented."""
-    if hasattr(given, "soc") and callable(getattr(given, "run", None)):
+    if is_device(given):
         given = given.run(op, **inputs)
     elif callable(given):
         given = given(**inputs)

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from aclnn_viz.cases import Case
+from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import need, problem, shown, whole
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
@@ -40,7 +41,7 @@ class Provenance:
                                      shown(output), "choose one"))
         if isinstance(device, str):
             return cls(f"{output} of {case.operator.aclnn_name}", device, seed=case.seed)
-        if not all(hasattr(device, name) for name in ("name", "soc", "cann")):
+        if not is_device(device):
             raise TypeError(problem("device is an opened device, or says who computed it", shown(device),
                                     'pass av.open_device("host"), or such as "mine"'))
         return cls(f"{output} of {case.operator.aclnn_name}", device.name, device.soc, str(device.cann), case.seed)

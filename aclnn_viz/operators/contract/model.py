@@ -167,6 +167,10 @@ class Contract:
     def parameters(self) -> tuple[Parameter, ...]:
         return self.operator.c_parameters
 
+    def offers(self, product: Product, cann: Version) -> bool:
+        """Whether the operator is there at all, on a product with a version."""
+        return any(row.applies(Call(product, cann)) for row in self.dtype_rows)
+
     def evaluate(self, call: Call) -> Outcome:
         """Answer one call of phase 1 as the library does: the first step that decides wins."""
         for step in self.steps:
