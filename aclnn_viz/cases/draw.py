@@ -1,10 +1,12 @@
 """Random tensors of a format, and what the caller gives in their place."""
 
+from collections.abc import Callable, Iterator
+from math import prod
 from numbers import Real
 
 import numpy as np
 
-from aclnn_viz.dtypes import FLOAT32, FLOAT64, FloatFormat, round_to
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
 from aclnn_viz.errors import problem, shown
 
 
@@ -18,10 +20,19 @@ class Draw:
         self.given = given
 
     def tensor(self, name: str, shape, values, fmt: FloatFormat | None = None) -> np.ndarray:
-        """Return the tensor `name`: what was given, else `values(rng)` (any float64 array of `shape`) rounded once."""
+        """Return the tensor `name`: what was given, else `values(rng)` rounded once.
+
+        `values` makes a float64 array of `shape`, or yields its elements in order in arrays that the cache holds.
+        """
         drawn = values(self.rng)  # drawn even when given, so that the other tensors do not change
-        if name not in self.given:
-            return np.asarray(round_to(np.asarray(drawn, np.float64).reshape(shape), fmt or self.format))
+        into = None if name in self.given else np.empty(shape, (fmt or self.format).numpy)
+        flat, at = None if into is None else into.reshape(-1), 0
+        for part in drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]:
+            if flat is not None:
+                flat[at:at + part.size] = round_to(part, into.dtype).reshape(-1)
+            at += part.size
+        if into is not None:
+            return into
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value
@@ -41,13 +52,23 @@ class Draw:
         return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
 
     def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:
-        return self.tensor(name, shape, lambda rng: scale * rng.standard_normal(shape), fmt)
+        return self.tensor(name, shape, lambda rng: (scale * part for part in stretches(rng.standard_normal, shape)), fmt)
 
     def attribute(self, name: str, default):
         return self.given.get(name, default)
 
 
+def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
+    """Yield draw(count) until the shape is full: the same numbers as of one call, for a generator keeps its place."""
+    size = prod(shape)
+    for start in range(0, size, STRETCH):
+        yield draw(min(STRETCH, size - start))
+
+
 def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
     """Return `values` with about an eighth of them replaced by members of `special`."""
-    chosen = rng.random(values.shape) < 0.125
-    return np.where(chosen, rng.choice(np.asarray(special, np.float64), size=values.shape), values)
+    special, sprinkled = np.asarray(special, np.float64), values.flatten()
+    chosen = [part < 0.125 for part in stretches(rng.random, values.shape)]
+    for number, part in enumerate(stretches(lambda count: rng.choice(special, size=count), values.shape)):
+        np.copyto(sprinkled[number * STRETCH:][:part.size], part, where=chosen[number])
+    return sprinkled.reshape(values.shape)

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.draw import Draw, stretches
 from aclnn_viz.cases.vacuity import off, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
@@ -20,7 +20,7 @@ def draw(source: Draw, shape) -> dict:
     channels = shape[1]
     groups = source.attribute("numGroups", _some_groups(channels, prod(shape[2:])))
     swish_scale = source.attribute("swishScale", 1.0)
-    x = source.tensor("x", shape, lambda rng: 1.5 + 2 * rng.standard_normal(shape))
+    x = source.tensor("x", shape, lambda rng: (1.5 + 2 * part for part in stretches(rng.standard_normal, shape)))
     gamma = source.tensor("gamma", (channels,), lambda rng: 1 + 0.5 * rng.standard_normal(channels))
     beta = source.normal("beta", (channels,), 0.5)
     dy = source.normal("dy", shape)

@@ -7,6 +7,7 @@ import numpy as np
 
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.cases.vacuity import off, share, spread, wide
+from aclnn_viz.dtypes import STRETCH
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
@@ -26,7 +27,9 @@ def draw(source: Draw, shape) -> dict:
     def rows(rng):
         scale = 10.0 ** rng.uniform(-1, 1, (prod(shape[:split]), 1))
         scale[-1:] = np.sqrt(max(epsilon, 0.0))  # eps inside or outside of the root makes no difference to the others
-        return scale * rng.standard_normal((prod(shape[:split]), prod(shape[split:])))
+        length = prod(shape[split:])
+        for part in np.array_split(scale, max(1, scale.size * length // STRETCH)):
+            yield part * rng.standard_normal((part.size, length))
 
     x = source.tensor("x", shape, rows)
     gamma = source.tensor("gamma", shape[split:], lambda rng: 1 + 0.5 * rng.standard_normal(shape[split:]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.cases import draw, rms_norm
 from aclnn_viz.devices import AclError, ConstraintWarning
 
 DTYPES = pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
@@ -135,3 +136,15 @@ def test_without_classes_and_with_an_empty_weight_nothing_is_looked_up():
 def test_a_list_in_the_place_of_a_tensor_is_told():
     with pytest.raises(ValueError, match=r"self must have shape \(2,\): got list \[1, 2\]; give an array of that shape"):
         av.case("hardswish", shape=(2,), self=[1, 2])
+
+
+@pytest.mark.parametrize(("name", "shape"), [
+    ("hardswish", (3, 30001)), ("rms_norm", (3, 30001)), ("rms_norm", (30001, 3)), ("layer_norm", (300, 301)),
+    ("group_norm_swish", (1, 4, 30001)), ("cross_entropy_loss", (300, 301))])
+def test_a_case_of_several_stretches_holds_the_numbers_of_one_call_of_the_generator(name, shape, monkeypatch):
+    """Whoever has a seed gets the case back."""
+    made = av.case(name, dtype="bfloat16", seed=4, shape=shape).inputs
+    monkeypatch.setattr(draw, "STRETCH", 1 << 20)
+    monkeypatch.setattr(rms_norm, "STRETCH", 1 << 20)
+    once = av.case(name, dtype="bfloat16", seed=4, shape=shape).inputs
+    assert all(np.array_equal(made[key], once[key]) for key in made)
