@@ -65,13 +65,13 @@ def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
     end = time.monotonic() + seconds
     modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
-    series: dict[str, list[Step]] = {}
-    for step in deep(scope.op, modes, dtypes, sizes=not scope.shapes):
-        series.setdefault(step.series, []).append(step)
-    spent, before, number = dict.fromkeys(series, 0.0), {}, 0
+    series: dict[str, list[tuple[int, Step]]] = {}
+    for number, step in enumerate(deep(scope.op, modes, dtypes, sizes=not scope.shapes)):
+        series.setdefault(step.series, []).append((number, step))
+    spent, before = dict.fromkeys(series, 0.0), {}
     while series:
         name = min(series, key=spent.__getitem__)
-        step, start, number = series[name].pop(0), time.monotonic(), number + 1
+        (number, step), start = series[name].pop(0), time.monotonic()
         last = before.get(name)
         if not series[name]:
             del series[name]

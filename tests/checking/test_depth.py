@@ -3,6 +3,8 @@
 import json
 import time
 from functools import lru_cache
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -87,6 +89,16 @@ def test_a_deep_check_of_a_right_kernel_ends_in_time(op, only, record_property):
     record_property("seconds", round(time.monotonic() - start, 1))
     assert result.passed and result.unsupported.cases == () and time.monotonic() - start < 90
     assert "calls in another order" not in result.untried and "calls in another order" in check(op, op.backward).untried
+
+
+def test_the_cases_do_not_depend_on_how_long_others_take(only, monkeypatch):
+    only(lambda step: step.elements < 100)
+    found = []
+    for step in (0.0, 1e-6):  # one series after the other, or in turn
+        clock = count(0.0, step)
+        monkeypatch.setattr(depth, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        found.append([one.case.inputs["self"].tobytes() for one in deeper(Scope.of(SWISH), 0, 60.0)])
+    assert len(found[0]) > 20 and sorted(found[0]) == sorted(found[1]) and found[0] != found[1]
 
 
 @OPERATORS
