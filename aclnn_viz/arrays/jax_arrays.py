@@ -44,6 +44,15 @@ def compiled(page: Callable, prelude: Callable | None, attributes: Mapping, comp
     return jax.jit(run)
 
 
+def derived(loss: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The gradient of `loss(arrays by name)`, a number, by each of the arrays, in float64."""
+    import jax
+
+    with precise():
+        found = jax.grad(loss)({name: jax.numpy.asarray(array, np.float64) for name, array in point.items()})
+        return {name: np.asarray(array) for name, array in found.items()}
+
+
 def precise():
     """A context in which JAX has 64 bits: coordinates are float64."""
     import jax

@@ -92,7 +92,7 @@ def smooth(op: Operator):
     """
     def at(rng, mode, forward=op.forward):
         for _ in range(TRIES):
-            taken, upstream, given = _drawn(op, rng, mode)
+            taken, upstream, given = drawn(op, rng, mode)
 
             def loss(point, forward=forward, taken=taken, upstream=upstream):
                 there = forward(**taken | point)
@@ -109,10 +109,10 @@ def smooth(op: Operator):
     return at
 
 
-def _drawn(op: Operator, rng, mode: dict) -> tuple[dict, dict, dict]:
+def drawn(op: Operator, rng, mode: dict, shape=None) -> tuple[dict, dict, dict]:
     """The inputs of the forward pass in float64, upstream gradients, and the inputs of backward that belong to them."""
     source = Draw(FLOAT64, int(rng.integers(2**31)), dict(mode))
-    taken, _, attributes = default.draw_forward(op, source, default.default_shape(op))
+    taken, _, attributes = default.draw_forward(op, source, shape or default.default_shape(op))
     outputs = op.forward(**taken)
     upstream = {name: np.asarray(rng.standard_normal(outputs[of].shape)) for name, of in op.upstream.items()}
     bound = {p.name: taken.get(p.name, attributes.get(p.name)) for p in op.parameters}

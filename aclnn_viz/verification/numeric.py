@@ -11,7 +11,7 @@ from aclnn_viz.devices import AclError, ConstraintWarning, RefusedError, open_de
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operators
 from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
-from aclnn_viz.verification import contract, peers, rounding, taylor
+from aclnn_viz.verification import contract, derived, peers, rounding, taylor
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.subjects import Subject
 
@@ -108,3 +108,4 @@ def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
             yield device_check(op, product, cann)
         yield contract.check(op)
         yield from peers.peer_checks(op)
+        yield from derived.derived_checks(op)
