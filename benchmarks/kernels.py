@@ -1,0 +1,203 @@
+"""The kit's kernels beside PyTorch and beside the memory of this machine, in one run.
+
+    python benchmarks/kernels.py [operator ...] [--dtypes float32,bfloat16] [--rounds 5]
+    python benchmarks/kernels.py --sizes [operator ...]     # how time and memory grow up to 10^8 elements
+
+Each row is one mode: the best time of NumPy (`backward`), of the page compiled by JAX and of PyTorch's own backward on
+the same inputs, turn by turn, so that other work on the machine meets all alike. `memory` is the time in which the machine
+copies as many bytes as inputs and outputs have: no kernel can be faster. PyTorch and JAX are left out where they are not
+installed; then the last column alone compares. `--cpu` counts processor time instead of wall time, of all cores together:
+on a machine that others use, too, it is the steadier one. The means are geometric, over the modes of an operator and then over
+the operators.
+"""
+
+import argparse
+import math
+import sys
+import time
+import tracemalloc
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+
+import numpy as np
+
+import aclnn_viz as av
+from aclnn_viz import rooms
+from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.errors import NotSupported
+
+clock = time.perf_counter
+
+SIZES = {
+    "hardswish": {"shape": (4096, 1024)},
+    "rms_norm": {"shape": (4096, 4096)},
+    "grid_sampler_2d": {"shape": (2, 64, 128, 128), "grid_shape": (128, 128)},
+    "cross_entropy_loss": {"shape": (4096, 8192)},
+    "group_norm_swish": {"shape": (8, 256, 64, 64), "numGroups": 32},
+    "layer_norm": {"shape": (4096, 4096)},
+    "grid_sampler_3d": {"shape": (2, 16, 32, 32, 32), "grid_shape": (32, 32, 32)},
+}
+SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
+GROWN = {  # shapes of about n elements
+    "hardswish": lambda n: {"shape": (n,)},
+    "rms_norm": lambda n: {"shape": (n // 4096 + 1, 4096)},
+    "grid_sampler_2d": lambda n: {"shape": (1, n // 4096 + 1, 64, 64), "grid_shape": (64, 64)},
+    "cross_entropy_loss": lambda n: {"shape": (n // 8192 + 1, 8192)},
+    "group_norm_swish": lambda n: {"shape": (n // 65536 + 1, 64, 32, 32), "numGroups": 8},
+    "layer_norm": lambda n: {"shape": (n // 4096 + 1, 4096)},
+    "grid_sampler_3d": lambda n: {"shape": (1, n // 4096 + 1, 16, 16, 16), "grid_shape": (16, 16, 16)},
+}
+
+
+def best(calls: dict, rounds: int) -> dict[str, float]:
+    """The least seconds of each call, in turns; the first turn, which compiles and wakes, does not count."""
+    times = defaultdict(list)
+    for turn in range(rounds + 1):
+        for name, call in calls.items():
+            start = clock()
+            call()
+            if turn:
+                times[name].append(clock() - start)
+    return {name: min(found) for name, found in times.items()}
+
+
+def copying(count: int):
+    """A call that reads and writes `count` bytes together, on all cores."""
+    parts = [(np.zeros(count // 2 // cpu_count(), np.uint8), np.zeros(count // 2 // cpu_count(), np.uint8))
+             for _ in range(cpu_count())]
+    threads = ThreadPoolExecutor(cpu_count())
+    return lambda: list(threads.map(lambda pair: np.copyto(*pair), parts))
+
+
+def imported(name: str):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def in_torch(torch, op, inputs):
+    """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
+    function = rooms.own("peer", op.name, "in_torch")
+    if torch is None or function is None:
+        return None
+
+    def tensor(value):
+        if not isinstance(value, np.ndarray):
+            return value
+        value = np.array(value, order="C")
+        return (torch.from_numpy(value.view(np.int16)).view(torch.bfloat16) if value.dtype == BFLOAT16.numpy
+                else torch.from_numpy(value))
+
+    given = {name: tensor(value) for name, value in inputs.items()}
+    if op.name == "rms_norm":  # PyTorch's function runs forward, too, which does not belong to the time
+        x, gamma = given["x"].requires_grad_(), given["gamma"].requires_grad_()
+        y = torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-6)
+        return lambda: torch.autograd.grad(y, (x, gamma), given["dy"], retain_graph=True)
+    try:
+        function(torch, **given)
+    except NotSupported:
+        return None
+    return lambda: function(torch, **given)
+
+
+def compiled(op, inputs):
+    """A call of the page compiled by JAX, None without it."""
+    device = av.open_device("jax") if imported("jax") else None
+    return device and (lambda: device.run(op, **inputs))
+
+
+def size_of(arrays) -> int:
+    return sum(value.nbytes for value in arrays.values() if isinstance(value, np.ndarray))
+
+
+def rows(op, dtype: str, rounds: int):
+    """Yield (mode, seconds by engine) of an operator."""
+    torch = imported("torch")
+    for mode in op.modes:
+        inputs = av.case(op, dtype=dtype, seed=0, **SIZES.get(op.name, {}), **mode).inputs
+        calls = {"numpy": lambda: op.backward(**inputs), "jax": compiled(op, inputs), "torch": in_torch(torch, op, inputs)}
+        calls["memory"] = copying(size_of(inputs) + size_of(op.backward(**inputs)))
+        yield mode, best({name: call for name, call in calls.items() if call}, rounds)
+
+
+def mean(values) -> float:
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def told(times: dict) -> list[float]:
+    """Milliseconds of the engines, then how much faster than PyTorch they are, and than what memory allows."""
+    found = {name: times.get(name, math.nan) for name in ("numpy", "jax", "torch", "memory")}
+    engines = [found["numpy"], found["jax"]]
+    return [*(1e3 * value for value in found.values()), *(found["torch"] / mine for mine in engines),
+            found["memory"] / np.nanmin(engines)]
+
+
+COLUMNS = ("numpy ms", "jax ms", "torch ms", "memory ms", "torch/numpy", "torch/jax", "memory/kit")
+
+
+def table(chosen, dtypes, rounds: int) -> None:
+    for dtype in dtypes:
+        print(f"\n{dtype:<44}" + "".join(f"{name:>12}" for name in COLUMNS))
+        means = []
+        for op in chosen:
+            ratios = []
+            for mode, times in rows(op, dtype, rounds):
+                values = told(times)
+                ratios.append(values[4:])
+                name = " ".join([op.name, *(f"{value:g}" if not isinstance(value, str) else value
+                                            for value in mode.values())])
+                print(f"{name:<44}" + "".join(f"{value:12.3g}" for value in values), flush=True)
+            means.append([mean(value for value in column if value == value) for column in zip(*ratios)])
+            print(f"  {'its mean':<42}{'':48}" + "".join(f"{value:12.3g}" for value in means[-1]))
+        print(f"{'geometric mean of the operators':<44}{'':48}" + "".join(
+            f"{mean(value for value in column if value == value):12.3g}" for column in zip(*means)))
+
+
+def growth(chosen, most: int, rounds: int) -> bool:
+    """Print how time and memory of `backward` grow; tell whether both stay within their limits."""
+    held = True
+    print(f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}")
+    for op in chosen:
+        points = []
+        for elements in (10**k for k in range(5, int(math.log10(most)) + 1)):
+            inputs = av.case(op, **GROWN[op.name](elements)).inputs
+            seconds = best({"numpy": lambda: op.backward(**inputs)}, rounds)["numpy"]
+            tracemalloc.start()
+            outputs = op.backward(**inputs)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            data = size_of(inputs) + size_of(outputs)
+            ratio = (size_of(inputs) + peak) / data
+            points.append((math.log(data), math.log(seconds)))
+            held &= ratio <= MEMORY or elements < 10**7
+            print(f"{op.name:<20}{elements:>12}{seconds:>10.4f}{ratio:>13.2f}", flush=True)
+        slope = float(np.polyfit(*zip(*points), 1)[0])
+        held &= slope <= SLOPE
+        print(f"{op.name:<20}{'slope':>12}{slope:>10.3f}")
+    print("within the limits" if held else "OUTSIDE the limits")
+    return held
+
+
+def main() -> int:
+    global clock
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
+    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sizes", action="store_true", help="growth of time and memory instead")
+    parser.add_argument("--most", type=float, default=1e8, help="elements at the end of --sizes")
+    parser.add_argument("--cpu", action="store_true", help="processor time instead of wall time")
+    chosen = parser.parse_args()
+    clock = time.process_time if chosen.cpu else time.perf_counter
+    found = [av.operator(name) for name in chosen.operators or SIZES]
+    if chosen.sizes:
+        return int(not growth(found, int(chosen.most), chosen.rounds))
+    table(found, chosen.dtypes.split(","), chosen.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
