@@ -47,7 +47,8 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
     kept, seen = [], set()
     for one in cases:
         options = one.recipe.options
-        shown = {(name, repr(value)) for name, value in options.items() if not isinstance(value, tuple | np.ndarray)}
+        shown = {(name, repr(value)) for name, value in options.items()
+                 if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)}
         shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
         small = sum(np.size(value) for value in one.case.inputs.values()) <= SMALL
         if small and not shown <= seen:

@@ -7,6 +7,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 
+FEW = 3  # choices that a description lists
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 
 
@@ -77,7 +78,7 @@ def _by_choice(some, others) -> Condition | None:
         count = min(len(values), len(rest))
         if best is None or count < best[0]:
             best = count, name, values, rest
-    if best is None or best[0] > 3:
+    if best is None or best[0] > FEW:
         return None
     _, name, values, rest = best
     inside = len(values) <= len(rest)
@@ -146,6 +147,23 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     return ""
 
 
+def _either(some: Sequence[Facts], others: Sequence[Facts]) -> list[str]:
+    """A few choices, one of which each of some cases makes otherwise than all of the others do; nothing if there are none."""
+    left, told = list(some), []
+    while left and others:
+        best = None
+        for name in others[0].choices:
+            kept = dict.fromkeys(repr(one.choices.get(name)) for one in others)
+            rest = [one for one in left if repr(one.choices.get(name)) in kept]
+            if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
+                best = rest, f"{name} other than {' or '.join(kept)}"
+        if best is None or len(told) == FEW:
+            return []
+        left = best[0]
+        told.append(best[1])
+    return told
+
+
 def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
     """Tell what cases have in common: what sets them apart from the others, or else what they all share.
 
@@ -156,6 +174,8 @@ def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
     """
     if condition := separating(some, others):
         return f"all with {condition.text}, the others without"
+    if told := _either(some, others):
+        return f"all with {' or '.join(told)}, the others without"
     shared = set.intersection(*(set((name, repr(value)) for name, value in one.choices.items()) for one in some))
     told = [f"{name}={value}" for name, value in sorted(shared)
             if any(repr(one.choices.get(name)) != value for one in others)]

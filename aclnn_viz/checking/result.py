@@ -18,6 +18,7 @@ from aclnn_viz.checking.observing import Seen
 from aclnn_viz.tables import as_html
 
 PRINTED = 24  # elements of a tensor
+ALLOWING = "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
 
 
 def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
@@ -139,6 +140,8 @@ class CheckResult:
         told = ", ".join(f"{count} with {why}" for why, count in self.left_out.items())
         lines += [f"  left out: {told}"] * bool(told)
         lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
+        if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
+            lines += [ALLOWING]
         lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
         lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
         for what, where in self.misbehaviour.items():

@@ -54,7 +54,10 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if isinstance(error, REFUSALS):
         return Outcome(None, refused=True)
     if error is not None:
-        return Outcome(None, f"raises {_told(error)}", by_code=isinstance(error, CODES), trace=_trace(error))
+        trace = _trace(error)
+        uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
+        did = f"cannot be called with the keywords {', '.join(copies)}: " if uncalled else "raises "
+        return Outcome(None, did + _told(error), by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names), case)
     except (TypeError, ValueError) as problem:
