@@ -92,7 +92,8 @@ def _unknown(known, failing, passing, right) -> Diagnosis:
         other = next(one for one in [*failing, *passing] if not _agrees(closest, known[closest], one))
         text += f"; closest is {closest.name!r}, on {counts[closest]} of {which} wrong cases"
         text += f", but not with {other.prepared.recipe}"
-    if apart := separating([one.facts for one in failing], [*(one.facts for one in passing), *right]):
+    full = [one.facts for one in passing if one.size]  # where there are no elements nothing can be wrong
+    if apart := separating([one.facts for one in failing], [*full, *right]):
         text += f"; wrong exactly where {apart.text}"
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
     return Diagnosis(None, False, "; ".join([text, *alike]),

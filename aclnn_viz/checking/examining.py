@@ -11,10 +11,11 @@ from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.dependence import depends
 from aclnn_viz.checking.depth import DEPTHS, Depth, repeated
-from aclnn_viz.checking.diagnosis import diagnose
+from aclnn_viz.checking.diagnosis import Diagnosis, diagnose
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
 from aclnn_viz.checking.facts import Facts
 from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
+from aclnn_viz.checking.misfits import fitted, misfits
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.regions import regions
 from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
@@ -145,12 +146,7 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, asking: Asking | N
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or min(wrong, key=lambda one: one.elements, default=None)
-    diagnosis = diagnose(op, seen, asking, evidence.silent, evidence.right) if wrong else None
-    explanation = _explanation(op, evidence, diagnosis, asking, seed, depth.searching) if wrong else None
-    if wrong and not explanation:
-        failing = sorted(wrong, key=lambda one: one.size)
-        told = depends(op, failing, asking, int(seed), min(ASKING, depth.searching))
-        diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
+    diagnosis, explanation = _explained(op, evidence, asking, int(seed), depth.searching) if wrong else (None, None)
     facts = [*(one.facts for one in seen), *evidence.right]
     return CheckResult(
         operator=op.name, seed=int(seed),
@@ -168,10 +164,25 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, asking: Asking | N
         vacuity=vacuity(one.prepared.case for one in seen), depth=depth.name, untried=evidence.tried.untried)
 
 
-def _explanation(op, evidence: Evidence, diagnosis, asking: Asking | None, seed: int, seconds: float) -> Explanation | None:
+def _explained(op, evidence: Evidence, asking: Asking | None, seed: int,
+               seconds: float) -> tuple[Diagnosis, Explanation | None]:
+    """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
+    seen, unfit = evidence.seen, misfits(evidence.seen)
+    diagnosis = diagnose(op, seen, asking, evidence.silent, evidence.right)
+    if unfit and not diagnosis.name:
+        seen = [fitted(one) for one in seen]
+        if not any(one.misses for one in seen):
+            return Diagnosis(None, False, f"{'; '.join(unfit)}: all numbers are right"), None
+        diagnosis = diagnose(op, seen, asking, evidence.silent, evidence.right)
+        diagnosis = replace(diagnosis, text="; ".join([*unfit, f"of the numbers: {diagnosis.text}"]))
     if diagnosis.name:
-        return of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(evidence.seen))
-    return explain(op, evidence.seen, asking, seed, seconds, evidence.right)
+        return diagnosis, of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
+    explanation = explain(op, seen, asking, seed, seconds, evidence.right)
+    if not explanation:
+        failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+        told = depends(op, failing, asking, seed, min(ASKING, seconds))
+        diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
+    return diagnosis, explanation
 
 
 def _conditions(cases: list[tuple[Facts, bool]]) -> list[str]:

@@ -15,7 +15,9 @@ from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.candidates import Candidate, of_edit, pairs
 from aclnn_viz.checking.diagnosis import as_candidate
 from aclnn_viz.checking.facts import Condition, Facts, separating
-from aclnn_viz.checking.fitting import fitted, scaled_output, slots
+from aclnn_viz.checking.fitting import fitted as fitted_at
+from aclnn_viz.checking.fitting import scaled_output, slots
+from aclnn_viz.checking.misfits import fitted
 from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.checking.reductions import reduced
 from aclnn_viz.faults import Fault, faults
@@ -159,7 +161,7 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     probes = _probes(failing)
     for slot in budget.within(slots(op.page)):
-        if slot.fit(probes[0]) is not None and (found := fitted(slot, failing)):
+        if slot.fit(probes[0]) is not None and (found := fitted_at(slot, failing)):
             yield from _agree([found], failing)
 
 
@@ -207,7 +209,7 @@ def _borne_out(one: Candidate, told: Condition | None, other: Seen) -> bool:
 def _fresh(asking: Asking, seed: int, budget: Budget) -> Iterator[Seen]:
     """Small cases of the scope with other numbers."""
     asked = (asking.on(ready, SMALL) for ready in budget.within(asking.scope.others(seed + 1)))
-    return islice((one for one in asked if one and one.usable), FRESH)
+    return islice((fit for one in asked if one and (fit := fitted(one)).usable), FRESH)
 
 
 def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:

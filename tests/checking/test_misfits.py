@@ -1,0 +1,74 @@
+"""Outputs of another shape, format or name are told as such, and hide no mistake in the numbers."""
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.checking import check
+from aclnn_viz.checking.facts import Facts, common
+from checking.wrong_kernels import RMS, SWISH, fault
+
+GRID = av.operator("grid_sampler_2d")
+
+
+def each(change, kernel=RMS.backward):
+    return lambda **inputs: {name: change(value) for name, value in kernel(**inputs).items()}
+
+
+@pytest.mark.parametrize(("op", "kernel", "words"), [
+    ("hardswish", lambda **inputs: SWISH.backward(**inputs)["out"].astype(float).tolist(),
+     "out has dtype float64 instead of float32"),
+    ("rms_norm", each(lambda value: value.astype(np.float32)), "dxOut has dtype float32 instead of float16"),
+    ("rms_norm", each(np.ravel), "dxOut has shape (24,) instead of (4, 6)"),
+    ("rms_norm", lambda **inputs: RMS.backward(**inputs) | {"mean": np.zeros(1)}, "mean is returned, but was not asked for")])
+def test_right_numbers_that_do_not_fit_are_told_so(op, kernel, words):
+    found = check(op, kernel, depth="quick")
+    assert not found.passed and found.explanation is None
+    assert found.diagnosis.text.startswith(words) and found.diagnosis.text.endswith(": all numbers are right")
+
+
+def test_a_mistake_is_named_although_the_format_is_wrong_too():
+    found = check("rms_norm", each(lambda value: value.astype(np.float64), fault("rms_norm", "missing 1/n")))
+    assert found.diagnosis.name == "missing 1/n" and found.explanation.kind == "named fault"
+    assert "dxOut has dtype float64 instead of float32 in" in found.diagnosis.text and not found.passed
+
+
+def test_wrong_numbers_that_do_not_fit_are_explained():
+    found = check("hardswish", lambda **inputs: np.ravel(SWISH.backward(**inputs)["out"] * inputs["self"].dtype.type(1.5)))
+    assert "of the numbers: none of the known faults" in found.diagnosis.text and "all numbers" not in found.diagnosis.text
+    assert "out is 1.5 times the right one" in str(found.explanation)
+
+
+def test_a_missing_output_is_no_right_number():
+    found = check("rms_norm", lambda **inputs: {"dxOut": RMS.backward(**inputs)["dxOut"]}, depth="quick")
+    assert "dgammaOut is missing in" in found.diagnosis.text and "all numbers are right" not in found.diagnosis.text
+
+
+def test_a_kernel_that_cannot_be_called_so_is_told_the_keywords():
+    found = check("hardswish", lambda x: x, depth="quick")
+    assert "cannot be called with the keywords gradOutput, self: TypeError" in str(found)
+
+    def inside(**inputs):
+        return SWISH.backward(x=inputs["self"])
+    assert "raises TypeError" in str(check("hardswish", inside, depth="quick"))
+
+
+def test_what_is_not_supported_is_told_by_several_attributes_and_how_to_leave_it_out():
+    def kernel(**inputs):
+        if inputs["interpolationMode"] or inputs["paddingMode"]:
+            raise av.NotSupported
+        return GRID.backward(**inputs)
+    told = str(check(GRID, kernel, depth="quick"))
+    assert "paddingMode other than 0" in told and " or " in told and "interpolationMode other than 0" in told
+    assert "leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True" in told
+    assert "leave them out" not in str(check(GRID, kernel, depth="quick", allow_unsupported=True))
+
+
+def test_cases_that_nothing_sets_apart_are_told_by_what_they_share():
+    some = [Facts.of(av.case("hardswish", shape=(n,))) for n in (3, 8, 21, 64)]
+    assert "other than" not in common(some[::2], some[1::2])
+
+
+def test_a_quick_check_asks_for_single_outputs():
+    found = check(GRID, lambda **inputs: GRID.backward(**inputs | {"outputMask": (True, True)}), depth="quick")
+    assert found.diagnosis.name == "outputMask ignored"
