@@ -29,11 +29,13 @@ WAITING = """
     const model = found(window.jupyterapp.shell.currentWidget.content.widgets[0]);
     const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null;
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const root = document.querySelector(".aclnn-explorer");
+    const root = document.querySelector(".aclnn-explorer"), end = performance.now() + 60000;
+    const must = (what) => { if (performance.now() > end) throw new Error(`not ${what} within a minute`); };
 """
 SETTLED = f"""async () => {{{WAITING}
     for (let same = 0, seen = ""; same < 2;) {{
         await frame();
+        must("settled");
         same = waiting() || root.dataset.revision === "0" || root.dataset.revision !== seen ? 0 : same + 1;
         seen = root.dataset.revision;
     }}
@@ -46,7 +48,10 @@ THROUGH = f"""async ([field, values]) => {{{WAITING}
         else if (input.tagName === "SELECT") input.selectedIndex = value;
         else input.value = String(value);
         input.dispatchEvent(new Event("input", {{ bubbles: true }}));
-        while (waiting()) await new Promise((resolve) => setTimeout(resolve));
+        while (waiting()) {{
+            must(`answered: ${{field}} = ${{value}}`);
+            await new Promise((resolve) => setTimeout(resolve));
+        }}
     }}
     await frame();
     return [...root.querySelectorAll(".ae-problem")].map((each) => each.textContent).join("");

@@ -162,3 +162,13 @@ def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
             explorer.page.keyboard.press(key)
     explorer.settle()
     assert explorer.page.evaluate(count) == before and explorer.state() != explorer.subject.state()
+
+
+@by_name("hardswish")
+def test_settling_waits_for_a_slow_kernel_and_for_what_was_moved_meanwhile(explorer):
+    explorer.run("import time; show = explorer._show; explorer._show = lambda values: (time.sleep(0.4), show(values))")
+    for value in (1, 2, 3):
+        explorer.set(("seed", value))
+    explorer.settle()
+    explorer.run("del explorer._show")
+    assert explorer.state().seed == 3
