@@ -91,7 +91,7 @@ SUBTLE = {
                                      "one axis", "tensors of more than 35,000 elements"),
     "wrong beyond 2^20 elements": (SWISH, lambda: beyond(SWISH, "self", lambda shape: np.prod(shape) > 2**20),
                                    "one axis", "tensors of more than 35,000 elements"),
-    "wrong beyond 5,000 rows": (LOSS, lambda: beyond(LOSS, "logProb", lambda shape: shape[0] > 5000), "shape 0",
+    "wrong beyond 4,000 rows": (LOSS, lambda: beyond(LOSS, "logProb", lambda shape: shape[0] > 4000), "shape 0",
                                 "N > 2,500"),
     "wrong for n > 16,384": (RMS, lambda: beyond(RMS, "x", lambda shape: shape[-1] > 16384), "shape 1", "K > 6,100"),
     "wrong for C > 1,024": (NORM, lambda: beyond(NORM, "x", lambda shape: shape[1] > 1024), "shape 1", "lengths beyond"),

@@ -8,6 +8,7 @@ from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.panels import described
+from machine import SOAK
 from panelled_explorer import (
     assert_control_answers, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
     assert_lifted_program_makes_both_calls, assert_lifted_test_judges,
@@ -58,7 +59,8 @@ def test_everything_is_lifted_out(bare):
     assert_lifted_cell_opens_the_same_state(bare)
     assert_lifted_test_judges(bare, subject_operator(bare).outputs[0])
     assert_lifted_program_makes_both_calls(bare)
-    assert_lifted_pictures(bare)
+    if SOAK or bare.subject.name == OPERATORS[0]:  # every panel of the others is drawn by the same marks
+        assert_lifted_pictures(bare)
 
 
 def test_errors_are_in_ulps_of_the_truth(bare):

@@ -97,6 +97,8 @@ def test_a_lifted_program_makes_both_calls(explorer):
 
 
 def test_many_changes_leave_memory_flat(explorer):
+    move(explorer, channels=1, grid_height=6, grid_width=6)
+
     def changes(count):
         for k in range(count):
             move(explorer, rotate=float(k % 170), height=20 + k // 10 % 3)
