@@ -149,6 +149,7 @@ COMMANDS = {
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
         "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": checking.FORCE}),
     "sweep": (sweeping.sweep, sweeping.SWEEP),
+    "report": (sweeping.report, sweeping.REPORT),
     "device": (device, {}),
     "lab": (lab, {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},

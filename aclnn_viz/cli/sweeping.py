@@ -31,6 +31,21 @@ def sweep(options) -> int:
     return 0 if result.passed else 1
 
 
+def report(options) -> int:
+    """Report what a store of `sweep` holds: tables, worst cases with the command that runs each again, what changed.
+
+    The first line is the one thing to know. The exit status is 0 only if nothing is wrong, and nothing that was right
+    in the other store became something else.
+    """
+    from aclnn_viz.sweeps import report
+
+    found = report(options.store, options.against)
+    if options.html:
+        found.write(options.html, options.force)
+    print(json.dumps(found.to_json(), indent=1) if options.json else found)
+    return 0 if found.passed else 1
+
+
 def _resource(setting: str) -> tuple[str, float]:
     name, _, amount = setting.partition("=")
     try:
@@ -57,4 +72,11 @@ SWEEP = {
     "--scheduler": {"metavar": "ADDRESS", "help": "the workers of a dask scheduler, such as tcp://HOST:8786"},
     "--resources": {"metavar": "NAME=AMOUNT", "action": "append", "default": [],
                     "help": "what a unit of work takes of its worker there, such as atlas=1"},
+}
+
+REPORT = {
+    "store": {"metavar": "STORE", "help": "what `aclnn-viz sweep --store` wrote; its last run is told"},
+    "--against": {"metavar": "STORE", "help": "tell what changed against another store, or against the run before in it"},
+    "--html": {"metavar": "FILE", "help": "write a page, too, which needs no other file and no network"},
+    "--force": {"action": "store_true", "help": "replace such a page"},
 }

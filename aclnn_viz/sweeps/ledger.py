@@ -27,6 +27,7 @@ CREATE TABLE runs (run INTEGER PRIMARY KEY, kit TEXT NOT NULL, device TEXT NOT N
 CREATE TABLE cases (key TEXT PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, recipe TEXT NOT NULL,
                     same TEXT NOT NULL, operator TEXT NOT NULL, dtype TEXT NOT NULL, mode TEXT NOT NULL,
                     seed INTEGER NOT NULL, outcome TEXT NOT NULL, note TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX same_cases ON cases (run, same);
 CREATE TABLE outputs (key TEXT NOT NULL REFERENCES cases, output TEXT NOT NULL, verdict TEXT NOT NULL,
                       elements INTEGER NOT NULL, wrong INTEGER, undecided INTEGER NOT NULL,
                       {", ".join(f"{name} REAL" for name in MEASURES)}, standards TEXT NOT NULL, bits TEXT NOT NULL,
@@ -163,6 +164,11 @@ class Ledger:
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
         with self._told():
             yield from self._base.execute(statement, values)
+
+    def attach(self, path) -> None:
+        """Make another ledger readable beside this one, under the name "other"."""
+        with self._told():
+            self._base.execute("ATTACH DATABASE ? AS other", [f"{Path(path).absolute().as_uri()}?mode=ro"])
 
     def close(self) -> None:
         self._base.close()

@@ -91,7 +91,7 @@ class Opened:
         place, self._device, self._claim = self.place, None, None
         options = {name: value for name, value in asdict(place).items()
                    if name in ("soc", "cann", "plan", "root", "custom") and value is not None}
-        told = {"device": place.name, "plan": place.plan}
+        told = {"device": place.name, "plan": place.plan, "open": Path(place.name).name}
         if place.is_kernel:
             self._kernel = load_kernel(place.name)
             told |= {"device": Path(place.name).name, "content": _content(Path(place.name.rpartition(":")[0]))}
@@ -102,7 +102,7 @@ class Opened:
             if place.name.partition(":")[0] == "atlas":
                 self._device, self._claim = open_card(place.name, **options)
                 number = self._device.name.partition(" ")[0]
-                told["device"] = "atlas" + self._device.name.removeprefix(number)
+                told |= {"device": "atlas" + self._device.name.removeprefix(number), "open": "atlas"}
                 told["content"] = None if place.custom is None else _content(Path(place.custom))
             else:
                 self._device = open_device(place.name, **options)
@@ -111,7 +111,7 @@ class Opened:
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
         told |= {"soc": self.soc, "cann": str(self.cann)}
-        self.identity = json.dumps({name: value for name, value in told.items() if value is not None}, sort_keys=True)
+        self.identity = json.dumps({name: value for name, value in told.items() if value}, sort_keys=True)
         self._scopes: dict[str, Scope] = {}
 
     @property
@@ -124,7 +124,8 @@ class Opened:
     def scope(self, op: Operator) -> Scope:
         """What counts for an operator: what the product takes, in the precision that is predicted."""
         if op.name not in self._scopes:
-            self._scopes[op.name] = Scope.of(op, soc=self.soc, cann=str(self.cann), plan=self.place.plan)
+            self._scopes[op.name] = Scope.of(op, soc=self.soc or None, cann=str(self.cann) or None,
+                                             plan=self.place.plan)
         return self._scopes[op.name]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from machine import ROOT
 
 import aclnn_viz as av
-from aclnn_viz import accuracy, cases, checking, devices, dtypes, pictures, products
+from aclnn_viz import accuracy, cases, checking, devices, dtypes, pictures, products, sweeps
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays import plan as plans_of_arrays
 from aclnn_viz.arrays.plan import Plan
@@ -105,6 +105,7 @@ def good_calls(tmp_path):
         (av.sweep, [[{"operator": "hardswish", "shape": (2,)}]],
          {"device": "host", "store": ":memory:", "ops": "hardswish", "seeds": 1, "soc": "A2", "cann": "9.1",
           "plan": "device", "root": None, "custom": None, "progress": None}),
+        (sweeps.report, [store_of(tmp_path)], {"against": None}),
         (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}),
         (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
         (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),
@@ -185,6 +186,10 @@ def np_file(tmp_path):
 def case_list(tmp_path, case):
     cases.write(tmp_path / "list.json", [case])
     return tmp_path / "list.json"
+
+
+def store_of(tmp_path):
+    return av.sweep([{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store").store
 
 
 def case_folder(tmp_path, result):

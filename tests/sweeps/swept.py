@@ -12,7 +12,7 @@ import numpy as np
 import aclnn_viz as av
 
 def page(inputs):
-    return next(op for op in av.operators() if [p.name for p in op.parameters] == list(inputs))
+    return next(op for op in map(av.operator, ("hardswish", "rms_norm")) if [p.name for p in op.parameters] == list(inputs))
 
 def right(**inputs):
     return page(inputs).backward(**inputs)

@@ -1,0 +1,126 @@
+"""`report`: what a store says in words, tables and pictures, and what changed against another one."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from aclnn_viz.errors import place_of
+from aclnn_viz.storage.results import new_file
+from aclnn_viz.sweeps.findings import Findings, findings
+from aclnn_viz.sweeps.place import told
+from aclnn_viz.sweeps.wording import (
+    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, left_lines, merged_rows, outcome_lines, rows, ulps, worst,
+)
+from aclnn_viz.sweeps.work import DIED, OUTCOMES, RIGHT, WRONG
+from aclnn_viz.tables import as_text
+
+MADE_BY = "<!-- made by aclnn-viz report -->"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The report of one run, and of what changed; prints as text, `html` is a page that stands alone."""
+
+    findings: Findings
+
+    @property
+    def headline(self) -> str:
+        """The one thing to know: the worst regression, else what is wrong, else that all is right."""
+        return _regression(self.findings) if self.findings.against else _state(self.findings)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong, and nothing right before became wrong or lost its answer."""
+        total = self.findings.total
+        lost = sum(count for (_, then, _), count in self.findings.outcome_changes.items() if then == RIGHT)
+        return bool(total[RIGHT]) and not total[WRONG] and not total[DIED] and not lost
+
+    def lines(self) -> list[str]:
+        """What stands below the headline: which run this is, and of what kind its numbers are."""
+        found = self.findings
+        lines = [_about(found)] + ([f"against {_about(found.against)}"] if found.against else [])
+        return lines + [f"computed with {software}" for software in found.software] + [CANCELLING]
+
+    def __str__(self) -> str:
+        found, lines = self.findings, [self.headline, *self.lines()]
+        if found.against:
+            lines += ["", *as_text(CHANGED, changed_rows(found, CHANGES)), *outcome_lines(found)]
+        lines += ["", *as_text(HEADER, merged_rows(found)), "", *left_lines(found), "worst cases, and how to run each again:"]
+        for title, command in worst(found):
+            lines += [f"  {title}", f"    {command}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from aclnn_viz.sweeps.page import body
+        return body(self)
+
+    @property
+    def html(self) -> str:
+        """A page that needs no other file and no network, light or dark as the browser asks."""
+        from aclnn_viz.sweeps.page import page
+        return f"{MADE_BY}\n{page(self)}"
+
+    def write(self, path, force: bool = False) -> Path:
+        """Write the page; FileExistsError where something is, unless it is such a page and `force`."""
+        path = place_of(path)
+        with new_file(path, force, lambda there: there.read_bytes()[:200].startswith(MADE_BY.encode())) as file:
+            file.write(self.html.encode())
+        return path
+
+    def to_json(self) -> dict:
+        """The headline and both tables, as JSON has them."""
+        found = self.findings
+        return {"headline": self.headline, "passed": self.passed, "kit": found.run.kit, "device": json.loads(found.run.device),
+                "outcomes": dict(found.total), "places": [dict(zip(HEADER, row)) for row in rows(found)],
+                "changes": [dict(zip(CHANGED, row)) for row in changed_rows(found)],
+                "worst": [{"case": title, "command": command} for title, command in worst(found)]}
+
+
+def report(store, against=None) -> Report:
+    """Report the last run of a store that `sweep` wrote, and what changed against that of another store.
+
+    `against` may be the same store: then the run before is meant. Raises FileNotFoundError where no store is, ValueError
+    for what is none, or holds no run.
+    """
+    return Report(findings(store, against))
+
+
+def _about(found: Findings) -> str:
+    counts = ", ".join(f"{found.total[name]:,} {name}" for name in OUTCOMES if found.total[name])
+    return f"{found.store}: {counts}; {told(found.run.device)}; kit {found.run.kit}; {found.seconds:,.0f} s of work"
+
+
+def _state(found: Findings) -> str:
+    wrong = [(found.places[where], where) for where in found.places if found.places[where].wrong]
+    if not wrong:
+        most = max(found.places.items(), key=lambda item: item[1].max_ulp, default=None)
+        where = f"; the largest error is {ulps(most[1].max_ulp)} ulp in {most[0]}" if most else ""
+        return f"all {found.total[RIGHT]:,} judged cases are right" + where
+    place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))
+    return f"WRONG: {where}: {place.wrong} of {place.cases} cases{_more(len(wrong) - 1)}"
+
+
+def _regression(found: Findings) -> str:
+    changes = found.changes
+    if not changes:
+        return "nothing to compare: the two runs share no case that was judged"
+    common = f"{sum(change.cases for change in changes.values()):,} outputs of cases that both have"
+    where, change = next(iter(changes.items()))
+    broken = sum(one.newly_wrong > 0 for one in changes.values())
+    if broken:
+        return f"REGRESSION: {where}: {change.newly_wrong} of {change.cases} cases are wrong that were right" + _more(broken - 1)
+    lost = {key: count for key, count in found.outcome_changes.items() if key[1] == RIGHT}
+    if lost:
+        (name, _, now), count = max(lost.items(), key=lambda item: item[1])
+        return f"REGRESSION: {name}: {count} cases are {now} that were right"
+    grown = sum(one.worse > 0 and one.growth > 1 for one in changes.values())
+    if grown:
+        return (f"no case became wrong; the error grew most in {where}: at most {ulps(change.before)} ulp before, "
+                f"{ulps(change.after)} now" + _more(grown - 1))
+    bits = sum(one.other_bits for one in changes.values())
+    return f"no regression: {bits:,} of {common} have other bits, no error grew" if bits else \
+        f"nothing changed: {common} have the same bits"
+
+
+def _more(count: int) -> str:
+    return f", and {count} more place{'s' * (count > 1)}" if count > 0 else ""

@@ -1,0 +1,93 @@
+"""The words and tables of a report, and the line that runs a case again."""
+
+import json
+import shlex
+from collections import Counter
+from math import inf
+
+from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
+
+CHANGES = 12  # places that are told of a comparison
+HEADER = ["operator", "output", "format", "worst mode", "cases", "wrong", "worst ulp", "worst MERE", "standards that fail"]
+CHANGED = ["operator", "output", "format", "mode", "cases", "other bits", "newly wrong", "newly right", "ulp before",
+           "ulp now"]
+CANCELLING = ("cases are judged by the bound of what rounding may do, not by ulps: where terms cancel, many ulps are right")
+
+
+def ulps(value: float) -> str:
+    """An error in ulps in few words.
+
+    >>> ulps(3.0), ulps(123456.0), ulps(inf)
+    ('3', '1.2e+05', 'inf')
+    """
+    return f"{value:.0f}" if value < 1e4 else "inf" if value == inf else f"{value:.1e}"
+
+
+def rows(found: Findings) -> list[list[str]]:
+    """The table of a run, one row a place."""
+    return [[*where, str(one.cases), str(one.wrong) if one.wrong else "", ulps(one.max_ulp), f"{one.mere:.1e}",
+             _failed(one.failed)] for where, one in found.places.items()]
+
+
+def merged_rows(found: Findings) -> list[list[str]]:
+    """The table of a run, one row an output and format: all its modes together, and which mode is the worst."""
+    together: dict[tuple, list[Where]] = {}
+    for where in found.places:
+        together.setdefault(where[:3], []).append(where)
+    lines = []
+    for key, own in together.items():
+        all_ = [found.places[where] for where in own]
+        most = max(own, key=lambda where: (found.places[where].wrong, found.places[where].max_ulp))
+        failed = sum((one.failed for one in all_), Counter())
+        wrong = sum(one.wrong for one in all_)
+        lines.append([*key, most.mode, str(sum(one.cases for one in all_)),
+                      str(wrong) if wrong else "", ulps(max(one.max_ulp for one in all_)), f"{max(one.mere for one in all_):.1e}",
+                      _failed(failed)])
+    return lines
+
+
+def _failed(failed: Counter) -> str:
+    return ", ".join(f"{name} {count}" for name, count in failed.most_common(2))
+
+
+def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:
+    """The table of what changed, worst first."""
+    def row(where: Where, one: Change) -> list[str]:
+        counts = (one.other_bits, one.newly_wrong, one.newly_right)
+        return [*where, str(one.cases), *(str(count) if count else "" for count in counts), ulps(one.before), ulps(one.after)]
+    return [row(*item) for item in found.changes.items() if item[1].other_bits or item[1].newly_wrong][:most]
+
+
+def outcome_lines(found: Findings) -> list[str]:
+    return [f"{name}: {count} case{'s' * (count > 1)} {then} before, {now} now"
+            for (name, then, now), count in sorted(found.outcome_changes.items())]
+
+
+def left_lines(found: Findings) -> list[str]:
+    """Why cases were not judged."""
+    return [f"{name}: {count} case{'s' * (count > 1)} not judged: {why}" for name, whys in found.reasons.items()
+            for why, count in whys.most_common(4)]
+
+
+def worst(found: Findings) -> list[tuple[str, str]]:
+    """The worst cases of each operator, those that got worse first, each with the command that runs it again."""
+    told_of = [(f"{where}: {change.newly_wrong and 'newly wrong' or 'worse'}", change.recipe)
+               for where, change in list(found.changes.items())[:WORST] if change.recipe and (change.newly_wrong or change.worse)]
+    for name in found.outcomes:
+        own = sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
+                     key=lambda item: item[0], reverse=True)
+        told_of += [(f"{where}: " + (note if wrong else f"{ulps(ulp)} ulp, right"), recipe)
+                    for number, (_, where, (wrong, ulp, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
+    seen: dict[str, str] = {}
+    for title, recipe in told_of:
+        seen.setdefault(recipe, title)
+    return [(title, command(found, recipe)) for recipe, title in seen.items()]
+
+
+def command(found: Findings, recipe: str) -> str:
+    """The line for a shell that draws, runs and judges one case again."""
+    about = json.loads(found.run.device)
+    words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", about["open"]]
+    if about["open"] == "host" or ".py:" in about["open"]:
+        words += ["--soc", about["soc"], "--cann", about["cann"]] + ["--plan", "device"] * ("plan" in about)
+    return shlex.join(words)

@@ -1,0 +1,127 @@
+"""A report says first what matters most, and every worst case comes with the line that runs it again."""
+
+import json
+import re
+import shlex
+import shutil
+
+import pytest
+from swept import kernel
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.sweeps import report
+from aclnn_viz.sweeps.pictures import picture
+from aclnn_viz.sweeps.reporting import MADE_BY
+
+CASES = [{"operator": op, "dtype": dtype, "shape": (3, 5), "seed": seed} for op in ("hardswish", "rms_norm")
+         for dtype in ("float32", "float16") for seed in range(3)]
+CASES += [{"operator": "cross_entropy_loss", "reduction": reduction, "shape": (3, 4)} for reduction in ("mean", "sum")]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    """Runs of the right kernels, of one with a wrong factor, and of two on the host into one store."""
+    folder = tmp_path_factory.mktemp("stores")
+    for name in ("right", "wrong"):
+        av.sweep(CASES[:-2], kernel(folder, name), store=folder / name)
+    for plan in (None, "device"):
+        av.sweep(CASES, store=folder / "host", plan=plan)
+    return folder
+
+
+def test_an_injected_regression_is_named_in_the_first_line(stores):
+    found = report(stores / "wrong", stores / "right")
+    assert str(found).splitlines()[0] == found.headline == \
+        "REGRESSION: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases are wrong that were right"
+    assert not found.passed
+    ((where, change),) = [item for item in found.findings.changes.items() if item[1].other_bits]
+    assert (change.cases, change.newly_wrong, change.other_bits) == (3, 3, 3)
+
+
+def test_a_mode_that_broke_is_named(tmp_path):
+    (tmp_path / "k.py").write_text(
+        "import aclnn_viz as av\n"
+        "def right(**inputs):\n    return av.operator('cross_entropy_loss').backward(**inputs)\n"
+        "def wrong(**inputs):\n    out = right(**inputs)['xGradOut']\n"
+        "    return out * (1.5 if inputs['reduction'] == 'sum' else 1)\n")
+    for name in ("right", "wrong"):
+        av.sweep(CASES[-2:], f"{tmp_path}/k.py:{name}", store=tmp_path / name)
+    assert report(tmp_path / "wrong", tmp_path / "right").headline == (
+        "REGRESSION: cross_entropy_loss xGradOut, float32, reduction='sum', labelSmoothing=0.0, "
+        "lseSquareScaleForZloss=0.0: 1 of 1 cases are wrong that were right")
+
+
+def test_what_is_mended_is_no_regression(stores):
+    found = report(stores / "right", stores / "wrong")
+    assert found.passed and not found.headline.startswith("REGRESSION")
+    assert "rms_norm: 3 cases wrong before, right now" in str(found)
+
+
+def test_the_same_bits_are_told(stores):
+    shutil.copy(stores / "right", stores / "right.copy")
+    found = report(stores / "right", stores / "right.copy")
+    assert re.fullmatch(r"nothing changed: 18 outputs of cases that both have have the same bits", found.headline)
+
+
+def test_two_runs_of_one_store_are_compared(stores):
+    """The prediction is the later run; it differs from the host in what Atlas does otherwise, and is right in its own terms."""
+    found = report(stores / "host", stores / "host").findings
+    assert '"plan": "device"' in found.run.device and "plan" not in found.against.run.device
+    assert any(change.other_bits for change in found.changes.values())
+    with pytest.raises(ValueError, match="compared with another one: got 1 in .*right; sweep first, with another device"):
+        report(stores / "right", stores / "right")
+
+
+def test_without_another_run_the_state_is_told(stores):
+    assert report(stores / "wrong").headline.startswith("WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases")
+    assert report(stores / "right").headline.startswith("all 12 judged cases are right; the largest error is ")
+
+
+def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
+    monkeypatch.chdir(stores)
+    commands = [entry["command"] for entry in report(stores / "wrong").to_json()["worst"]]
+    status = []
+    for line in commands:
+        program, *words = shlex.split(line)
+        assert program == "aclnn-viz"
+        status.append(cli.main(words))
+    assert 1 in status and 0 in status and len(commands) >= 2
+    assert "dgammaOut is wrong in" in capsys.readouterr().out
+
+
+def test_the_page_stands_alone_and_says_what_the_text_says(stores, tmp_path, monkeypatch):
+    found = report(stores / "wrong", stores / "right")
+    page = found.write(tmp_path / "report.html").read_text()
+    assert not re.search(r'(src|href|srcset)="(?!data:|#)', page) and "<script" not in page
+    assert page.count("data:image/png;base64,") == 2 * 2 and "prefers-color-scheme: dark" in page
+    assert "REGRESSION: rms_norm dgammaOut, float16" in page and "<tr class=wrong>" in page
+    with pytest.raises(FileExistsError):
+        found.write(tmp_path / "report.html")
+    monkeypatch.setattr("aclnn_viz.sweeps.page.page", lambda report: "new")  # drawing takes its time
+    assert found.write(tmp_path / "report.html", force=True).read_text() == f"{MADE_BY}\nnew"
+    (tmp_path / "own.html").write_text("my own")
+    with pytest.raises(FileExistsError):
+        found.write(tmp_path / "own.html", force=True)
+
+
+def test_the_picture_tells_by_words_what_it_tells_by_colour(stores):
+    drawn = picture(report(stores / "wrong", stores / "right").findings, "rms_norm")
+    words = [word for panel in drawn.panels[:2] for word in panel.marks[0].words]
+    assert any("3 wrong" in word for word in words) and "3 newly wrong" in words and "=" in words
+    assert "3 outputs wrong" in drawn.headline[0] and "rms_norm dgammaOut, float16" in drawn.text
+
+
+def test_the_commands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["sweep", "hardswish", "--cases", json.dumps(CASES), "--store", "s.sqlite", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["outcomes"] == {"right": 6}
+    monkeypatch.setattr("aclnn_viz.sweeps.page.page", lambda report: "page")
+    assert cli.main(["report", "s.sqlite", "--html", "r.html"]) == 0 and (tmp_path / "r.html").exists()
+    assert capsys.readouterr().out.startswith("all 6 judged cases are right")
+    assert cli.main(["report", "s.sqlite", "--json"]) == 0 and json.loads(capsys.readouterr().out)["passed"]
+    for words, told in ((["report", "none"], "a report is made of a store: got none"),
+                        (["report", "s.sqlite", "--against", "s.sqlite"], "got 1 in s.sqlite"),
+                        (["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "or those of a scheduler: got both"),
+                        (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file")):
+        assert cli.main(words) == 2 and told in capsys.readouterr().err
