@@ -15,7 +15,7 @@ from machine import ROOT
 
 LESSONS = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz" / "samples").glob("*.py")}
-BESIDE = {"capsules/predicted_a2.capsule", "capsules/cases.json"}
+BESIDE = {f"capsules/{name}" for name in ("predicted_a2.capsule", "torch.capsule", "jax.capsule", "cases.json")}
 
 
 def copied(folder, capsys):
