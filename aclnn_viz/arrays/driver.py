@@ -173,8 +173,12 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
 
 def part_of(array, letters, block):
     """The elements of an array that belong to a block; an axis of length 1 serves every block."""
-    index = tuple(block.get(letter, slice(None)) if n != 1 else slice(None) for letter, n in zip(letters, array.shape))
-    return array[index]
+    return array[place_of(array, letters, block)]
+
+
+def place_of(array, letters, block):
+    """The index under which an array has the elements of a block."""
+    return tuple(block.get(letter, slice(None)) if n != 1 else slice(None) for letter, n in zip(letters, array.shape))
 
 
 def _widened(array, compute):

@@ -7,20 +7,20 @@ few of them, one whose error may be more than a thousandth of the format's spaci
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from copy import copy
 
 import numpy as np
 
 from aclnn_viz.arrays.anchors import ExactArrays
 from aclnn_viz.arrays.certified import Certified, doubtful, spacing, undecided
-from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, sizes_of
+from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, place_of, sizes_of
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.arrays.multiples import settled
 from aclnn_viz.arrays.precise import PreciseArray, PreciseArrays
 from aclnn_viz.arrays.sized import SizedArray, SizedArrays
 from aclnn_viz.dtypes import FLOAT64
 
-ELEMENTS = 1 << 16  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
+ELEMENTS = 1 << 17  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
 ENOUGH = 1e-3  # spacings of the output's format
 FEW = 5e-4  # the share of elements that may err by more, or stay unclear where much would be computed again for them
 CHEAP = 1 / 16  # the share of a block that is computed again for a single element
@@ -59,97 +59,105 @@ class Certifier:
         self.given = {name: array for name, array in arrays.items() if array is not None}
         self.summed = {name for name in results if adds(axes, self.given, name)}
         self.parts = {name: np.zeros((3, *result.shape)) for name, result in results.items()}
+        self._preluded = {}
         self.narrow = all(array.dtype.itemsize < 8 for array in self.given.values() if array.dtype.kind not in "iub")
 
     def truth(self) -> Truth:
         """Compute every output, as accurately as it needs."""
         with np.errstate(all="ignore"):
-            unclear = self._in_float64() if self.narrow else self.results.keys()
-            if unclear:
-                self._in_double_double(unclear)
+            unclear = self._in_float64() if self.narrow else dict.fromkeys(self.results, (None, None))
+            for letter, names in _by_letter(unclear).items():
+                rows = None if letter is None else np.unique(np.concatenate([unclear[name][1] for name in names]))
+                self._in_double_double(names, letter, rows)
         outputs = {name: Certified(*(part.reshape(result.documented_shape) for part in self.parts[name]))
                    for name, result in self.results.items()}
         return Truth(outputs, "float64 with error bounds, and double-double (106 bits) where these are too wide"
                      if self.narrow else "double-double (106 bits) with error bounds")
 
-    def _in_float64(self) -> set[str]:
-        """Fill in what float64 is enough for; return the outputs that it is not enough for."""
+    def _in_float64(self) -> dict[str, tuple]:
+        """Fill in what float64 is enough for; return {output that it is not enough for: a letter and its rows}."""
         def run(block, inputs):
             xp = SizedArrays()
-            values = self._values(xp, self._wide[SizedArrays], block, inputs)
+            values = self._values(xp, block, inputs)
             for name in self.results.keys() - self.summed:
                 self._store(name, block, values[name])
             self._refine(block, inputs, xp.open)
             return {name: None if xp.open else values[name] for name in self.summed}
 
-        self._prepare(SizedArrays)
         blocks = list(over_blocks(run, self.axes, self.given, ELEMENTS, False))
         open_ = {name for name in self.summed if any(values[name] is None for _, values in blocks)}
         closed = [name for name in self.results if name not in open_]
         for name, block, total in combined(self.axes, self.given, closed, blocks):
             self._store(name, block, total)
-        return open_ | {name for name in self.summed - open_ if self._unclear(name, self.parts[name]).any()}
+        return dict.fromkeys(open_, (None, None)) | self._unclear_rows(self.summed - open_)
 
-    def _in_double_double(self, names) -> None:
+    def _unclear_rows(self, names):
+        """{output: its longest letter, and the rows along it that need more digits}, of those outputs that need any."""
+        sizes, found = sizes_of(self.axes, self.given), {}
+        for name in names:
+            mask = self._unclear(name, self.parts[name])
+            if mask.any():
+                letter = max(set(self.axes[name]) - {"."}, key=sizes.get, default=None)
+                found[name] = letter, letter and np.flatnonzero(_rows_with_any(mask, self.axes[name].find(letter)))
+        return found
+
+    def _in_double_double(self, names, letter, rows) -> None:
+        """Compute outputs again; of those that have the letter, `rows` alone (None: all of them)."""
         def run(block, inputs):
-            values = self._precise(block, inputs)
+            values = self._precise(block if rows is None else _Rows(block, letter, rows[block[letter]]), inputs)
             for name in names - self.summed:
                 self._store(name, block, values[name])
             return {name: values[name] for name in names & self.summed}
 
-        names = set(names)
-        self._prepare(PreciseArrays)
-        for name, block, total in combined(self.axes, self.given, names, over_blocks(
-                run, self.axes, self.given, ELEMENTS, False)):
-            self._store(name, block, total)
+        given = self.given if rows is None else {
+            name: self._rows(array, name, letter, rows) for name, array in self.given.items()}
+        for name, block, total in combined(self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS, False)):
+            self._store(name, block if rows is None else _Rows(block, letter, rows[block[letter]]), total)
 
     def _precise(self, block, inputs):
         """The values of a block in double-double; nothing is known of what hangs on decisions that are too close."""
         xp = PreciseArrays()
-        values = self._values(xp, self._wide[PreciseArrays], block, inputs)
+        values = self._values(xp, block, inputs)
         if xp.open:
-            marked = self._values(ExactArrays(HOST, "float64"), self._bounded, block, inputs)
+            marked = self._values(ExactArrays(HOST, "float64"), block, inputs)
             for name, value in values.items():
                 decisions = marked[name].decisions
                 if decisions is not None:
                     value.error = np.where(decisions != 0, np.inf, 0.0 if value.error is None else value.error)
         return values
 
-    def _values(self, xp, more, block, inputs):
-        """What the page returns on a block; `more` are the arrays of the prelude over the same number system."""
+    def _values(self, xp, block, inputs):
+        """What the page returns on a block."""
         arrays = {name: None if name not in self.given else xp.given(inputs[name]) for name in self.arrays}
-        for name, array in more.items():
+        for name, array in self._of_prelude(xp).items():
             arrays[name] = part_of(array, self.axes[name], block)
             arrays[name].xp = xp
         attributes = {name: xp.given(value) if isinstance(value, float) and hasattr(xp, "open") else value
                       for name, value in self.attributes.items()}
         return self.page(xp, **arrays, **attributes)
 
-    def _prepare(self, *namespaces):
-        """Run the prelude over whole inputs before threads ask for it."""
-        self._wide = getattr(self, "_wide", {})
-        for namespace in (*namespaces, PreciseArrays):
-            if namespace not in self._wide:
-                self._wide[namespace] = self._preluded(namespace())
-
-    @cached_property
-    def _bounded(self):
-        return self._preluded(ExactArrays(HOST, "float64"))
-
-    def _preluded(self, xp):
+    def _of_prelude(self, xp):
+        """The arrays that the prelude makes of whole inputs, over a number system: made once, when first asked for."""
         if self.prelude is None:
             return {}
-        return self.prelude(xp, {name: None if array is None else xp.given(array)
-                                 for name, array in self.arrays.items()})
+        if type(xp) not in self._preluded:
+            own = copy(xp)
+            whole = {name: None if array is None else own.given(array) for name, array in self.arrays.items()}
+            self._preluded[type(xp)] = self.prelude(own, whole), getattr(own, "open", False)
+        arrays, open_ = self._preluded[type(xp)]
+        if open_:
+            xp.decided(False)
+        return arrays
 
     def _store(self, name, block, value):
-        part = part_of(self.parts[name], "." + self.axes[name], block)
+        place = place_of(self.parts[name], "." + self.axes[name], block)
         if isinstance(value, SizedArray):
+            part = self.parts[name][place]
             part[0], part[2] = value.data, value.error
             if not np.isfinite(part[2]).all() or not np.isfinite(part[0]).all():
                 part[2] = np.where(np.isfinite(part[0]) & (part[2] == part[2]), part[2], np.inf)
         else:
-            part[...] = _parts(value)
+            self.parts[name][place] = _parts(value)
 
     def _unclear(self, name, parts):
         """Where an output needs more digits: a mask of its shape."""
@@ -174,31 +182,44 @@ class Certifier:
         for name in mapped:
             parts = part_of(self.parts[name], "." + self.axes[name], block)
             mask = self._unclear(name, parts)
-            many |= bool(mask.size) and mask.mean() > FEW
+            if not mask.any():
+                continue
+            many |= mask.mean() > FEW
             axis = self.axes[name].find(letter) if letter else -1
-            rows |= np.moveaxis(mask, axis, 0).reshape(len(rows), -1).any(axis=1) if letter else mask.any()
+            rows |= _rows_with_any(mask, axis) if letter else mask.any()
         if not rows.any() or rows.mean() > CHEAP and not many:
             return
         chosen = np.flatnonzero(rows)
         inputs = {name: self._rows(array, name, letter, chosen) for name, array in inputs.items()}
-        values = self._precise(_Rows(block, letter, chosen), inputs)
+        place = _Rows(block, letter, block[letter].start + chosen) if letter else block
+        values = self._precise(place, inputs)
         for name in mapped:
-            part = part_of(self.parts[name], "." + self.axes[name], block)
-            axis = 1 + self.axes[name].find(letter) if letter else 0
-            np.moveaxis(part, axis, 0)[chosen if letter else slice(None)] = np.moveaxis(_parts(values[name]), axis, 0)
+            self._store(name, place, values[name])
 
     def _rows(self, array, name, letter, chosen):
         axis = self.axes[name].find(letter) if letter else -1
         return array if axis < 0 or array.shape[axis] == 1 else np.take(array, chosen, axis=axis)
 
 
-class _Rows(dict):
-    """A block of which some rows along a letter are left: what it cuts out of arrays that the prelude made."""
+def _by_letter(unclear):
+    """{letter: the outputs to compute again along it}; all of them whole, under None, when one has no letter."""
+    letters = {letter for letter, _ in unclear.values()}
+    return {letter: {name for name, (own, _) in unclear.items() if own == letter} for letter in letters} \
+        if None not in letters else {None: set(unclear)}
 
-    def __init__(self, block, letter, chosen):
+
+class _Rows(dict):
+    """A block of which some rows along a letter are left: what it cuts out of whole arrays."""
+
+    def __init__(self, block, letter, rows):
         super().__init__(block)
         if letter:
-            self[letter] = block[letter].start + chosen
+            self[letter] = rows
+
+
+def _rows_with_any(mask, axis):
+    """Which places along an axis (-1: any of them) have a True somewhere."""
+    return mask.any(axis=tuple(k for k in range(mask.ndim) if k != axis))
 
 
 def _parts(value: PreciseArray) -> np.ndarray:
