@@ -85,10 +85,11 @@ class SizedArrays(Functions):
             if axes:
                 data, lost = _compensated(data, lost, axes)
                 depth += additions(int(np.prod([x.shape[k] for k in axes])))
-        sizes = _folded(np.abs(x.data), inner + leading)
-        units = sizes * (depth**2 * 2.0 * UNIT) + np.abs(data)
-        if not x.exact:
-            units = units + (_folded(x.absolute, inner + leading) if x.absolute is not None else x.relative * sizes)
+        units = np.abs(x.data)
+        units *= depth**2 * 2.0 * UNIT + x.relative
+        if x.absolute is not None:
+            units += x.absolute
+        units = _folded(units, inner + leading) + np.abs(data)
         total = SizedArray(self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth)
         return total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
 
@@ -106,12 +107,18 @@ class SizedArrays(Functions):
 
         counts = np.bincount(index, minlength=columns)
         more = np.maximum(counts - 1, 0)  # additions of a column
-        room, sizes = 1.0 + counts * 2.0**-50, add(np.abs(values.data))
-        units = more * sizes * room
-        if not values.relative:  # some terms are exact, and then perhaps their sums
-            units = np.where(_add_exactly(values.data, place, sizes * room), 0.0, units)
-        if not values.exact:
-            units = units + add(values.units) * room
+        room = 1.0 + counts * 2.0**-50
+        if values.exact or values.absolute is not None and not values.absolute.all():
+            # Some terms are exact, and then perhaps their sums.
+            sizes = add(np.abs(values.data)) * room
+            units = np.where(_add_exactly(values.data, place, sizes), 0.0, more * sizes)
+            if not values.exact:
+                units += add(values.absolute) * room
+        else:
+            units = np.abs(values.data) * (more[index] + values.relative)
+            if values.absolute is not None:
+                units += values.absolute
+            units = add(units) * room
         added = SizedArray(self, add(values.data), units, 0.0, values.grain, values.top + int(counts.max(initial=1)))
         return added if not np.any(target.data) and target.exact else target + added
 

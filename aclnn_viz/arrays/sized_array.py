@@ -29,7 +29,7 @@ class SizedArray(NDArrayOperatorsMixin):
     dtype = np.dtype(np.float64)
 
     def __init__(self, xp, data, absolute=None, relative=0.0, grain=LEAST, top=1024, bits=None):
-        self.xp, self.data, self.absolute, self.relative = xp, data, absolute, relative
+        self.xp, self.data, self.absolute, self.relative = xp, data, absolute, relative if absolute is None else 0.0
         self.grain, self.top, self.bits = grain, top, bits
 
     shape = property(lambda self: self.data.shape)
@@ -68,27 +68,24 @@ def lifted(xp, x):
 
 
 def _rounded(exact, data, a, b):
-    """How the result of two exact operands errs, as (absolute, relative); `exact(data, a, b)` tells where it is exact.
+    """The relative error, in units, of the result of two exact operands: 0 if `exact(data, a, b)` everywhere, else 1.
 
-    Mostly a few elements tell that hardly any is.
+    Mostly a few elements tell.
     """
-    data, a, b = np.broadcast_arrays(data, a, b)
-    few = tuple(slice(0, 4) for _ in data.shape)
-    if not np.all(exact(data[few], a[few], b[few])):
-        return None, 1.0
-    right = exact(data, a, b)
-    return (None, 0.0) if np.all(right) else (np.where(right, 0.0, np.abs(data)), 0.0)
+    arrays = np.broadcast_arrays(data, a, b)
+    some = (tuple(slice(0, count) for _ in data.shape) for count in (4, 64, None))
+    return 0.0 if all(np.all(exact(*(x[part] for x in arrays))) for part in some) else 1.0
 
 
 def _add(xp, a, b, sign=1.0):
     data = a.data + b.data if sign > 0 else a.data - b.data
     known = min(a.grain, b.grain), max(a.top, b.top) + 1
     if a.exact and b.exact:
-        return SizedArray(xp, data, *_rounded(lambda r, x, y: exact_sum(r, x, sign * y), data, a.data, b.data), *known)
+        return SizedArray(xp, data, None, _rounded(lambda r, x, y: exact_sum(r, x, sign * y), data, a.data, b.data), *known)
     units = np.abs(data)
     for x in (a, b):
         if not x.exact:
-            units = units + x.units
+            units += x.units
     return SizedArray(xp, data, units, 0.0, *known)
 
 
@@ -96,18 +93,19 @@ def _multiply(xp, a, b):
     data, relative, units = a.data * b.data, a.relative + b.relative, None
     bits = a.bits + b.bits if a.bits and b.bits else None
     if a.exact and b.exact and bits is None and 1 not in (a.bits, b.bits):
-        units, relative = _rounded(lambda r, x, y: dd.two_product(x, y)[1] == 0.0, data, a.data, b.data)
+        relative = _rounded(lambda r, x, y: dd.two_product(x, y)[1] == 0.0, data, a.data, b.data)
     elif (bits is None or bits > 53) and 1 not in (a.bits, b.bits):
         relative, bits = relative + 1.0, None
     if a.absolute is not None and b.absolute is not None:
-        units = np.abs(a.data) * b.absolute + (np.abs(b.data) + UNIT * b.absolute) * a.absolute + np.abs(data)
+        units = (np.abs(b.data) + UNIT * b.absolute) * a.absolute + np.abs(a.data) * b.absolute
+        units += np.abs(data)
     elif a.absolute is not None or b.absolute is not None:
         own, other = (a, b) if a.absolute is not None else (b, a)
         units = own.absolute * np.abs(other.data)
         if relative:
-            units = units + relative * np.abs(data)
+            units += relative * np.abs(data)
     grain = a.grain + b.grain
-    if grain < LEAST and np.any((np.abs(data) < 2.0**-1020) & (a.data != 0.0) & (b.data != 0.0)):
+    if grain < LEAST and _small(data, a.data, b.data):
         units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR, None
     return SizedArray(xp, data, units, relative, max(grain, LEAST), a.top + b.top, bits)
 
@@ -118,9 +116,9 @@ def _divide(xp, a, b):
         return SizedArray(xp, data, None if a.absolute is None else a.absolute / abs(b.data), a.relative,
                           a.grain - b.top, a.top - b.grain, a.bits)
     if a.exact and b.exact:
-        units, relative = _rounded(_exact_quotient, data, a.data, b.data)
-        if units is not None or not relative:
-            return SizedArray(xp, data, units, relative)
+        relative = _rounded(_exact_quotient, data, a.data, b.data)
+        if not relative:
+            return SizedArray(xp, data)
     relative, units = 1.01 * (a.relative + b.relative) + 1.0, None
     if a.absolute is not None or b.absolute is not None:
         units, size = relative * np.abs(data), np.abs(b.data)
@@ -129,9 +127,18 @@ def _divide(xp, a, b):
         if b.absolute is not None:
             units = units + 1.01 * np.abs(data) * b.absolute / size
             units = np.where(b.absolute <= _LINEAR * size, units, np.inf)
-    if np.any((np.abs(data) < 2.0**-1020) & (a.data != 0.0)):
+    if _small(data, a.data):
         units = (relative * np.abs(data) if units is None else units) + _FLOOR
     return SizedArray(xp, data, units, relative)
+
+
+def _small(data, *operands):
+    """Whether a result is next to the smallest numbers, or below, though no operand is 0."""
+    small = np.abs(data) < 2.0**-1020
+    if small.any():
+        for x in operands:
+            small = small & (x != 0.0)
+    return small.any()
 
 
 def _exact_quotient(q, x, y):
