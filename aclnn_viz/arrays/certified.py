@@ -86,7 +86,10 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
     dropped = 53 - fmt.significand_bits
     window = 1 << (dropped - 9)
     may |= ((high.view(np.int64) + (window - (1 << (dropped - 1)))) & ((1 << dropped) - 1)) <= 2 * window
-    may |= size < 2.0**fmt.min_exponent
+    small = size < 2.0**fmt.min_exponent
+    if small.any():  # where one spacing serves all
+        steps, far = size / fmt.smallest_subnormal, reach / fmt.smallest_subnormal
+        may |= small & ((np.abs(steps - np.floor(steps) - 0.5) <= 1.1 * far) | (far > 2.0**-10))
     may |= size > 0.99 * fmt.largest
     return may & (error > 0.0)
 

@@ -147,40 +147,37 @@ def additions(count: int) -> int:
 
 def _compensated(terms, lost, axes):
     """The sum along axes, halves added to halves, and the sum of what its additions lost (`lost` comes from earlier)."""
-    terms, lost, rank = _last(terms, axes), None if lost is None else _last(lost, axes), terms.ndim
-    if not terms.shape[-1]:
-        return np.expand_dims(np.zeros(terms.shape[:-1]), axes), None
-    while terms.shape[-1] > 1:
-        half = terms.shape[-1] // 2
-        odd = terms[..., 2 * half:]
-        terms, rest = dd.two_sum(terms[..., :half], terms[..., half:2 * half])
+    terms, lost = _first(terms, axes), None if lost is None else _first(lost, axes)
+    if not len(terms):
+        return np.expand_dims(np.zeros(terms.shape[1:]), axes), None
+    while len(terms) > 1:
+        half = len(terms) // 2
+        odd = terms[2 * half:]
+        terms, rest = dd.two_sum(terms[:half], terms[half:2 * half])
         if lost is not None:
-            rest += lost[..., :half] + lost[..., half:2 * half]
+            rest += lost[:half] + lost[half:2 * half]
             if odd.size:
-                rest[..., :1] += lost[..., 2 * half:]
+                rest[:1] += lost[2 * half:]
         if odd.size:
-            terms[..., :1], more = dd.two_sum(terms[..., :1], odd)
-            rest[..., :1] += more
+            terms[:1], more = dd.two_sum(terms[:1], odd)
+            rest[:1] += more
         lost = rest
-    axes = tuple(sorted(k % rank for k in axes))
-    return np.expand_dims(terms[..., 0], axes), None if lost is None else np.expand_dims(lost[..., 0], axes)
+    return np.expand_dims(terms[0], axes), None if lost is None else np.expand_dims(lost[0], axes)
 
 
-def _last(array, axes):
-    """The axes, in row order, as one axis that comes last."""
-    moved = np.moveaxis(array, axes, range(-len(axes), 0))
-    return moved.reshape(*moved.shape[:array.ndim - len(axes)],
-                         int(np.prod(moved.shape[array.ndim - len(axes):], dtype=np.int64)))
+def _first(array, axes):
+    """The axes, in row order, as one axis that comes first, in memory, too: what is added then lies in long rows."""
+    moved = np.ascontiguousarray(np.moveaxis(array, axes, range(len(axes))))
+    return moved.reshape(int(np.prod(moved.shape[:len(axes)], dtype=np.int64)), *moved.shape[len(axes):])
 
 
 def _folded(array, axes):
     """The sum of numbers that are not negative: halves are added to halves, whatever the order costs."""
-    terms = _last(array, axes)
-    while terms.shape[-1] > 1:
-        half = terms.shape[-1] // 2
-        odd = terms[..., 2 * half:]
-        terms = terms[..., :half] + terms[..., half:2 * half]
+    terms = _first(array, axes)
+    while len(terms) > 1:
+        half = len(terms) // 2
+        odd = terms[2 * half:]
+        terms = terms[:half] + terms[half:2 * half]
         if odd.size:
-            terms[..., :1] += odd
-    total = terms[..., 0] if terms.shape[-1] else np.zeros(terms.shape[:-1])
-    return np.expand_dims(total, tuple(sorted(k % array.ndim for k in axes)))
+            terms[:1] += odd
+    return np.expand_dims(terms[0] if len(terms) else np.zeros(terms.shape[1:]), axes)
