@@ -79,19 +79,24 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
 
     A few cheap tests that miss none. Whoever asks `undecided` of these elements alone need not ask it of all.
     """
-    size, reach = np.abs(high), np.abs(low) + error if np.any(low) else error
+    size, reach, unsure = np.abs(high), np.abs(low) + error if np.any(low) else error, error > 0.0
     # A spacing is more than size * 2**-bits: so is reach below a 2**-10 of it, wherever this does not hold.
     may = ~(reach <= size * 2.0 ** (-10 - fmt.significand_bits))
     # Then a tie is within reach only if the bits behind the last one that is kept are within a 2**-9 of 1000...
     dropped = 53 - fmt.significand_bits
     window = 1 << (dropped - 9)
-    may |= ((high.view(np.int64) + (window - (1 << (dropped - 1)))) & ((1 << dropped) - 1)) <= 2 * window
+    behind = high.view(np.int64) + (window - (1 << (dropped - 1)))
+    behind &= (1 << dropped) - 1
+    may |= behind <= 2 * window
     small = size < 2.0**fmt.min_exponent
+    small &= unsure
     if small.any():  # where one spacing serves all
         steps, far = size / fmt.smallest_subnormal, reach / fmt.smallest_subnormal
         may |= small & ((np.abs(steps - np.floor(steps) - 0.5) <= 1.1 * far) | (far > 2.0**-10))
-    may |= size > 0.99 * fmt.largest
-    return may & (error > 0.0)
+    if not size.max(initial=0.0) <= 0.99 * fmt.largest:  # next to what overflows, or no number
+        may |= ~(size <= 0.99 * fmt.largest)
+    may &= unsure
+    return may
 
 
 def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:

@@ -164,11 +164,22 @@ def exp_float64(x: np.ndarray) -> np.ndarray:
 def _exponential(x):
     powers_high, _, (c1, c2, c3, _) = _tables()
     k = np.rint(x * (STEPS / 0.6931471805599453))
-    t = (x - k * c1) - k * (c2 + c3)
-    series = t + t * t * (0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0)))
     scale = k.astype(np.int64)
+    t = x - k * c1
+    k *= c2 + c3
+    t -= k
+    # t + t * t * (1/2 + t * (1/6 + t / 24)), in place: on large arrays new memory costs more than arithmetic.
+    series = t * (1.0 / 24.0)
+    series += 1.0 / 6.0
+    series *= t
+    series += 0.5
+    series *= t * t
+    series += t
     power = powers_high[scale & (STEPS - 1)]
-    return (power + power * series) * _power(scale >> (STEPS.bit_length() - 1))
+    series *= power
+    series += power
+    scale >>= STEPS.bit_length() - 1
+    return series * _power(scale)
 
 
 def _power(exponent: np.ndarray) -> np.ndarray:
