@@ -1,6 +1,7 @@
 """Skips that name what to install, no skips at all in CI, and the switch between samples and full-size sweeps."""
 
 import compileall
+import gc
 import re
 
 import pytest
@@ -44,6 +45,12 @@ def pytest_collection_modifyitems(config, items):
         soak = [item for item in items if item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=soak)
         items[:] = [item for item in items if item not in soak]
+
+
+def pytest_collection_finish():
+    """No later search for garbage looks at ten thousand tests again, nor copies them in a forked child: a seventh of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _refuse_skip(report):

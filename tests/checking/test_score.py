@@ -12,9 +12,10 @@ from machine import SOAK
 
 
 def some(todo, total):
-    """All faults but of the dearest operator, of which there are most: a third."""
+    """Every second fault, and of the dearest operator, which has most of them, every fifth."""
     dear = max({op.name for op, _ in todo}, key=lambda name: sum(op.name == name for op, _ in todo))
-    return todo if SOAK else [one for one in todo if one[0].name != dear] + [one for one in todo if one[0].name == dear][::3]
+    cheap, others = ([one for one in todo if (one[0].name == dear) is dearest] for dearest in (False, True))
+    return todo if SOAK else cheap[::2] + others[::5]
 
 
 @pytest.fixture(scope="module")
