@@ -57,7 +57,14 @@ KERNELS = {
 }
 
 
+@pytest.fixture
+def not_ended(monkeypatch):
+    """A process that ends in a test would end the tests, with the status of success."""
+    monkeypatch.setattr(os, "_exit", lambda status: pytest.fail("the process ended"))
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.usefixtures("not_ended")
 def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     text, complaint, status = KERNELS[kernel]
     (tmp_path / "k.py").write_text(text)
@@ -102,11 +109,16 @@ def fork(gradOutput, self):
 """
 
 
-def test_a_kernel_that_ends_the_process_is_no_success(tmp_path, capsys):
+@pytest.mark.parametrize("name,text", [("exit_", "raises SystemExit: 0"), ("leave", "os._exit.0. would end the check")])
+@pytest.mark.usefixtures("not_ended")
+def test_a_kernel_that_ends_the_process_is_no_success(tmp_path, capsys, name, text):
     (tmp_path / "k.py").write_text(ENDING)
-    for name, text in (("exit_", "raises SystemExit: 0"), ("leave", "os._exit.0. would end the check")):
-        assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:{name}"]) == 1
-        assert re.search(text, capsys.readouterr().out)
+    assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:{name}"]) == 1
+    assert re.search(text, capsys.readouterr().out)
+
+
+def test_a_child_of_a_kernel_may_end(tmp_path):
+    (tmp_path / "k.py").write_text(ENDING)
     assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:fork"]) == 0
     assert os._exit.__module__ == "posix"
 
