@@ -18,7 +18,7 @@ from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases.deep import deep
 from aclnn_viz.checking.asking import Asking
-from aclnn_viz.checking.depth import prepared_step
+from aclnn_viz.checking.depth import DEPTHS, prepared_step
 from aclnn_viz.checking.examining import conclude, examine
 from aclnn_viz.checking.explaining import Explanation
 from aclnn_viz.checking.fitting import slots
@@ -36,6 +36,8 @@ COMPUTED = ("float32", "float64")
 TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
 SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
 ANEW = 11  # added to the seed of the cases with which an explanation is tried again
+PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
+# the seconds of a check counts as unexplained
 DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 
 
@@ -100,9 +102,10 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     for remembered in (edits, rarer, slots):
         remembered.cache_clear()
     start = time.process_time()
-    explanation = conclude(op, evidence, seed, scope, Asking(kernel, scope)).explanation
+    patient = replace(DEPTHS["normal"], searching=PATIENT)
+    explanation = conclude(op, evidence, seed, scope, Asking(kernel, scope), depth=patient).explanation
     seconds = time.process_time() - start
-    if not explanation:
+    if not explanation or seconds > DEPTHS["normal"].searching:
         return scored("unexplained", "", seconds)
     if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
         return scored("the very edit", "", seconds)

@@ -10,7 +10,9 @@ import pytest
 from machine import ROOT, SOAK
 
 from aclnn_viz import operator
+from aclnn_viz.checking import mutants
 from aclnn_viz.checking.check import check
+from aclnn_viz.checking.depth import DEPTHS
 from aclnn_viz.checking.mutant_table import EXPLAINED, MutantScore, MutantTable
 from aclnn_viz.checking.mutants import COMPUTED, _equal, drawn, kernel_of, score_mutant, score_mutants
 from aclnn_viz.kernels import hardswish
@@ -74,6 +76,11 @@ def edited(change, name=""):
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
 def test_what_becomes_of_a_mutant_is_told(outcome, edit):
     assert score_mutant(SWISH, edit, "float64").outcome == outcome
+
+
+def test_what_comes_too_late_counts_as_unexplained(monkeypatch):
+    monkeypatch.setattr(mutants, "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=1e-4)})
+    assert score_mutant(SWISH, drawn(SWISH, 0)[0], "float64").outcome == "unexplained"
 
 
 def test_an_explanation_of_another_mutant_is_a_wrong_one():
