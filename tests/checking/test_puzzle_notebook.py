@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import re
+from itertools import takewhile
 
 import pytest
 
@@ -15,9 +16,16 @@ NOTEBOOKS = {"09_puzzles": (puzzles(), detectives()), "12_tile_puzzles": (tile_p
 each = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
-def cells_of(name):
+PRACTICE = "## At work"  # what comes after the puzzles
+
+
+def every_cell(name):
     return [("".join(cell["source"]), cell["cell_type"])
             for cell in json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]]
+
+
+def cells_of(name):
+    return list(takewhile(lambda cell: not cell[0].startswith(PRACTICE), every_cell(name)))
 
 
 def code_of(name):
@@ -73,10 +81,16 @@ def test_headings_carry_the_titles(name):
 @each
 def test_no_solution_and_no_culprit_stands_in_it(name):
     tasks, cases = NOTEBOOKS[name]
-    everything = " ".join(" ".join(text.split()) for text, _ in cells_of(name))
+    everything = " ".join(" ".join(text.split()) for text, _ in every_cell(name))
     lines = [line.strip() for one in tasks for line in solution_of(one).source.splitlines()[1:]]
     assert [line for line in lines if len(line) > 25 and line in everything] == []
     assert [one.culprit for one in cases if one.culprit in everything] == []
+
+
+def test_the_practice_comes_after_the_puzzles():
+    behind = every_cell("09_puzzles")[len(cells_of("09_puzzles")):]
+    code = "\n".join(text for text, kind in behind if kind == "code")
+    assert all(asked in code for asked in ("dtypes=", "explanation", "depth=", "av.case(", "cases=", "NotImplementedError"))
 
 
 def test_drift_is_noticed():
