@@ -32,14 +32,15 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
     with open_device(library) if device is None else device as peer:
         rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
     refusals = rooms.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
+    recorded = [recomputed(op.name, one) for one in conventions(op)] if library == "torch" else []
+    wrong = [f"the conventions say {row.where}: {row.pytorch}" for row in recorded if ", but " in row.pytorch]
+    differing = {row.where for row in recorded if row.pytorch.partition(" (")[0] != row.kit}
     seen = [what for row in rows for what, _ in row]
+    seen += [one for one in peer.differences(op) if one.plan is one.values and one.convention in differing]
     told = "; ".join(dict.fromkeys(map(_words, seen))) or "none"
     failures = [next((failure for _, failure in row if failure), None) for row in rows]
-    failures += [f"{library} is documented to do otherwise, and does not on any case: {_words(one)}"
-                 for one in (*peer.differences(op), *refusals) if one not in seen]
-    if library == "torch":
-        failures += [f"the conventions say {row.where}: {row.pytorch}" for row in (
-            recomputed(op.name, one) for one in conventions(op) if one.peer) if ", but " in row.pytorch]
+    gone = [one for one in (*peer.differences(op), *refusals) if one not in seen]
+    failures += wrong + [f"{library} is documented to do otherwise, and does not on any case: {_words(one)}" for one in gone]
     return [(told, failure) for failure in failures]
 
 
@@ -74,6 +75,8 @@ def explained(difference, one: Prepared, output: str, actual: np.ndarray) -> np.
     """Where an output is what a difference says."""
     if difference.plan is not None:
         return ~prepared(one.recipe, one.case, difference.plan).expected[output].misses(actual)
+    if difference.values is None:
+        return np.zeros(actual.shape, bool)
     mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
     with np.errstate(all="ignore"):
         there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)

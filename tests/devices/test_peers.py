@@ -161,6 +161,21 @@ def test_explorers_and_the_listing_show_the_peers_that_are_installed(monkeypatch
     assert list_devices(root="/nowhere")["peers"] == installed()
 
 
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("name", ["grid_sampler_2d", "grid_sampler_3d"])
+def test_what_would_end_the_process_is_refused(name):
+    shape = (1, 1, 3, 3, 3)[:4 + (name[-2] == "3")]
+    with av.open_device("torch") as device:
+        for padding in (1, 2):
+            inputs = av.case(name, shape=shape, paddingMode=padding).inputs
+            for value in (np.nan, np.inf):
+                with pytest.raises(UnsupportedError, match="take finite coordinates: got nan or inf in grid"):
+                    device.run(name, **inputs | {"grid": np.full_like(inputs["grid"], value)})
+        beside = av.case(name, shape=shape, paddingMode=0).inputs
+        found = device.run(name, **beside | {"grid": np.full_like(beside["grid"], np.nan)})
+        assert not found["inputGrad"].any()
+
+
 @pytest.mark.parametrize("name", HERE)
 def test_a_peer_is_a_device_in_all_that_takes_one(name, tmp_path):
     case = av.case("rms_norm", dtype="bfloat16", shape=(4, 16))

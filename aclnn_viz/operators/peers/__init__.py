@@ -20,7 +20,7 @@ class Difference:
 
     Either `plan` is the arithmetic within whose rounding bounds the peer stays, or `values(inputs)` maps outputs to
     (mask, values): where they differ, and what stands there. `convention` names the row of the operator's conventions
-    that records it.
+    that records it; with neither plan nor values it is of inputs that no suite has, and that row shows it.
     """
 
     text: str

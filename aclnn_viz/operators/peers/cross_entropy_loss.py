@@ -9,6 +9,7 @@ import numpy as np
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
+LOSS = "ATen native/LossNLL.cpp"
 REFUSED = ("PyTorch's cross entropy has no z-loss",)
 
 
@@ -46,11 +47,17 @@ def _nothing(inputs):
 
 DIFFERENCES = {
     "torch": (
-        Difference("where every target is ignored, the mean has the gradient 0, not nan", "ATen native/LossNLL.cpp",
+        Difference("where every target is ignored, the mean has the gradient 0, not nan", LOSS,
                    values=_nothing, convention="every target ignored, mean: W = 0"),
         Difference("the gradients of nll_loss are rounded to 16 bits before those of log_softmax",
                    "two functions of ATen, one after the other", narrow_steps("nll_loss, then log_softmax"),
-                   dtypes=NARROW)),
+                   dtypes=NARROW),
+        Difference("an infinite gradient of an ignored row is skipped", LOSS,
+                   convention="gradLoss = [1, inf] and the second row is ignored: row 2"),
+        Difference("a gradient of an ignored row that is nan is skipped", LOSS,
+                   convention="gradLoss = [1, nan] and the second row is ignored: row 2"),
+        Difference("the weight of a class that does not occur is never read", LOSS,
+                   convention="the weight of a class that does not occur is nan, no smoothing")),
     "jax": (
         Difference("where every target is ignored, the mean has the gradient 0, not nan",
                    "XLA takes a product with a mask as a selection: inf * 0 is 0; seen with jax 0.10.2",

@@ -25,4 +25,10 @@ def need_places(torch, grid, paddingMode) -> None:
 DIFFERENCES = {"torch": (
     Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
                narrow_steps("the grid sampler in 16 bits", page=simt_page, accumulate="storage"), dtypes=NARROW),
+    Difference("bicubic taps of a coordinate beyond int32 read the edge on its side", SOURCE,
+               convention="x = 1e10, bicubic, border: inputGrad, gridGrad by x"),
+    Difference("border padding of a coordinate that is nan ends the process on a CPU: refused", SOURCE,
+               convention="x = nan, bilinear, border: inputGrad, gridGrad by x"),
+    Difference("reflection padding of an infinite coordinate ends the process on a CPU: refused", SOURCE,
+               convention="x = inf, bilinear, reflection: inputGrad, gridGrad by x"),
 )}

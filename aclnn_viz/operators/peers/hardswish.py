@@ -19,4 +19,6 @@ DIFFERENCES = {"torch": (
                convention="gradOutput = 1, self = -3"),
     Difference("the interval is open at 3: slope 1", SOURCE, values=_open(3.0, 1.0),
                convention="gradOutput = 1, self = 3"),
+    Difference("below -3 an infinite gradient gives 0, not nan", SOURCE, convention="gradOutput = inf, self = -4"),
+    Difference("below -3 a gradient that is nan gives 0, not nan", SOURCE, convention="gradOutput = nan, self = -4"),
 )}
