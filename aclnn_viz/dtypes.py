@@ -167,6 +167,15 @@ def round_to(values, dtype) -> np.ndarray:
         return values.astype(fmt.numpy)
 
 
+def round_into(result: np.ndarray, values: np.ndarray) -> None:
+    """Round as `round_to` into an array that is there, of a format that operators take."""
+    if result.dtype == BFLOAT16.numpy and values.dtype == np.float64:
+        result[...] = round_to(values, BFLOAT16)
+    else:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            np.copyto(result, values, casting="unsafe")
+
+
 def _to_bfloat16(values: np.ndarray) -> np.ndarray:
     near = values.astype(np.float32)
     rounded = near.astype(BFLOAT16.numpy)

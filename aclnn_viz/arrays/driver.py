@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.arrays.sums import PairwiseSum
-from aclnn_viz.dtypes import FloatFormat, round_to
+from aclnn_viz.dtypes import FloatFormat, round_into
 
-BLOCK_ELEMENTS = 1 << 15  # of the largest array: with its temporaries a block stays within a core's second cache
+BLOCK_ELEMENTS = 1 << 17  # of the largest array: smaller ones cost more calls than they save of the caches
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
 
 
@@ -49,12 +49,16 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
                 values[name] = values[name].astype(wide)
             else:
                 part = part_of(outputs[name], axes[name], block)
-                part[...] = round_to(values.pop(name), part.dtype)
+                round_into(part, values.pop(name))
         return values
 
-    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given)):
+    # Sums along an inner axis (over the channels of a sample) are of what a page has added up already, so that the
+    # length of a block shows in their last bits: it is what it has always been.
+    inner = list(sizes_of(axes, given))[1:]
+    elements = BLOCK_ELEMENTS // (4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1)
+    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given, max(1, elements))):
         part = part_of(outputs[name], axes[name], block)
-        part[...] = round_to(total, part.dtype)
+        round_into(part, total)
     return {name: output.reshape(results[name].documented_shape) for name, output in outputs.items()}
 
 
@@ -75,7 +79,8 @@ def in_blocks(page: Callable, axes: Mapping[str, str], arrays: Mapping, outputs:
             yield block, {name: xp.astype(value, np.promote_types(value.dtype, np.float64))
                           for name, value in values.items()}
 
-    xp, parts, joined = namespace(), list(over_blocks(run, axes, given)), {}
+    xp, joined = namespace(), {}
+    parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))  # arrays of such systems hold several numbers
     found = {name: [(block, values[name]) for block, values in parts] for name in outputs
              if not adds(axes, given, name)}
     for name, place, total in combined(axes, given, outputs, widened(parts)):

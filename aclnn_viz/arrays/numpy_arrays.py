@@ -4,6 +4,9 @@ import numpy as np
 
 from aclnn_viz.arrays.sums import pairwise, sum_axes
 
+FEW = 4096  # values, where a call for each channel costs more than one index for all of them
+BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
+
 
 class NumPyArrays:
     """NumPy with sums carried in float64, as a tree of neighbours along every axis, and with `scatter_add`.
@@ -28,9 +31,23 @@ class NumPyArrays:
     def _total(self, x, axis, keepdims):
         return pairwise(np.asarray(x).astype(np.float64, copy=False), axis, keepdims)
 
+    def where(self, condition, x, y, /):
+        """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""
+        kind = x.dtype
+        bits = BITS.get(kind)
+        if bits is None or y.dtype != kind or not np.ndim(condition):
+            return np.where(condition, x, y)
+        chosen, x, y = np.negative(condition.view(np.int8)).astype(bits), x.view(bits), y.view(bits)
+        blended = (x ^ y) & chosen
+        blended ^= y
+        return blended.view(kind)
+
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
         channels, columns = target.shape
-        flat = (np.arange(channels)[:, np.newaxis] * columns + index).reshape(-1)
-        added = np.bincount(flat, weights=values.reshape(-1), minlength=target.size)
-        return (target + added.reshape(target.shape)).astype(target.dtype)
+        if index.size > FEW:
+            added = np.stack([np.bincount(index, row, columns) for row in values]) if channels else np.zeros(target.shape)
+        else:
+            flat = (np.arange(channels)[:, np.newaxis] * columns + index).reshape(-1)
+            added = np.bincount(flat, values.reshape(-1), target.size).reshape(target.shape)
+        return (target + added).astype(target.dtype)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator, operators
-from aclnn_viz.arrays import driver
+from aclnn_viz.arrays import driver, numpy_arrays
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.sums import PairwiseSum, tree
 
@@ -139,3 +139,23 @@ def test_memory_of_a_large_rms_norm_stays_below_64_mib():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak - sum(value.nbytes for value in out.values()) < 64 << 20
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_where_selects_the_bits_that_numpy_selects(dtype):
+    rng = np.random.default_rng(0)
+    for shapes in (((5, 7), (5, 7), (5, 7)), ((5, 1), (1, 7), (7,)), ((3,), (3,), ()), ((0, 4), (0, 4), (4,)), ((), (3,), (3,))):
+        chosen = np.asarray(rng.random(shapes[0]) < 0.5)
+        x, y = (np.asarray(rng.choice([np.nan, -np.nan, -0.0, 0.0, np.inf, 5e-324, 1.5], shape)) for shape in shapes[1:])
+        with np.errstate(invalid="ignore"):
+            x, y = x.astype(dtype), y.astype(dtype)
+        expected, found = np.where(chosen, x, y), NumPyArrays().where(chosen, x, y)
+        assert found.dtype == expected.dtype and found.shape == expected.shape and found.tobytes() == expected.tobytes()
+
+
+def test_scattering_a_channel_at_a_time_adds_in_the_same_order(monkeypatch):
+    rng, target = np.random.default_rng(0), np.zeros((3, 11), np.float32)
+    index, values = rng.integers(0, 11, 500), rng.standard_normal((3, 500)).astype(np.float32)
+    together = NumPyArrays().scatter_add(target, index, values)
+    monkeypatch.setattr(numpy_arrays, "FEW", 0)
+    assert np.array_equal(NumPyArrays().scatter_add(target, index, values), together) and together.any()
