@@ -4,15 +4,14 @@ Here: the page with one or two edits.
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
 from aclnn_viz.checking.observing import Seen, Way
-from aclnn_viz.faults.edits import Edit, edits
+from aclnn_viz.faults.edits import Edit
 from aclnn_viz.faults.rewriting import distance, head
-from aclnn_viz.operators import Operator
 
 LETTERS = 10  # of a description count as one of a formula
 FORGOTTEN = 3
@@ -78,19 +77,19 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
                      lambda one: one.shares(way))
 
 
-def pairs(op: Operator, harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
+def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
     """Every two edits of one statement that each leave right what the kernel computes rightly; and the same exchange
-    of names in two places of a function."""
+    of names in two places of a function. Statements with few edits come first: a long one has thousands of pairs."""
     by_statement: dict[int, list[Edit]] = {}
     by_exchange: dict[tuple, list[Edit]] = {}
-    for edit in edits(op.page):
+    for edit in some:
         if edit.kind == "name" and isinstance(edit.change.node, ast.Name):
             exchanged = edit.unit.name, edit.change.node.id, edit.change.values["id"]
             by_exchange.setdefault(exchanged, []).append(edit)
         elif edit.kind != "name" and not edit.change.drops:
             by_statement.setdefault(id(edit.statement), []).append(edit)
-    for some in (*by_exchange.values(), *by_statement.values()):
-        kept = [edit for edit in some if harmless(edit)] if len(some) > 1 else ()
+    for alike in sorted((*by_exchange.values(), *by_statement.values()), key=len):
+        kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else ()
         for first, second in combinations(kept, 2):
             if first.change.node is not second.change.node:
                 yield _pair(first, second)

@@ -142,16 +142,16 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
     compute each output by itself."""
     wrong = frozenset(miss.output for one in failing for miss in one.misses)
     alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
-    partly = {one: edit for edit in budget.within(_reached(op, failing)) for one in _agree([of_edit(edit, alone)], failing)}
+    some = budget.within(_reached((*edits(op.page), *rarer(op.page)), failing))
+    partly = {one: edit for edit in some for one in _agree([of_edit(edit, alone)], failing)}
     whole = [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)] if alone else []
     yield from whole or partly
 
 
-def _reached(op, failing) -> Iterator[Edit]:
+def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
     """The edits of lines that the failing cases execute; others cannot be seen there."""
     lines = frozenset.intersection(*(one.executed for one in _probes(failing)))
-    return (edit for edit in (*edits(op.page), *rarer(op.page)) if not edit.unit.name or any(
-        (edit.unit.name, line) in lines for line in edit.lines))
+    return (edit for edit in some if not edit.unit.name or any((edit.unit.name, line) in lines for line in edit.lines))
 
 
 def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -178,7 +178,7 @@ def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
             except Exception:  # whatever a broken page raises
                 known[id(edit)] = False
         return known[id(edit)]
-    yield from _agree(budget.within(pairs(op, harmless)), failing)
+    yield from _agree(budget.within(pairs(_reached(edits(op.page), failing), harmless)), failing)
 
 
 def _near(one: Seen, name: str, value) -> bool:

@@ -1,6 +1,7 @@
 """What explains a wrong kernel: the edit that was made or one that computes the same, a number, a condition; never more."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 
 from aclnn_viz import operator
 from aclnn_viz.checking import check
+from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.explaining import explain, of_fault
+from aclnn_viz.checking.explaining import _reached, explain, of_fault
 from aclnn_viz.checking.judging import prepared_suite
 from aclnn_viz.checking.observing import Seen, Way, is_single
 from aclnn_viz.checking.score import named
@@ -152,3 +154,30 @@ def test_a_named_fault_under_a_condition_is_told_as_one():
     assert result.diagnosis.name is None and "ndim" in result.explanation.condition
     assert "explanation: your kernel behaves as the named fault 'missing 1/n'" in str(result)
     assert "kernels/rms_norm.py, line" in result.explanation.line
+
+
+def test_pairs_are_of_what_the_failing_cases_execute_alone():
+    """Of the bicubic weights alone there are eight thousand pairs: no failing case without them pays for that."""
+    op = operator("grid_sampler_2d")
+    failing = [Seen(one, {}, ()) for one, _ in zip(prepared_suite(op, 0), range(3))]
+    reached = list(_reached(edits(op.page), failing))
+    assert len(list(pairs(reached, lambda edit: True))) < len(list(pairs(edits(op.page), lambda edit: True))) / 3
+
+
+def test_pairs_of_short_statements_come_first():
+    sizes = Counter(id(edit.statement) for edit in edits(SWISH.page) if edit.kind != "name" and not edit.change.drops)
+    longest = next(edit.before for edit in edits(SWISH.page) if id(edit.statement) == max(sizes, key=sizes.get))
+    assert [one.before for one in pairs(edits(SWISH.page), lambda edit: True)][-1] == longest
+
+
+def test_two_edits_of_a_statement_are_found():
+    """A kernel of one's own, in which the page's line is wrong in two places."""
+    def kernel(dy, x, rstd, gamma):
+        out = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
+        wide = [value.astype(np.float64) for value in (dy, x, gamma)]
+        back = rstd.astype(np.float64).reshape(rstd.shape[:x.ndim - gamma.ndim] + (1,) * gamma.ndim)
+        axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+        along = np.mean(wide[0] * wide[2] * wide[1] * back, axis=axes, keepdims=True)
+        return out | {"dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)}
+    told = check("rms_norm", kernel).explanation
+    assert told.kind == "two edits" and told.line.startswith("kernels/rms_norm.py, line")
