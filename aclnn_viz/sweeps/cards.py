@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from aclnn_viz.acl import DeviceUnavailable
+from aclnn_viz.codes import ACL_ERROR_RT_INVALID_DEVICEID
 from aclnn_viz.devices import open_device
 from aclnn_viz.errors import problem
 
@@ -49,7 +49,7 @@ def open_card(name: str, **options) -> tuple:
                 return open_device(name if asked else f"atlas:{number}", **options), held
             except BaseException as error:
                 held.close()
-                if asked or not number or not isinstance(error, DeviceUnavailable):
+                if asked or not number or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID:
                     raise
                 raise RuntimeError(problem("each card is used by one process at a time",
                                            f"one worker more than the free ones of {number} cards",

@@ -47,9 +47,9 @@ def test_a_key_is_that_of_recipe_kit_and_device(tmp_path):
 def test_two_writers_at_once_lose_nothing(tmp_path):
     """Both make the file, and both write the same rows and some of their own, one by one."""
     path = tmp_path / "s.sqlite"
-    works = [lambda first=first: [written(path, [seed]) for seed in range(first, first + 40)] for first in (0, 20, 20)]
+    works = [lambda first=first: [written(path, [seed]) for seed in range(first, first + 12)] for first in (0, 6, 6)]
     assert in_children(*works) == [0, 0, 0]
-    assert held(path) == held(written(tmp_path / "alone.sqlite", range(60)))
+    assert held(path) == held(written(tmp_path / "alone.sqlite", range(18)))
 
 
 def test_rows_go_in_together_or_not_at_all(tmp_path):

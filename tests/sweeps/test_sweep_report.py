@@ -10,6 +10,7 @@ from swept import kernel
 
 import aclnn_viz as av
 from aclnn_viz import cli
+from aclnn_viz.pictures import Picture
 from aclnn_viz.sweeps import report
 from aclnn_viz.sweeps.pictures import picture
 from aclnn_viz.sweeps.reporting import MADE_BY
@@ -92,13 +93,14 @@ def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
 
 def test_the_page_stands_alone_and_says_what_the_text_says(stores, tmp_path, monkeypatch):
     found = report(stores / "wrong", stores / "right")
+    monkeypatch.setattr(Picture, "png", lambda self, theme: theme.encode())  # drawing takes its time
     page = found.write(tmp_path / "report.html").read_text()
     assert not re.search(r'(src|href|srcset)="(?!data:|#)', page) and "<script" not in page
     assert page.count("data:image/png;base64,") == 2 * 2 and "prefers-color-scheme: dark" in page
     assert "REGRESSION: rms_norm dgammaOut, float16" in page and "<tr class=wrong>" in page
     with pytest.raises(FileExistsError):
         found.write(tmp_path / "report.html")
-    monkeypatch.setattr("aclnn_viz.sweeps.page.page", lambda report: "new")  # drawing takes its time
+    monkeypatch.setattr("aclnn_viz.sweeps.page.page", lambda report: "new")
     assert found.write(tmp_path / "report.html", force=True).read_text() == f"{MADE_BY}\nnew"
     (tmp_path / "own.html").write_text("my own")
     with pytest.raises(FileExistsError):
@@ -109,6 +111,7 @@ def test_the_picture_tells_by_words_what_it_tells_by_colour(stores):
     drawn = picture(report(stores / "wrong", stores / "right").findings, "rms_norm")
     words = [word for panel in drawn.panels[:2] for word in panel.marks[0].words]
     assert any("3 wrong" in word for word in words) and "3 newly wrong" in words and "=" in words
+    assert [axes.get_label() for axes in drawn.figure("dark").axes] == ["errors", "changes", "spread"]
     assert "3 outputs wrong" in drawn.headline[0] and "rms_norm dgammaOut, float16" in drawn.text
 
 
