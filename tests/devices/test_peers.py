@@ -2,6 +2,7 @@
 
 import sys
 import types
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -45,6 +46,7 @@ def fake_torch(backward):
     return types.SimpleNamespace(
         __version__="9.9", device=lambda text: types.SimpleNamespace(type=text.partition(":")[0]), from_numpy=Tensor,
         bfloat16="torch.bfloat16", int16="torch.int16", get_num_threads=lambda: 3,
+        inference_mode=lambda on: nullcontext(), enable_grad=nullcontext,
         cuda=types.SimpleNamespace(is_available=lambda: False), get_float32_matmul_precision=lambda: "highest",
         backends=types.SimpleNamespace(cpu=types.SimpleNamespace(get_cpu_capability=lambda: "AVX2")),
         ops=types.SimpleNamespace(aten=types.SimpleNamespace(hardswish_backward=backward)))
@@ -176,6 +178,17 @@ def test_what_would_end_the_process_is_refused(name):
         assert not found["inputGrad"].any()
 
 
+@pytest.mark.needs("torch")
+def test_it_computes_also_where_gradients_are_off():
+    import torch
+    case = av.case("rms_norm", shape=(2, 8))
+    with av.open_device("torch") as device:
+        usual = device.run("rms_norm", **case.inputs)
+        for off in (torch.no_grad, torch.inference_mode):
+            with off():
+                assert np.array_equal(device.run("rms_norm", **case.inputs)["dxOut"], usual["dxOut"])
+
+
 @pytest.mark.parametrize("name", HERE)
 def test_a_peer_is_a_device_in_all_that_takes_one(name, tmp_path):
     case = av.case("rms_norm", dtype="bfloat16", shape=(4, 16))
@@ -184,6 +197,7 @@ def test_a_peer_is_a_device_in_all_that_takes_one(name, tmp_path):
         judged = av.judge(case.operator, case, {"peer": device})
         path = record(device, [case], tmp_path / "peer.capsule")
         outputs = device.run(case.operator, **case.inputs)
+        assert Provenance.of(case, "dxOut", device).origin == device.name
     assert "peer" in str(judged)
     with av.open_device(path) as capsule:
         assert all(capsule.run(case.operator, **case.inputs)[key].tobytes() == value.tobytes()

@@ -34,11 +34,12 @@ class TorchPeer(Peer):
     def _compute(self, op, bound, arranged):
         function = rooms.own("peer", op.name, "in_torch")
         if function is None:
-            raise NotSupported(problem(f"PyTorch is called by the operator's own file", f"{op.name}, which has none",
+            raise NotSupported(problem("PyTorch is called by the operator's own file", f"{op.name}, which has none",
                                        'open "jax", which runs the page, or add the file'))
-        given = {name: self._tensor(value) if isinstance(value, np.ndarray) else value for name, value in bound.items()}
         try:
-            found = function(self._torch, **given)
+            with self._torch.inference_mode(False), self._torch.enable_grad():  # whatever the caller has set
+                found = function(self._torch, **{name: self._tensor(value) if isinstance(value, np.ndarray) else value
+                                                 for name, value in bound.items()})
         except NotSupported:
             raise
         except (NotImplementedError, RuntimeError) as error:
