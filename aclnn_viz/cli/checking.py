@@ -5,6 +5,7 @@ import ast
 import json
 import os
 from contextlib import contextmanager
+from pathlib import Path
 
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.errors import problem
@@ -84,13 +85,13 @@ def check(options) -> int:
     elif way == "--read":
         result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
                                          **asked)
-    elif options.kernel is None:
+    elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
         with _staying():
             kernel = options.kernel
             result = checking.check(
-                options.operator, checking.load_kernel(kernel) if kernel.endswith(".py") else kernel, options.seed,
+                options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed,
                 **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)

@@ -3,7 +3,9 @@
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.checking import write_suite
 from aclnn_viz.cli import main
+from checking.test_exchange import run_outside
 
 
 @pytest.mark.parametrize("name", ["list.json", "list.csv"])
@@ -34,3 +36,9 @@ def test_what_means_nothing_together_is_refused(arguments, words, tmp_path, caps
 
 def test_a_shape_of_one_axis_is_a_number():
     assert main(["check", "hardswish", "host", "--shape", "5", "--depth", "quick"]) == 0
+
+
+def test_outputs_that_lie_in_a_folder_are_judged_without_an_operator(tmp_path, capsys):
+    run_outside(write_suite("hardswish", tmp_path / "cases"), av.operator("hardswish").backward)
+    assert main(["check", str(tmp_path / "cases")]) == 0 and "hardswish: right on" in capsys.readouterr().out
+    assert main(["check", str(tmp_path)]) == 2 and "cases.json" in capsys.readouterr().err
