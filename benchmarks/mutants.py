@@ -1,7 +1,7 @@
 """Score the search on mechanical mutants of every page: `python benchmarks/mutants.py [MINUTES]`, on one core.
 
 Rows go to build/mutants.jsonl as they are made, of each operator in an order drawn by a seed; a run that is begun again
-goes on there. The report, benchmarks/mutants.md, says how many of all mutants it counts.
+goes on there (remove the file when pages or the search have changed). The report, benchmarks/mutants.md, says how many of all mutants it counts.
 """
 
 import json
@@ -28,13 +28,15 @@ too) or in float64, through the suite of `check`, and then through its search. T
 edit, but that it finds it among all others from numbers alone, and takes none for another. Wrong kernels that are no
 edits of a page are in `tests/checking/engineers`.
 
-`aclnn-viz check --self` runs a sample of this table, `python benchmarks/mutants.py` all of it. Here: {done}, drawn with
-seed {seed}. Written {day}, at commit {commit}, Python {python}.
+`aclnn-viz check --self` runs a sample of this table, `python benchmarks/mutants.py` all of it: each operator gets
+the same time, so a run that is stopped has few mutants of the dear ones. Here: {done}, drawn with seed {seed}.
+Written {day}, at commit {commit}, Python {python}.
 
 - *fail*: caught by an error that the mutant raises; it gives no wrong number to be explained. *By numbers*: all others
   that the suite catches; *explained* is their share, *so* by the very edit, *as equal* by another that gives the same
   numbers, up to the rounding of float64, on the whole suite in float64 with other numbers; *wrongly*: one that does not.
-- *median*: seconds of one core from the wrong numbers to the explanation, nothing being prepared but the cases.
+- *median*: seconds of one core from the wrong numbers to the explanation, nothing being prepared but the cases; they
+  grow by half and more where other processes share the core.
 - Not caught are *same bits*: as the right page on the suite in float64 twice and on 60 cases of a deep check; *never
   called*: no case calls the edited function; *within rounding*: other bits, but right on all of these; *missed*: right on
   the suite, wrong on the suite with other numbers or on a case of the deep check.

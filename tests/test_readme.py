@@ -82,6 +82,16 @@ def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name
     assert count == len(found) and by_check == [count, count, 0]
 
 
+def test_the_score_on_mutants_is_the_one_quoted():
+    """README's sentence has the numbers of the last line of the table by operator in benchmarks/mutants.md."""
+    text = (ROOT / "benchmarks" / "mutants.md").read_text(encoding="utf-8")
+    cells = [cell.strip() for cell in re.search(r"^\| all \|.*$", text, re.MULTILINE)[0].strip("|").split("|")]
+    tried, caught, fail, numbers, share, so, equal, wrongly, median = cells[2:11]
+    assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)
+    assert (f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
+            f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}") in " ".join(README.split())
+
+
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
     """On the emulator, which takes the place of the device by one string."""
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a floa
 SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
 ANEW = 11  # added to the seed of the cases with which an explanation is tried again
 PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
-# the seconds of a check counts as unexplained
+# a check has counts as unexplained
 DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 
 
@@ -105,7 +105,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     patient = replace(DEPTHS["normal"], searching=PATIENT)
     explanation = conclude(op, evidence, seed, scope, Asking(kernel, scope), depth=patient).explanation
     seconds = time.process_time() - start
-    if not explanation or seconds > DEPTHS["normal"].searching:
+    if not explanation or seconds > 2 * DEPTHS["normal"].searching:  # to search, and to ask the kernel again
         return scored("unexplained", "", seconds)
     if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
         return scored("the very edit", "", seconds)
