@@ -9,7 +9,7 @@ import pytest
 from machine import FAST, ROOT, SOAK, forbidden_skip, missing
 
 # What `make check` leaves out: a browser, notebooks, C++, processes, sweeps and searches.
-DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public)/|tests/(arrays/test_(bound|tight|truth)|checking/"
+DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps)/|tests/(arrays/test_(bound|tight|truth)|checking/"
                   r"test_(check|depth|diag|engineers|exchange|expl|mutants|no_false|puzzle|scope|score|tile)|derivations/test_(deriv|neigh|theorems)|"
                   r"devices/test_atlas|explorers/test_(default|tiles|widget|numeric|two)|export/|faults/|kernels/test_rounding|"
                   r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|standin|without)|"

@@ -4,7 +4,8 @@ import itertools
 import os
 import signal
 import time
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+import tracemalloc
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from aclnn_viz.sweeps.ledger import Ledger
 from aclnn_viz.sweeps.place import Place, close_all
 from aclnn_viz.sweeps.recipes import draw
 from aclnn_viz.sweeps.sources import source
-from aclnn_viz.sweeps.work import identity
+from aclnn_viz.sweeps.work import Row, identity
 from aclnn_viz.sweeps.workers import Crew
 
 OPS = ["hardswish", "rms_norm"]
@@ -173,6 +174,27 @@ def test_no_more_waits_than_a_window(tmp_path):
     with ThreadPoolExecutor(2) as executor:
         assert av.sweep(endless(), store=tmp_path / "s.sqlite", executor=executor, progress=some).ran == 40
     assert next(made) <= 40 + 4 * 2 * MOST + LOOKED_UP + MOST
+
+
+@pytest.mark.soak
+def test_memory_does_not_grow_with_the_queue(tmp_path, record_property):
+    """Of 10^3 and of 10^5 cases, whose workers do nothing: the most that Python held beside what it had before."""
+    class Instant(Executor):
+        def submit(self, function, /, place, recipes):
+            future = Future()
+            future.set_result([Row(recipe, "hardswish", "float32", "", 0, "right") for recipe in recipes])
+            return future
+
+    peaks = {}
+    for count in (10**3, 10**5):
+        with Ledger(tmp_path / f"{count}.sqlite") as ledger:
+            drive = Drive(Place.of("host"), Crew(Instant(), lambda: 8), ledger, ledger.run("1", "host"), {})
+            tracemalloc.start()
+            assert sum(1 for _ in drive.rows(itertools.islice(source("suite", seeds=10**6), count))) == count
+            peaks[count] = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        record_property(f"peak of {count} cases", peaks[count])
+    assert peaks[10**5] < 1.2 * peaks[10**3] + 2**18
 
 
 def driven(tmp_path, cases, new, renewing=True):
