@@ -134,7 +134,7 @@ class CheckResult:
 
     def __str__(self) -> str:
         verdict = "right on" if self.passed else f"WRONG in {self.failed} of" if self.failed else "NOT ACCEPTED after"
-        lines = [f"{self.operator}: {verdict} {self.cases} cases (seed {self.seed}, {self.seconds:.1f} s)"]
+        lines = [f"{self.operator}: {verdict} {self.cases} case{'s' * (self.cases != 1)} (seed {self.seed}, {self.seconds:.1f} s)"]
         lines += [self.unrun] * self.stopped
         lines += [f"judged on {self.scope}"] * bool(self.scope)
         told = ", ".join(f"{count} with {why}" for why, count in self.left_out.items())

@@ -228,8 +228,8 @@ class Ready:
 
 def nothing_left(scope: Scope) -> ValueError:
     """The error of a check whose cases are all left out."""
-    told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common()) or "none"
-    return ValueError(problem("some case must remain to be judged", f"all left out: {told}",
+    told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common())
+    return ValueError(problem("some case must remain to be judged", f"all left out: {told}" if told else "no case at all",
                               "ask for less, or pass beyond=True for what the product does not take"))
 
 

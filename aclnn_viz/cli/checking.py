@@ -4,7 +4,8 @@ import argparse
 import ast
 import json
 import os
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 
 from aclnn_viz.cli.bars import progress
@@ -88,7 +89,7 @@ def check(options) -> int:
     elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
-        with _staying():
+        with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
             kernel = options.kernel
             result = checking.check(
                 options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed,

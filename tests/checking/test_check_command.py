@@ -1,5 +1,7 @@
 """The command `check`: options that count everywhere, and those that mean nothing together."""
 
+import json
+
 import pytest
 
 import aclnn_viz as av
@@ -42,3 +44,11 @@ def test_outputs_that_lie_in_a_folder_are_judged_without_an_operator(tmp_path, c
     run_outside(write_suite("hardswish", tmp_path / "cases"), av.operator("hardswish").backward)
     assert main(["check", str(tmp_path / "cases")]) == 0 and "hardswish: right on" in capsys.readouterr().out
     assert main(["check", str(tmp_path)]) == 2 and "cases.json" in capsys.readouterr().err
+
+
+def test_what_a_kernel_prints_is_no_part_of_the_json(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text("import aclnn_viz as av\nprint('loaded')\ndef run(**inputs):\n    print('called')\n"
+                                      "    return av.operator('hardswish').backward(**inputs)\n")
+    assert main(["check", "hardswish", f"{tmp_path}/mine.py:run", "--depth", "quick", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["passed"] and "loaded" in told.err and "called" in told.err

@@ -298,6 +298,9 @@ def test_cases_are_given_once(tmp_path):
     folder = write_suite("rms_norm", tmp_path / "cases", dtypes="float16")
     with pytest.raises(ValueError, match="one set of cases: got .* leave out one of them"):
         av.check(folder, RMS.backward, cases=[av.case("rms_norm")])
+    with pytest.raises(ValueError, match="some case must remain to be judged: got no case at all"):
+        av.check("rms_norm", RMS.backward, cases=[])
+    assert "right on 1 case (seed" in str(av.check("rms_norm", RMS.backward, cases=[av.case("rms_norm")]))
     with pytest.raises(TypeError, match="cases is a list of Case: got Case"):
         av.check("rms_norm", RMS.backward, cases=av.case("rms_norm"))
 
