@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from numbers import Real
 from pathlib import Path
 
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.inspection import MARK
 from aclnn_viz.devices.peers import installed
+from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.products import PRODUCTS, Version
@@ -24,14 +26,21 @@ NEWEST = "9.1"
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
 
-    The values are those of JSON. `host` tells what the emulator runs, `peers` which versions of PyTorch and JAX there are. `problem` tells why there is no device, or what went wrong while asking; `devices` has
-    one entry a device: name, SoC, product, memory in bytes, operators; `operators` tells what the libraries have,
-    whatever the device. The libraries are loaded in a child process that gets `timeout` seconds. Raises nothing.
+    The values are those of JSON. `host` tells what the emulator runs, `peers` which versions of PyTorch and JAX there
+    are. `problem` tells why there is no device, or what went wrong while asking; `devices` has one entry a device: name,
+    SoC, product, memory in bytes, operators; `operators` tells what the libraries have, whatever the device. The
+    libraries are loaded in a child process that gets `timeout` seconds. Raises TypeError and ValueError for arguments of
+    another kind, and nothing else.
 
     >>> list_devices(root="/nowhere")["devices"]
     []
     """
-    found = {"host": emulated(), "peers": installed(), "problem": None, "tried": [], "root": None, "origin": None, "runtime": None, "libraries": [],
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not 0 < timeout <= 1e6:
+        raise ValueError(problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0"))
+    for place in (root, custom):
+        place is None or place_of(place)
+    found = {"host": emulated(), "peers": installed(), "problem": None, "tried": [], "root": None, "origin": None,
+             "runtime": None, "libraries": [],
              "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
              "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
     try:

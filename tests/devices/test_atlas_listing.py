@@ -40,6 +40,12 @@ def test_without_an_installation_nothing_is_loaded_and_nothing_started(tmp_path,
 
 
 @needs_compiler
+@pytest.mark.parametrize("wrong", [{"timeout": "x"}, {"timeout": float("nan")}, {"timeout": 10**30}, {"custom": 3}, {"root": b"x"}])
+def test_arguments_of_another_kind_are_told_whether_or_not_there_is_cann(wrong):
+    with pytest.raises((TypeError, ValueError), match=": got .*; pass"):
+        list_devices(**wrong)
+
+
 def test_a_stand_in_is_shown_as_what_it_is():
     root = stand_in("9.x", custom=True)
     found = listed(root)
