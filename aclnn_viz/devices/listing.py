@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from numbers import Real
 from pathlib import Path
 
 from aclnn_viz.acl import DeviceUnavailable
@@ -35,7 +34,7 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     >>> list_devices(root="/nowhere")["devices"]
     []
     """
-    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not 0 < timeout <= 1e6:
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 1e6:
         raise ValueError(problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0"))
     for place in (root, custom):
         place is None or place_of(place)
