@@ -27,7 +27,7 @@ MADE_BY_THE_KIT = set("""
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
-    Erratum Evidence Finding Lemma Observation FloatFormat Product Case Note Judgement Judged Prediction Predictions Swept
+    Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Judgement Judged Prediction Predictions Swept
 """.split())
 
 MANY = 10**30
