@@ -87,7 +87,7 @@ def plotted(errors: Errors) -> ErrorPlot | None:
              [errors.worst] if errors.placed[errors.worst] else []]
     if errors.verdict is not None:
         shown += [thinned(order[errors.verdict[order] == kind], MARKS) for kind in (NOT_EXPLAINED, UNDECIDED)]
-    return ErrorPlot(errors, windows(errors), ordinal_axis(errors.place[errors.finite], errors.format),
+    return ErrorPlot(errors, windows(errors), ordinal_axis(errors.places, errors.format),
                      np.unique(np.concatenate(shown)).astype(np.intp))
 
 

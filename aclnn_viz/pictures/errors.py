@@ -50,7 +50,8 @@ class Errors:
     @cached_property
     def finite(self) -> np.ndarray:
         """Where both the output and the rounded truth are finite."""
-        return np.isfinite(self.actual) & (np.abs(self.truth) < _overflow(self.format))
+        limit = _overflow(self.format)
+        return np.isfinite(self.actual) & (self.truth < limit) & (self.truth > -limit)
 
     @cached_property
     def placed(self) -> np.ndarray:
@@ -60,12 +61,19 @@ class Errors:
     @cached_property
     def order(self) -> np.ndarray:
         """The flat positions of the finite elements in the order of the truth."""
-        kept = np.flatnonzero(self.finite)
-        place = self.place[kept]
+        whole = bool(self.finite.all())
+        kept = None if whole else np.flatnonzero(self.finite)
+        place = self.place if whole else self.place[kept]
         # In the least type that holds them: numbers of 16 bits are sorted by counting.
         low, beyond = place.min(initial=0), ~place.max(initial=0)
         least = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(beyond))
-        return kept[np.argsort(place.astype(least), kind="stable")]
+        order = np.argsort(place.astype(least), kind="stable")
+        return order if whole else kept[order]
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The places of the finite elements in their order."""
+        return self.place[self.order]
 
     @cached_property
     def differing(self) -> int:
@@ -132,12 +140,12 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     check_inputs(inputs)
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
-    wide, right, ulps, steps = (np.empty(size) for _ in range(4))
+    right = pairing.truth.astype(np.float64, copy=False)
+    wide, ulps, steps = (np.empty(size) for _ in range(3))
     place = np.empty(size, np.int64)
 
     def fill(start):
         at = slice(start, start + LENGTH)
-        right[at] = pairing.truth[at]
         low = None if pairing.low is None else pairing.low[at]
         wide[at], ulps[at], steps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
 

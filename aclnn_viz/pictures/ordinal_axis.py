@@ -59,11 +59,13 @@ class OrdinalAxis:
 
 def ordinal_axis(places: np.ndarray, fmt: FloatFormat) -> OrdinalAxis:
     """Return the axis that shows the ordinals `places`, of which there is at least one."""
-    magnitudes = np.abs(places[places != 0])
     low, high = int(places.min()), int(places.max())
-    cut = int(magnitudes.min()) if magnitudes.size else 0
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    below = places.max(where=places < 0, initial=least)
+    above = places.min(where=places > 0, initial=most)
+    cut = min(int(above), -int(below)) if low or high else 0
     if low >= 0 or high <= 0:
-        span = (int(magnitudes.max()) if magnitudes.size else 0) - cut
+        span = max(high, -low) - cut
     else:
         span = high - low - 2 * cut
     return OrdinalAxis(fmt, low, high, cut, max(GAP * span, 1.0))

@@ -49,8 +49,7 @@ class Windows:
 
 def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
-    order = errors.order
-    place = errors.place[order]
+    order, place = errors.order, errors.places
     size = min(order.size, max(LEAST, 2 * order.size // WINDOWS))
     zeros = np.searchsorted(place, [0, 1])
     parts = []
