@@ -17,9 +17,13 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PIN = re.compile(r'[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*( ; python_version [<>=]+ "3\.\d+")?')
 
 
+PEERS = {"torch", "jax"}  # extras of gigabytes, which no other extra and no test installs
+
+
 def pip_packages(project):
-    """{name: bounds} of the core and every extra; the project's own name refers to its other extras."""
-    lines = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    """{name: bounds} of the core and every extra but PEERS; the project's own name refers to its other extras."""
+    extras = project["optional-dependencies"]
+    lines = project["dependencies"] + sum((extras[name] for name in extras.keys() - PEERS), [])
     requirements = [Requirement(line) for line in lines]
     bounds = {canonicalize_name(r.name): str(r.specifier) for r in requirements if r.name != project["name"]}
     return bounds | {"python": project["requires-python"]}

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
+import numpy as np
+
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
 from aclnn_viz.faults.edits import Edit, file_of
@@ -94,7 +96,8 @@ def truncated(values, fmt):
     """float32 cut down to 16 bits by dropping bits, instead of rounding to nearest."""
     if fmt.name == "bfloat16":
         return (values.view("uint32") & 0xFFFF0000).view("float32").astype(fmt.numpy)
-    rounded = values.astype(fmt.numpy)
+    with np.errstate(over="ignore"):  # what is infinite by rounding is the largest number when cut
+        rounded = values.astype(fmt.numpy)
     over = abs(rounded.astype("float32")) > abs(values)
     return (rounded.view("uint16") - over.astype("uint16")).view(fmt.numpy)
 

@@ -25,6 +25,7 @@ FOUND = """([panel, places, colours, radius, far]) => {
 }"""
 # Notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
 ENOUGH = {"Heat": 0.8, "Image": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
+NARROW = 0.6  # of bars that are a few pixels wide
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 HANDLE = 12  # pixels from the middle of a handle to what it leaves free
 MOST = 200  # places of a mark that are looked at
@@ -70,7 +71,8 @@ def misplaced(opened, axes, panels, arrays):
         if not len(places):
             continue
         found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)  # digits have soft edges
-        if (ENOUGH[mark["mark"]] - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
+        narrow = mark["mark"] == "Bars" and not frame.wide(mark)  # less than a pixel of one may have its whole colour
+        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
             wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
         elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
             wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
