@@ -73,9 +73,9 @@ def worst(found: Findings) -> list[tuple[str, str]]:
     """The worst cases of each operator, those that got worse first, each with the command that runs it again."""
     told_of = [(f"{where}: {change.newly_wrong and 'newly wrong' or 'worse'}", change.recipe)
                for where, change in list(found.changes.items())[:WORST] if change.recipe and (change.newly_wrong or change.worse)]
-    for name in found.outcomes:
-        own = sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
-                     key=lambda item: item[0], reverse=True)
+    ranked = [sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
+                     key=lambda item: item[0], reverse=True) for name in found.outcomes]
+    for own in sorted(filter(None, ranked), key=lambda own: not own[0][0][0]):  # operators with wrong cases first
         told_of += [(f"{where}: " + (note if wrong else f"{ulps(ulp)} ulp, right"), recipe)
                     for number, (_, where, (wrong, ulp, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
     seen: dict[str, str] = {}
