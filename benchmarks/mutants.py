@@ -1,7 +1,8 @@
 """Score the search on mechanical mutants of every page: `python benchmarks/mutants.py [MINUTES]`, on one core.
 
 Rows go to build/mutants.jsonl as they are made, of each operator in an order drawn by a seed; a run that is begun again
-goes on there (remove the file when pages or the search have changed). The report, benchmarks/mutants.md, says how many of all mutants it counts.
+goes on there (remove the file when pages or the search have changed). The report, benchmarks/mutants.md, says how many of
+all mutants it counts.
 """
 
 import json

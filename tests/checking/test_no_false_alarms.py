@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from aclnn_viz import operator, operators
+from aclnn_viz.checking import check
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.judging import judge, prepared_at, prepared_suite, suite_recipes, suite_size
+from checking.engineers import right
 from checking.rewritings import rewritings
 from machine import SOAK
 
@@ -29,6 +31,24 @@ def test_right_kernels_pass(op, record_property):
         for label, kernel in rewritings(op.name):
             found += complaints(op, label, kernel, seed, cases)
     assert found == []
+
+
+ENGINEERS = operators() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
+
+
+@pytest.mark.parametrize("at", range(len(ENGINEERS)), ids=[op.name for op in ENGINEERS])
+def test_right_kernels_of_engineers_pass(at, record_property):
+    """Written from the formulas, by rows, tiles and cores; every second time for one format alone, with one option."""
+    op, kernel = ENGINEERS[at], right(ENGINEERS[at].name)
+    seeds = SEEDS if SOAK else SEEDS[at::len(ENGINEERS)]
+    record_property("seeds", len(seeds))
+
+    def half(**inputs):
+        if inputs[op.like].dtype != np.float16:
+            raise NotImplementedError("float16 alone")
+        return kernel(**inputs)
+    found = [check(op, half, seed, allow_unsupported=True) if seed // 3 % 2 else check(op, kernel, seed) for seed in seeds]
+    assert [str(one) for one in found if not one.passed] == []
 
 
 def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
