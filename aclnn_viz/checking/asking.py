@@ -10,26 +10,33 @@ from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Ready, Scope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Asking:
-    """A kernel, what it is judged on, and the seconds after which a call is given up (None: never)."""
+    """A kernel, what it is judged on, and the seconds after which a call is given up (None: never).
+
+    `lost`: a call did not return, and goes on beside all others; the kernel is not asked again.
+    """
 
     kernel: Callable
     scope: Scope
     limit: float | None = None
+    lost: bool = False
 
     def on(self, ready: Ready, most: float = float("inf")) -> Seen | None:
         """What the kernel returns on a case; None where there is no such case, or none that counts or has at most so
-        many elements, and where the kernel returns nothing.
+        many elements, and where the kernel returns nothing, or is lost.
 
         The kernel comes first: to find out what is right takes longer.
         """
+        if self.lost:
+            return None
         try:
             made = ready.case
             results = made.operator.arrange_backward(**made.operator.bind(made.inputs)).results
             if sum(prod(one.documented_shape) for one in results.values()) > most or self.scope.reason(made):
                 return None
-            outputs = run(self.kernel, made, list(results), self.limit).outputs
+            outcome = run(self.kernel, made, list(results), self.limit)
+            self.lost, outputs = outcome.fatal, outcome.outputs
             if outputs is None:
                 return None
             one = ready.prepare()

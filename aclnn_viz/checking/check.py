@@ -118,7 +118,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
             examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
-        asking = Asking(kernel, scope, call_limit)
+        asking = Asking(kernel, scope, call_limit, evidence.lost)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
         small = shrink(wrong, asking, level.shrinking) if wrong and dump is None else None
         return conclude(op, evidence, seed, scope, asking, small=small, seconds=time.monotonic() - start,

@@ -44,6 +44,7 @@ class Evidence:
     undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
+    lost: bool = False  # a call did not return
     first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
@@ -97,6 +98,7 @@ def _examined(evidence: Evidence, kernel: Callable, prepared: Prepared, call_lim
     refused = outcome.refused or outcome.by_code and not takes(prepared.case)
     evidence.refused += [prepared] * refused
     evidence.silent += outcome.outputs is None and not refused
+    evidence.lost |= outcome.fatal
     fault = outcome.misbehaviour * (not refused)
     evidence.blame(fault, prepared, outcome.trace)
     if not refused:

@@ -1,5 +1,6 @@
 """A kernel that is asked again is asked within what was allowed: its scope, its precision, its time for a call."""
 
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -73,3 +74,28 @@ def test_a_kernel_is_asked_once_on_each_fresh_case():
     check("rms_norm", kernel)
     fresh = [one.case.inputs["x"].tobytes() for one, _ in zip(Scope.of(RMS).cases(1), range(12))]
     assert max(seen.count(one) for one in fresh) == 1
+
+
+def test_a_kernel_that_does_not_return_is_not_asked_again():
+    """Each such call would go on beside all others."""
+    calls, held = [], Event()
+
+    def kernel(**inputs):
+        calls.append(1)
+        held.wait()
+    hanging, ready = Asking(kernel, Scope.of(SWISH), 0.05), Ready(Scope.of(SWISH), Recipe("hardswish", {}), None, 0)
+    assert hanging.on(ready) is None and hanging.on(ready) is None and len(calls) == 1
+    held.set()
+
+
+def test_a_check_in_which_a_call_did_not_return_asks_no_more():
+    calls, held = [], Event()
+
+    def kernel(**inputs):
+        calls.append(inputs["self"].size)
+        if len(calls) > 4:
+            held.wait()
+        return doubled(**inputs)
+    found = check("hardswish", kernel, call_limit=0.5)
+    assert len(calls) <= 5 and "does not return within 0.5 s" in str(found)
+    held.set()
