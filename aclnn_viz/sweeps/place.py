@@ -17,7 +17,7 @@ from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.products import soc_of, version_of
 from aclnn_viz.sweeps.cards import open_card
-from aclnn_viz.sweeps.kit import kit
+from aclnn_viz.sweeps.kit import folders, kit
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
 _here = threading.local()  # a device belongs to the thread that opened it
@@ -50,7 +50,7 @@ class Place:
             told["soc"] = soc_of(told["soc"])
         if told.get("cann"):
             told["cann"] = str(version_of(told["cann"]))
-        return cls(str(device), kit=kit(), folders=rooms.folders(), **told)
+        return cls(str(device), kit=kit(), folders=folders(), **told)
 
     @property
     def is_kernel(self) -> bool:
@@ -62,7 +62,8 @@ class Place:
         if (here := held.get(self)) is None or here.closed:
             close_all()
             for folder in self.folders:
-                rooms.open_folder(folder)
+                if folder not in rooms.folders():
+                    rooms.open_folder(folder)
             if kit() != self.kit:
                 raise RuntimeError(problem("every worker needs the kit of the process that sweeps, " + self.kit,
                                            f"{kit()} in {rooms.HOUSE}", "install the same version there"))

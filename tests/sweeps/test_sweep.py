@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 import time
 import tracemalloc
@@ -9,6 +10,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from pathlib import Path
 
 import pytest
+from in_child import in_child
 from machine import ROOT, SOAK
 from swept import Mortal, held, in_children, kernel
 
@@ -275,3 +277,20 @@ def test_a_result_reads_as_text_html_and_json(tmp_path):
     result = av.sweep([{"operator": "hardswish"}], store=tmp_path / "s.sqlite")
     assert str(result).startswith(f"{tmp_path}/s.sqlite: 1 right on host, Ascend910B2, CANN 9.1.0 (emulated, not measured")
     assert "1 right" in result._repr_html_() and result.to_json()["passed"] and Path(result.store).is_file()
+
+
+def test_an_operator_from_elsewhere_is_swept_and_is_part_of_the_kit(tmp_path):
+    """In a child: what is opened stays known to a process."""
+    def work():
+        folder = tmp_path / "my_silu"
+        shutil.copytree(ROOT / "tests" / "elsewhere" / "my_silu", folder)
+        kits, ran = [], []
+        for comment in ("", "# edited\n"):
+            with open(folder / "page.py", "a") as page:
+                page.write(comment)
+            result = av.sweep("suite", ops=str(folder), store=tmp_path / "s.sqlite")
+            kits, ran = [*kits, result.run.kit], [*ran, (result.ran, result.passed or result.outcomes["right"])]
+        return kits, ran
+
+    kits, ran = in_child(work)
+    assert kits[0] != kits[1] and ran[0][0] == ran[1][0] > 0
