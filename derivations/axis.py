@@ -44,7 +44,8 @@ def taps(x, size, interpolationMode, paddingMode, alignCorners, decide=None):
     weights = WEIGHTS[interpolationMode]
     pixels = [first, first + 1]
     if interpolationMode == 2:
-        pixels = [padded(first + j, size, paddingMode, alignCorners)[0] for j in (-1, 0, 1, 2)]
+        any_pixel = decide and (lambda e: e)  # which no cell decides
+        pixels = [padded(first + j, size, paddingMode, alignCorners, decide=any_pixel)[0] for j in (-1, 0, 1, 2)]
     return (pixels, [value.subs(t, u - first) for value in weights],
             [factor * value.subs(t, u - first) for value in slopes(weights)])
 

@@ -15,7 +15,7 @@ from derivations.expressions import substitute
 from derivations.formulas import Derivation, Formula
 from derivations.gradient import gradient
 from derivations.interpolation import linear_weights, slopes, t
-from derivations.notation import index_symbols, latex, size_symbols
+from derivations.notation import index_symbols, size_symbols
 from derivations.tape import Step
 from derivations.theorem import Book, Equation
 
@@ -72,8 +72,7 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
              ("Gradient of the image", Symbol("inputGrad"), scattered(named), "out is linear in the image: scatter."),
              ("Gradient of the grid", Symbol("gridGrad"), gathered(corner({**named, w: moving})),
               "By one coordinate: the weight of its axis gives way to its derivative, here that of x.")]
-    steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
-                  for title, left, right, why in lines)
+    steps = tuple(Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines)
     return Derivation(steps, None, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
 
 

@@ -13,7 +13,7 @@ from derivations.cells import cells, left_derivative, limit_at, right_derivative
 from derivations.formulas import Derivation, Formula
 from derivations.gradient import gradient
 from derivations.kinks import Kink
-from derivations.notation import index_symbols, latex, size_symbols
+from derivations.notation import index_symbols, size_symbols
 from derivations.tape import Step
 from derivations.theorem import Book, Equation
 
@@ -59,8 +59,7 @@ def derive():
              ("Kink at -3", Symbol("d_right"), right_derivative(hardswish, -3, 3), "From the right -1/2: documented."),
              ("Kink at 3", Symbol("d_left"), left_derivative(hardswish, 3, -3), "From the left 3/2: documented."),
              ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1.")]
-    steps = tuple(Step(title, Eq(left, right, evaluate=False), why, f"{latex(left)} = {latex(right)}")
-                  for title, left, right, why in lines)
+    steps = tuple(Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines)
     out = gradOutput[i] * documented_slope(this[i])
     return Derivation(steps, None, lambda: [Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})])
 

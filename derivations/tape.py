@@ -1,6 +1,7 @@
 """Reverse-mode derivation over named intermediates, recorded as a lesson: one equation and its reason at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from sympy import Add, Eq, Expr, Indexed, IndexedBase, S, Sum, Symbol
 
@@ -13,12 +14,18 @@ from derivations.ranges import Ranges
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a derivation: `equation` (a SymPy Eq), and why it holds."""
+    """One line of a derivation: `equation` (a SymPy Eq), and why it holds; `printed` is its LaTeX where that differs."""
 
     title: str
     equation: Eq
     why: str
-    latex: str
+    printed: str = ""
+    letters: dict = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def latex(self):
+        """The line as LaTeX, with `letters` for bound indices by their length: written when somebody reads it."""
+        return self.printed or latex(self.equation, self.letters)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ class Tape:
 
     def _record(self, title, left, right, why):
         equation = Eq(left, readable(right, self.letters), evaluate=False)
-        self.steps.append(Step(title, equation, why, latex(equation, self.letters)))
+        self.steps.append(Step(title, equation, why, letters=self.letters))
 
     def backward(self, output, given, wanted, reasons):
         """
