@@ -44,8 +44,9 @@ def taps(x, size, interpolationMode, paddingMode, alignCorners, decide=None):
     weights = WEIGHTS[interpolationMode]
     pixels = [first, first + 1]
     if interpolationMode == 2:
-        any_pixel = decide and (lambda e: e)  # which no cell decides
-        pixels = [padded(first + j, size, paddingMode, alignCorners, decide=any_pixel)[0] for j in (-1, 0, 1, 2)]
+        # No cell decides which pixel it is; SymPy need not look for it, but where it is a number.
+        unsettled = None if decide is None or first.is_number else lambda e: e
+        pixels = [padded(first + j, size, paddingMode, alignCorners, decide=unsettled)[0] for j in (-1, 0, 1, 2)]
     return (pixels, [value.subs(t, u - first) for value in weights],
             [factor * value.subs(t, u - first) for value in slopes(weights)])
 
