@@ -33,9 +33,9 @@ class NumPyArrays:
 
     def where(self, condition, x, y, /):
         """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""
-        kind = x.dtype
+        kind = getattr(x, "dtype", None)  # a number where somebody changed a page
         bits = BITS.get(kind)
-        if bits is None or y.dtype != kind or not np.ndim(condition):
+        if bits is None or getattr(y, "dtype", None) != kind or getattr(condition, "dtype", None) != bool or not condition.ndim:
             return np.where(condition, x, y)
         chosen, x, y = np.negative(condition.view(np.int8)).astype(bits), x.view(bits), y.view(bits)
         blended = (x ^ y) & chosen

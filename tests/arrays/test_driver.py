@@ -153,6 +153,13 @@ def test_where_selects_the_bits_that_numpy_selects(dtype):
         assert found.dtype == expected.dtype and found.shape == expected.shape and found.tobytes() == expected.tobytes()
 
 
+def test_where_takes_numbers_and_conditions_as_numpy_does():
+    """A page that somebody changed may give it any of them."""
+    x, chosen = np.float32([1, 2]), np.array([True, False])
+    for given in ((chosen, 1.0, x), (chosen, x, 0.0), (np.float32([0, 3]), x, -x), (True, x, -x), (chosen[0], x, -x)):
+        assert np.array_equal(NumPyArrays().where(*given), np.where(*given))
+
+
 def test_scattering_a_channel_at_a_time_adds_in_the_same_order(monkeypatch):
     rng, target = np.random.default_rng(0), np.zeros((3, 11), np.float32)
     index, values = rng.integers(0, 11, 500), rng.standard_normal((3, 500)).astype(np.float32)
