@@ -69,7 +69,10 @@ class Explorer(anywidget.AnyWidget):
         except TypeError as error:
             self.problem = {"field": "", "text": str(error)}
         else:
+            before = self.values
             super().set_state({"values": values})
+            if self.values == before and [*map(type, self.values.values())] != [*map(type, before.values())]:
+                self._moved({"new": self.values})  # 1 for True is no change that an observer would be told of
 
     @traitlets.validate("values")
     def _whole(self, proposal):

@@ -7,7 +7,7 @@ from machine import SOAK
 
 from aclnn_viz.explorers import explore
 
-NAMES = ("hardswish", "grid_sampler_2d", "two_phase")
+NAMES = ("hardswish", "grid_sampler_2d", "group_norm_swish", "two_phase")
 ROUNDS = 5000 // len(NAMES) + 1 if SOAK else 60
 STRANGE = (None, True, False, 0, 1, -1, 2.5, 10**400, float("nan"), float("inf"), "", "x" * 10**6, [], [[]], {}, {"x": {}},
            "1", ["a"], "host", "atlas:9", "Ascend960")
@@ -67,3 +67,5 @@ def test_one_is_no_true(explorer):
     for name in flags:
         update(explorer, {"values": {**explorer.initial, name: 1}})
         assert explorer.problem["field"] == name and "must be True or False: got 1" in explorer.problem["text"]
+        update(explorer, {"values": explorer.initial})
+        assert explorer.problem == {}
