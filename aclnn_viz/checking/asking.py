@@ -1,6 +1,7 @@
 """A kernel that can be asked more, after the cases of its check: on others that count, judged as those were."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -8,6 +9,25 @@ from aclnn_viz.checking.judging import judge
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Ready, Scope
+
+SHARED = 5
+
+
+class Budget:
+    """Seconds of one core that a search may take; where others share the core, so many times as long by the clock."""
+
+    def __init__(self, seconds: float):
+        self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
+
+    @property
+    def over(self) -> bool:
+        return time.thread_time() > self.end or time.monotonic() > self.latest
+
+    def within(self, items: Iterable) -> Iterator:
+        for item in items:
+            if self.over:
+                return
+            yield item
 
 
 @dataclass(eq=False)

@@ -1,12 +1,11 @@
 """What an error that nothing explains depends on: places and values of the elements, and lengths, asked of the kernel."""
 
-import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.facts import remainder
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.scope import Ready
@@ -99,7 +98,7 @@ def _precision(output: str, failing: list[Seen]) -> str:
 
 def _of_lengths(op, failing: Sequence[Seen], asking: Asking, seed: int, seconds: float) -> Iterator[str]:
     """The lengths of an axis of the main tensor at which the kernel is wrong, found by asking it."""
-    end = time.monotonic() + seconds
+    budget = Budget(seconds)
     made = failing[0].prepared
     options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
     shape = made.case.inputs[op.like].shape
@@ -107,7 +106,7 @@ def _of_lengths(op, failing: Sequence[Seen], asking: Asking, seed: int, seconds:
         outcome: dict[int, bool] = {}
         for length in LENGTHS:
             tried = shape[:axis] + (length,) + shape[axis + 1:]
-            if time.monotonic() > end or np.prod(tried) > LARGEST:
+            if budget.over or np.prod(tried) > LARGEST:
                 break
             one = asking.on(Ready(asking.scope, Recipe(op.name, options | {"shape": tried}), None, seed + length))
             if one is not None:

@@ -4,14 +4,13 @@ A change is told only if it gives the kernel's numbers, up to the kernel's own r
 on fresh ones where the kernel can be called; those that no case tells apart are all told.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, islice
 
 from aclnn_viz.checking.altered import moved, read_and_written, taken_for_others
-from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.candidates import Candidate, of_edit, pairs
 from aclnn_viz.checking.diagnosis import as_candidate
 from aclnn_viz.checking.facts import Condition, Facts, separating
@@ -27,7 +26,6 @@ from aclnn_viz.faults.rarer import rarer
 FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
 PROBES = 3  # cases that sieve candidates before the others are compared
 TOLD = 6  # equal candidates
-SHARED = 5
 EXCEPT = "not with"
 
 
@@ -59,23 +57,6 @@ class Explanation:
         lines += ["  no case tells it apart from:"] * bool(self.equal)
         lines += [f"    {one}" for one in self.equal]
         return "\n".join(lines)
-
-
-class Budget:
-    """Seconds of one core that a search may take; where others share the core, so many times as long by the clock."""
-
-    def __init__(self, seconds: float):
-        self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
-
-    @property
-    def over(self) -> bool:
-        return time.thread_time() > self.end or time.monotonic() > self.latest
-
-    def within(self, items: Iterable) -> Iterator:
-        for item in items:
-            if self.over:
-                return
-            yield item
 
 
 def explain(op, seen: Sequence[Seen], asking: Asking | None, seed: int, seconds: float,

@@ -1,13 +1,12 @@
 """Make a counterexample small: the smallest shape, then the simplest numbers, as long as the kernel stays wrong."""
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 
 from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.tried import arranged_sizes
@@ -21,7 +20,7 @@ SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), l
 
 def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
     """Return the smallest and simplest case that counts on which the kernel is still wrong in one of the same outputs."""
-    end = time.monotonic() + seconds
+    budget = Budget(seconds)
     wrong = {miss.output for miss in found.misses}
     plain = min(PLAIN, max(miss.excess for miss in found.misses))
     recipe, best = found.prepared.recipe, found
@@ -33,10 +32,10 @@ def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
 
     options = dict(recipe.options)
     progress = True
-    while progress and time.monotonic() < end:
+    while progress and not budget.over:
         progress = False
         for smaller in _smaller(options, best):
-            tries = (attempt(smaller, s) for s in (seed, seed + 1, seed + 2) if time.monotonic() < end)
+            tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
                 options, best, progress = smaller, better, True
@@ -46,7 +45,7 @@ def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
         for simplify in SIMPLE:
             values = best.prepared.case.inputs[name]
             simple = simplify(values.astype(np.float64)).astype(values.dtype)
-            if time.monotonic() > end or np.array_equal(simple, values):
+            if budget.over or np.array_equal(simple, values):
                 continue
             better = attempt(options | _fixed(best.prepared.case, options, name) | {name: simple}, seed)
             if better:

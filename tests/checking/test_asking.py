@@ -9,7 +9,7 @@ import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import asking, check, explaining
-from aclnn_viz.checking.asking import Asking
+from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.judging import judge
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.operators import plans
@@ -51,7 +51,7 @@ def test_it_is_judged_in_the_precision_of_the_check():
 def test_fresh_cases_end_with_their_budget():
     slow = Asking(SWISH.backward, Scope.of(SWISH))
     assert list(explaining._fresh(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
-    fresh = list(explaining._fresh(slow, 0, explaining.Budget(60)))
+    fresh = list(explaining._fresh(slow, 0, Budget(60)))
     assert len(fresh) == explaining.FRESH and not any(judge(one.prepared, one.outputs) for one in fresh)
     assert {one.prepared.case.seed for one in fresh}.isdisjoint(
         ready.case.seed for ready in slow.scope.cases(0))
@@ -59,7 +59,7 @@ def test_fresh_cases_end_with_their_budget():
 
 def test_fresh_cases_have_the_shapes_that_are_asked_for():
     scope = Scope.of(RMS, shapes=[(3, 40)], dtypes="float16")
-    fresh = list(explaining._fresh(Asking(RMS.backward, scope), 0, explaining.Budget(60)))
+    fresh = list(explaining._fresh(Asking(RMS.backward, scope), 0, Budget(60)))
     assert fresh and {(one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh} == {((3, 40), "float16")}
 
 
