@@ -46,6 +46,10 @@ class Slot:
 
     def fit(self, one: Seen) -> float | None:
         """The number with which the page gives what the kernel gave; None where there is no such."""
+        with np.errstate(all="ignore"):
+            return self._fit(one)
+
+    def _fit(self, one: Seen) -> float | None:
         try:
             low, high = (self._flat(one, number) for number in (1.0, 2.0))
             wanted = np.concatenate([wide.ravel() for wide, _ in one.wanted.values()])

@@ -18,6 +18,7 @@ REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has n
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
+LONGEST = 500  # characters of an exception's text
 NOTHING = "returns None where an array is expected"
 
 
@@ -134,7 +135,7 @@ def _trace(error: BaseException) -> str:
 
 
 def _told(error: BaseException) -> str:
-    return " ".join("".join(traceback.format_exception_only(error)).split())[:200]
+    return " ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST]
 
 
 class Guarded:

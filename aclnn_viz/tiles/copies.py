@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.errors import need
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.memory import MTE2, MTE3, V
@@ -65,11 +66,13 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     The lanes behind a block that is no multiple of 32 bytes hold no data, unless `pad` gives them a value.
     """
     core, size = current(), dst.dtype.itemsize
+    need(params, DataCopyExtParams, "DataCopyPad takes DataCopyExtParams", "pass DataCopyExtParams(1, bytes, 0, 0, 0)")
     count, length = params.blockCount, params.blockLen
     _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151),
           srcStride=(params.srcStride, 2**32 - 1), dstStride=(params.dstStride, 2**32 - 1))
     if length % size:
-        core.stop("copy parameters", f"DataCopyPad moves {length} bytes, no multiple of the {size} of an element")
+        core.stop("copy parameters", f"DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen counts "
+                  "bytes")
     if not count or not length:
         return
     if isinstance(src, LocalTensor):
@@ -78,7 +81,10 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         return
     pad = pad or DataCopyPadExtParams()
     left, right = pad.leftPadding * size, pad.rightPadding * size
-    _need(core, "DataCopyPad", leftPadding=(left, BLOCK), rightPadding=(right, BLOCK))
+    for side, bytes_of in (("leftPadding", left), ("rightPadding", right)):
+        if not 0 <= bytes_of <= BLOCK:
+            core.stop("copy parameters", f"DataCopyPad has a {side} of {bytes_of // size} elements, {bytes_of} bytes, "
+                      f"which must lie in 0 to {BLOCK}")
     row = -(-(left + length + right) // BLOCK) * BLOCK
     _copy("DataCopyPad", dst, src, count, length, length + params.srcStride, row + params.dstStride * BLOCK, left, row,
           pad)

@@ -205,9 +205,11 @@ class Core:
         earlier = self.issued[pipe][position - 1]
         wrote = any(memory is held for held, _ in earlier.writes)
         place = "" if memory is self.ub else f" of {memory.name}"
+        names = (PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
+        flag = "" if pipe == one.pipe else f" (that flag is HardEvent {'_'.join(names)})"
         self.hazard(kind, f"{one.name} on {PIPE_NAMES[one.pipe]} {'writes' if writing else 'reads'} what "
                     f"{earlier.name} in line {earlier.where[1]} {'writes' if wrote else 'reads'} on {PIPE_NAMES[pipe]}"
-                    f"{place}, and nothing says in which order", writing)
+                    f"{place}, and nothing says in which order{flag}", writing)
 
     def _note(self, one: Instruction, memory, span: Span, writing: bool):
         memory.note(span, one.pipe, one.position, writing, self, one.atomic)

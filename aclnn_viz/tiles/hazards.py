@@ -21,7 +21,8 @@ KINDS = {
     "unwritten": Kind("reads bytes that nobody wrote", "write them first: memory is never zero by itself",
                       "ErrorRead2"),
     "padding": Kind("uses the padding lanes of a copy as data",
-                    "count only the lanes that were copied, or pad with a value", "ErrorRead2"),
+                    "count only the lanes that were copied, or give them a value with "
+                    "DataCopyPadExtParams(True, 0, lanes, value)", "ErrorRead2"),
     "beyond tensor": Kind("reaches beyond the tensor", "mend the offset, the count, or the length given to InitBuffer",
                           "ErrorRead3", "ErrorWrite2"),
     "beyond unified buffer": Kind("reaches beyond the Unified Buffer", "mend the offset or the count",
@@ -32,7 +33,7 @@ KINDS = {
                        "round offsets and lengths up to 32 bytes", "ErrorRead4", "ErrorWrite4"),
     "shortened copy": Kind("moves whole blocks of 32 bytes and silently leaves out the rest",
                            "use DataCopyPad, or copy a multiple of 32 bytes"),
-    "copy parameters": Kind("has a parameter beyond its range", "split the copy"),
+    "copy parameters": Kind("has a parameter that it does not take", "keep each in its range and in its unit"),
     "missing wait": Kind("does not wait for another pipe", "hand the tensor over with EnQue and DeQue, or set and wait "
                          "for a flag between the two", "ErrorSync2", "ErrorSync1"),
     "missing barrier": Kind("does not wait for an earlier instruction of its own pipe", "put a PipeBarrier between",

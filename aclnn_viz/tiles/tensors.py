@@ -37,8 +37,11 @@ class GlobalTensor:
             core.stop("beyond global memory", f"{name} reaches for a GlobalTensor without SetGlobalBuffer", writing)
         span = Span(self.start, length, shape, strides)
         if self.start < 0 or span.end > self.memory.size:
+            held = self.memory.array.dtype
+            other = "" if held == self.dtype or self.memory.name == "workspace" else (
+                f" (it holds {c_name(held)}, this GlobalTensor is of {c_name(self.dtype)})")
             core.stop("beyond global memory", f"{name} reaches for bytes {self.start} to {span.end} of "
-                      f"{self.memory.name}, which has {self.memory.size}", writing)
+                      f"{self.memory.name}, which has {self.memory.size}{other}", writing)
         if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
             core.hazard("beyond tensor", f"{name} reaches {(span.end - self.start) // self.dtype.itemsize} elements "
                         f"far into a GlobalTensor of {self.size}", writing)

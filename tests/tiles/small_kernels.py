@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
-from aclnn_viz.tiles.launching import Machine
+from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.schedules import schedule_of

@@ -9,7 +9,7 @@ from small_kernels import gm
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
-from aclnn_viz.tiles.launching import Machine
+from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.orders import Search, explore, explored
 from aclnn_viz.tiles.platforms import Platform
