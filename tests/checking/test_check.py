@@ -1,5 +1,6 @@
 """What `check` says of right, wrong and misbehaving kernels."""
 
+import cProfile
 import json
 import re
 import time
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from aclnn_viz import operators
+from aclnn_viz.cases import case
 from aclnn_viz.checking import check, shrinking
+from aclnn_viz.checking.intermediates import intermediates
 from aclnn_viz.checking.running import named, to_numpy
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
@@ -208,3 +211,11 @@ def test_torch_tensors_are_taken():
 
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [1.5, -2.0]
+
+
+def test_a_check_may_be_profiled():
+    with cProfile.Profile() as profile:
+        intermediates(RMS, case(RMS).inputs)
+        before = len(profile.getstats())
+        json.dumps([])
+    assert len(profile.getstats()) > before > 0
