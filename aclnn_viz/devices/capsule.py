@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.devices.errors import DeviceClosedError
+from aclnn_viz.devices.device import Closing
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import StoredCases, index_files
@@ -69,7 +69,7 @@ def is_capsule(path: Path) -> bool:
         return False
 
 
-class Capsule:
+class Capsule(Closing):
     """A device that replays what another one computed; it refuses every case that it does not hold.
 
     `name` says that it is a recording and of what; `provenance` holds SoC, CANN version, time, and the rest. Raises
@@ -78,7 +78,6 @@ class Capsule:
 
     def __init__(self, path):
         self.path = place_of(path)
-        self.closed = False
         self._stored = StoredCases(Archive(self.path))
         try:
             self.provenance = self._stored.about["provenance"]
@@ -98,8 +97,7 @@ class Capsule:
 
     def run(self, op, /, **inputs) -> dict:
         """Return the recorded outputs of exactly these inputs; CapsuleError when they are not in the capsule."""
-        if self.closed:
-            raise DeviceClosedError(problem("the device must be open", "a closed capsule", "open it again"))
+        self.need_open()
         op = operator(op)
         bound = op.bind(inputs)
         entry = self._cases.get(digest(op, bound))
@@ -114,15 +112,6 @@ class Capsule:
             raise self._stored.source.broken(AlteredError, f"{entry['folder']} holds {', '.join(outputs) or 'no outputs'} "
                                              f"instead of {', '.join(wanted)}")
         return outputs
-
-    def close(self) -> None:
-        self.closed = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def _repr_html_(self) -> str:
         counts = Counter(entry["operator"] for entry in self._cases.values())

@@ -1,8 +1,10 @@
 """A device that runs operators, whatever implementation of the C API stands behind it."""
 
 from aclnn_viz.acl.installation import driver_version
+from aclnn_viz.devices.errors import DeviceClosedError
 from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.two_phase import run
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.products import product_of
 from aclnn_viz.tables import as_html
@@ -15,6 +17,27 @@ def is_device(value) -> bool:
     (False, False)
     """
     return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(getattr(value, "run", None))
+
+
+class Closing:
+    """A device that holds nothing of the machine's: closed, by hand or by a `with` block, it only runs nothing more."""
+
+    name: str
+    closed = False
+
+    def need_open(self) -> None:
+        """Raise DeviceClosedError where it is closed."""
+        if self.closed:
+            raise DeviceClosedError(problem("the device must be open", f"a closed {self.name}", "open it again"))
+
+    def close(self) -> None:
+        self.closed = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
 
 class Device:

@@ -4,6 +4,7 @@ import os
 import stat
 import struct
 import zipfile
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,7 +42,7 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
 _ENCRYPTED = 1  # a bit of the flags of a member
 
 
-class Source:
+class Source(ABC):
     """Where stored cases lie; `asked` and `fix` are the parts of its messages."""
 
     asked: str
@@ -62,8 +63,9 @@ class Source:
     def broken(self, kind: type[StoredError], why: str) -> StoredError:
         return kind(problem(self.asked, why, self.fix))
 
+    @abstractmethod
     def _content(self, member: str, limit: int) -> bytes:
-        raise NotImplementedError
+        """The bytes of a member, at most `limit`; FileNotFoundError where there is none."""
 
 
 class Folder(Source):

@@ -13,11 +13,6 @@ from aclnn_viz.faults import faults
 ALL = pytest.mark.parametrize("name", [one.name for one in detectives()])
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
-
-
 def fault(one, name):
     return next(known for known in faults(one.operator) if known.name == name)
 

@@ -11,7 +11,6 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.judging import judge, prepared
-from aclnn_viz.checking.running import named
 from aclnn_viz.faults import faults
 from aclnn_viz.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish

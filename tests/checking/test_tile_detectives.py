@@ -14,11 +14,6 @@ from machine import SOAK
 ALL = pytest.mark.parametrize("name", [one.name for one in tile_detectives()])
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
-
-
 def test_there_are_enough_of_them():
     assert len(tile_detectives()) >= 6 and len({one.name for one in (*detectives(), *tile_detectives())}) == len(
         detectives()) + len(tile_detectives())

@@ -16,12 +16,6 @@ PARTS = [one.name for one in tile_puzzles() if not one.truth]
 MISTAKES = [(one.name, mistake) for one in tile_puzzles() for mistake in solution_of(one).mistakes]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
-    return tmp_path
-
-
 def test_there_are_enough_of_both_kinds():
     assert len(NAMES) >= 12 and len(PARTS) >= 3
     assert len({*NAMES, *(one.name for one in puzzles())}) == len(NAMES) + len(puzzles())

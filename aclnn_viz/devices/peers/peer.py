@@ -2,18 +2,20 @@
 
 import platform
 import warnings
+from abc import ABC, abstractmethod
 
 import numpy as np
 
 from aclnn_viz import rooms
-from aclnn_viz.devices.errors import DeviceClosedError, UnsupportedError
+from aclnn_viz.devices.device import Closing
+from aclnn_viz.devices.errors import UnsupportedError
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import operator
 from aclnn_viz.tables import as_html
 
 
-class Peer:
+class Peer(Closing, ABC):
     """What every peer has in common; `name` tells library, place and version, `about()` all that a replay must tell.
 
     A peer has neither an SoC nor a CANN version: `soc` and `cann` are empty.
@@ -24,7 +26,6 @@ class Peer:
 
     def __init__(self, name: str):
         self.name = name
-        self.closed = False
 
     def run(self, op, /, **inputs) -> dict[str, np.ndarray]:
         """Run an operator and return its outputs by the vendor's names, as `op.backward` does.
@@ -32,8 +33,7 @@ class Peer:
         Raises TypeError and ValueError as `op.backward` does, UnsupportedError (a ValueError and a NotImplementedError)
         for what the library does not compute, DeviceClosedError when the device is closed.
         """
-        if self.closed:
-            raise DeviceClosedError(problem("the device must be open", f"a closed {self.name}", "open it again"))
+        self.need_open()
         op = operator(op)
         bound = op.bind(inputs)
         arranged = op.arrange_backward(**bound)
@@ -49,24 +49,17 @@ class Peer:
         """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
         return rooms.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
 
+    @abstractmethod
     def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
-        raise NotImplementedError
+        """The outputs by name, in the formats in which the library computes them; NotSupported for what it has not."""
 
     def about(self) -> dict:
         """What a replay must tell of it: library and version, place, threads and flags."""
         return {"soc": self.soc, "cann": self.cann, **self._library()}
 
+    @abstractmethod
     def _library(self) -> dict:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        self.closed = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+        """Its version, place, threads and flags."""
 
     def _repr_html_(self) -> str:
         return as_html(f"Device {self.name!r}: a peer on this machine, no Atlas", (), [

@@ -1,0 +1,53 @@
+"""What the files of the repository hold, whatever they are for."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from machine import ROOT
+
+LONGEST_CELL = 8
+# Paths of one machine and hosts of package registries, written so that no pattern finds itself.
+MACHINE_TEXT = re.compile(
+    r"/(?:work|root|home/\w+)/|file:[/]{3}|[/]simple\b|(?:index|extra-index)[-]url|find[-]links"
+    r"|pythonhosted[.]org|pypi[.]org|npmjs[.]org|deb[.]debian[.]org|anaconda[.]org"
+)
+
+
+def cell_faults(notebook):
+    """What is wrong with the cells of a notebook."""
+    for number, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] == "code" and cell.get("execution_count") is None:
+            yield f"cell {number} has not run"
+        if len("".join(cell["source"]).splitlines()) > LONGEST_CELL:
+            yield f"cell {number} is long"
+
+
+def tracked_texts():
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listing.split("\0")):
+        yield name, (ROOT / name).read_bytes().decode(errors="replace") if (ROOT / name).is_file() else ""
+
+
+def test_notebooks_have_run_and_their_cells_are_short():
+    notebooks = {path.name: json.loads(path.read_text()) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert "00_start_here.ipynb" in notebooks
+    assert {name: faults for name, book in notebooks.items() if (faults := list(cell_faults(book)))} == {}
+
+
+@pytest.mark.needs("git")
+def test_no_file_names_a_machine_or_a_registry():
+    found = {name: match[0] for name, text in tracked_texts() if (match := MACHINE_TEXT.search(text))}
+    assert found == {}
+
+
+def test_a_cell_that_has_not_run_and_a_long_one_are_noticed():
+    cells = [{"source": ["x\n"] * 9, "cell_type": "markdown"}, {"source": "x", "cell_type": "code"},
+             {"source": ["x\n"] * 8, "cell_type": "code", "execution_count": 1}]
+    assert list(cell_faults({"cells": cells})) == ["cell 0 is long", "cell 1 has not run"]
+
+
+@pytest.mark.parametrize("text", ["cd /" + "root/x", "https://pypi" + ".org", "pip --index" + "-url=x"])
+def test_a_machine_path_or_a_registry_is_noticed(text):
+    assert MACHINE_TEXT.search(text) and not MACHINE_TEXT.search("/usr/local/Ascend, 127.0.0.1, http://www.apache.org")
