@@ -97,7 +97,7 @@ class Certifier:
         for name in names:
             mask = self._unclear(name, self.parts[name])
             if mask.any():
-                letter = max(set(self.axes[name]) - {"."}, key=sizes.get, default=None)
+                letter = max(self.axes[name].replace(".", ""), key=sizes.get, default=None)
                 found[name] = letter, letter and np.flatnonzero(_rows_with_any(mask, self.axes[name].find(letter)))
         return found
 

@@ -102,6 +102,22 @@ def test_ties_behind_a_division_by_three_are_right(dtype):
     assert even[apart == 1].all()
 
 
+@pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("low", [0.0, 1e-300])  # all of them 0, or one is not
+def test_a_rounded_sum_keeps_the_sign_of_a_zero(fmt, low):
+    rounded = rounded_sum(np.array([-0.0, 0.0, 1.0]), np.array([0.0, 0.0, low]), fmt)
+    assert np.signbit(rounded).tolist() == [True, False, False]
+    assert not rounded_sum(np.array([-1.0, 1.0]), np.array([1.0, low - 1.0]), fmt).any()
+
+
+def test_zeros_of_the_right_sign_are_not_told_to_have_the_other():
+    """At -4, -5 and a gradient below 0 hardswish gives -0.0; elsewhere the truth has a low part."""
+    inputs = {"gradOutput": np.float32([1, -1, 1]), "self": np.float32([-4, -5, 1])}
+    op = operator("hardswish")
+    right, truth = op.backward(**inputs)["out"], op.truth(**inputs)["out"]
+    assert compare(right, truth).signed_zeros == 0 and compare(np.abs(right), truth).signed_zeros == 1
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 15, 31, 64, 100])
 def test_no_term_meets_more_additions_than_are_counted(count, monkeypatch):
     """The sum itself runs over numbers that count additions: each is one more than the larger of what it adds."""
