@@ -159,6 +159,7 @@ def round_to(values, dtype) -> np.ndarray:
     1.0078125
     """
     fmt, values = float_format(dtype), numbers("values", values)
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a signalling nan raises the flag
         if fmt.bits < 16:
             return _rounded(values.astype(np.float64), fmt)
@@ -169,7 +170,7 @@ def round_to(values, dtype) -> np.ndarray:
 
 def round_into(result: np.ndarray, values: np.ndarray) -> None:
     """Round as `round_to` into an array that is there, of a format that operators take."""
-    if result.dtype == BFLOAT16.numpy and values.dtype == np.float64:
+    if result.dtype == BFLOAT16.numpy and values.dtype.kind == "f" and values.itemsize == 8:
         result[...] = round_to(values, BFLOAT16)
     else:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

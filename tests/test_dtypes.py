@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import dtypes
-from aclnn_viz.dtypes import FORMATS, KNOWN, float_format, ordinal_distance, ordinals, round_to, ulp
+from aclnn_viz.dtypes import FORMATS, KNOWN, float_format, ordinal_distance, ordinals, round_into, round_to, ulp
 
 ALL = pytest.mark.parametrize("fmt", KNOWN, ids=lambda f: f.name)
 HALVES = pytest.mark.parametrize("fmt", FORMATS[:2], ids=lambda f: f.name)
@@ -51,6 +51,10 @@ def test_float64_to_bfloat16_rounds_once():
     value = 1 + 2**-8 + 2**-30
     assert float(np.float64(value).astype(ml_dtypes.bfloat16)) == 1.0  # the library's two roundings
     assert float(round_to(value, "bfloat16")) == 1.0078125
+    foreign = np.array([value], np.dtype(np.float64).newbyteorder())
+    into = np.empty(1, ml_dtypes.bfloat16)
+    round_into(into, foreign)
+    assert float(round_to(foreign, "bfloat16")[0]) == float(into[0]) == 1.0078125
 
 
 def nearest_even(value: float, fmt) -> float:
