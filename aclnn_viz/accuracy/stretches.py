@@ -13,11 +13,11 @@ import numpy as np
 
 from aclnn_viz.arrays.certified import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.arrays.driver import run_all
-from aclnn_viz.dtypes import FloatFormat, float_format, ordinal_distance
+from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.own import as_array
 
-LENGTH = 1 << 15  # 32768 float64 numbers take 256 KiB: the few arrays of a stretch stay in the second-level cache
+LENGTH = STRETCH
 RELATIVE_EPS = 1e-7  # added to |truth| in MERE and MARE by every Ascend standard
 
 

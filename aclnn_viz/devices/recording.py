@@ -18,7 +18,7 @@ import numpy as np
 from aclnn_viz.devices.capsule import digest, is_capsule, write
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import flag, function, listed, place_of, problem, shown
+from aclnn_viz.errors import function, listed, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.cases import FORMAT, LONGEST_INDEX, CaseFiles, entry_of
 from aclnn_viz.storage.damage import StoredError

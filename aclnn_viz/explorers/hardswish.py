@@ -170,7 +170,7 @@ def _counts(data: Data) -> Panel:
 
 def headline(data: Data) -> list[str]:
     """One sentence each: the chosen input, the kinks, the sweep, and who computed it."""
-    state, sweep = data.state, data.sweep
+    sweep = data.sweep
     found = counts(sweep)
     worst = int(np.argmax(sweep.errors))
     inner, outer = data.kinks

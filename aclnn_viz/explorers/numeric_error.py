@@ -11,7 +11,7 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
                                                     operator_of)
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.error_plot import pictured
+from aclnn_viz.pictures.error_plot import GREY, named, pictured
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
@@ -21,7 +21,6 @@ from aclnn_viz.pictures.text import number
 SHORT = ("format", "inputs", "plan", "open", "bug?")
 PIECES = {"compute": "products", "accumulate": "sums", "order": "order", "rounding": "ties"}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
-GREY = 4
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where the words behind it begin
 END = 20.0
@@ -41,7 +40,7 @@ def errors_panel(data: Data) -> Panel:
         note = Note(0.5, 0.5, "\n".join(textwrap.wrap(e.nothing(), 60)))
         return Panel("errors", "Error against value", (note,), NO_AXIS, NO_AXIS, 12, TALL)
     groups = [(KINDS[k], cause, 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
-    focus = [] if data.focus is None else plot.at(data.focus, f"element {list(e.index(data.focus))}")
+    focus = [] if data.focus is None else named(e, data.focus, f"element {list(e.index(data.focus))}", plot.axis)
     title = f"{data.output}: error of {e.size:,} elements against their value"
     return plot.panel("errors", title, groups, data.cause, focus, 12, TALL)
 

@@ -5,6 +5,7 @@ verdicts are this kit's.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,7 @@ DOTS = 4000
 MARKS = 400  # of each verdict that is not "explained", beside those among the dots
 TALL = 330  # pixels
 GREY = 4
+HALF = Rule("y", 0.5, "½ ulp", GREY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,33 +40,42 @@ class ErrorPlot:
 
     def curve(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and heights, between the ends of the axis, of a line through the windows."""
-        low, _, high = limits(self.errors.ulps, self.windows.bound)
+        low, _, high = self.limits
         at, height = self.windows.curve(np.nan_to_num(values, nan=np.inf), self.axis)
         return at, np.where(np.isnan(at), np.nan, np.clip(height, low, high))
+
+    @cached_property
+    def limits(self) -> tuple[float, float, float]:
+        return limits(self.errors.ulps, self.windows.bound)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, Axis]:
+        low, _, high = self.limits
+        return value_axes(self.axis, self.errors.format, low, high)
+
+    @cached_property
+    def bands(self) -> list[Band]:
+        w, low = self.windows, self.limits[0]
+        curves = {label: self.curve(values) for values, label in (
+            (w.bound, "hard bound (median)"), (w.expected, "expected, 6σ (darker)")) if values is not None}
+        return [Band(at, np.full(at.size, low / 1.6), top, GREY, label) for label, (at, top) in curves.items()]
+
+    @cached_property
+    def median(self) -> Line:
+        return Line(*self.curve(self.windows.median), GREY, "running median", 2.6)
 
     def panel(self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL) -> Panel:
         """Envelopes, dots and running median; `kind_of` (size,) gives each element's position in `groups`.
 
         A group is (kind of mark, label, size); `more` marks come last.
         """
-        e, w = self.errors, self.windows
-        low, peak, high = limits(e.ulps, w.bound)
-        marks = []
-        for values, label in ((w.bound, "hard bound (median)"), (w.expected, "expected, 6σ (darker)")):
-            if values is not None:
-                at, top = self.curve(values)
-                marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, label))
+        e, marks = self.errors, list(self.bands)
+        low, peak, _ = self.limits
         x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
         for k, (kind, label, size) in enumerate(groups):
             if (here := kind_of[self.shown] == k).any():
                 marks.append(Dots(x[here], y[here], kind, label, size))
-        marks.append(Line(*self.curve(w.median), GREY, "running median", 2.6))
-        return Panel(name, title, (*marks, *more), *value_axes(self.axis, e.format, low, high), span, height)
-
-    def at(self, flat: int, label: str) -> list[Rule]:
-        """The rule that names an element; none where its truth is nan."""
-        e = self.errors
-        return [Rule("x", float(self.axis.x(e.place[flat])), label, GREY)] if e.placed[flat] else []
+        return Panel(name, title, (*marks, self.median, *more), *self.axes, span, height)
 
     def lines(self) -> list[str]:
         """The numbers of the plot, as lines of text."""
@@ -117,15 +128,19 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
         groups = [(0, "explained", 2.0), (3, "undecided", 3.5), (1, "not explained", 3.5)]
         kind_of = np.argsort(order)[e.verdict]
     groups, kind_of = [*groups, (2, "infinite error", 4.5)], np.where(beyond, len(groups), kind_of)
-    peak = f"max {number(e.ulps[e.worst])} ulp at {list(e.index(e.worst))}"
-    panel = plot.panel("errors", "", groups, kind_of, [Rule("y", 0.5, "½ ulp", GREY), *plot.at(e.worst, peak)])
-    there = ", ".join(f"{name} = {number(value)}" for name, value in e.inputs_at(e.worst).items())
+    panel = plot.panel("errors", "", groups, kind_of, [HALF, *named(e, e.worst, e.peak(), plot.axis)])
+    there = e.beside(e.worst)
     statistic += f"; medians of {plot.windows.size:,} elements at a time"
     statistic += ", also of the elements' envelopes" if e.bound is not None else ""
     statistic += f"; {e.differing:,} infinite errors (only one side finite, or another infinity)" if e.differing else ""
     statistic += f"; {plot.shown.size:,} elements drawn" if plot.shown.size < e.placed.sum() else ""
     title = f"{e.provenance.output}: maximum {number(e.ulps[e.worst])} ulp, median {number(e.median)} ulp{judged(e)}"
     return framed(title, about, statistic, (panel,), plot.lines(), (f"Largest error where {there}.",) if there else ())
+
+
+def named(errors: Errors, flat: int, label: str, axis: OrdinalAxis) -> list[Rule]:
+    """The rule that names an element; none where its truth is nan."""
+    return [Rule("x", float(axis.x(errors.place[flat])), label, GREY)] if errors.placed[flat] else []
 
 
 def judged(errors: Errors) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from aclnn_viz.errors import need, problem
-from aclnn_viz.pictures.error_plot import GREY, TALL, limits, value_axes
+from aclnn_viz.pictures.error_plot import HALF, TALL, limits, named, value_axes
 from aclnn_viz.pictures.errors import Errors, framed
-from aclnn_viz.pictures.marks import Dots, Line, Rule
+from aclnn_viz.pictures.marks import Dots, Line
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
@@ -15,6 +15,8 @@ from aclnn_viz.pictures.style import SERIES
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import windows
 from aclnn_viz.tables import as_text
+
+NO_INPUTS = "none of the output's rank"
 
 
 def error_runs(runs: dict[str, Errors]) -> Picture:
@@ -51,10 +53,7 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
             marks.append(Dots(axis.x(e.place[[e.worst]]), np.clip(e.ulps[[e.worst]], low, peak), kind, "", 5.0))
     worst = max(runs, key=lambda name: runs[name].ulps.max())
     e = runs[worst]
-    marks.append(Rule("y", 0.5, "½ ulp", GREY))
-    if e.placed[e.worst]:
-        marks.append(Rule("x", float(axis.x(e.place[e.worst])),
-                          f"max {number(e.ulps[e.worst])} ulp at {list(e.index(e.worst))}", GREY))
+    marks += [HALF, *named(e, e.worst, e.peak(), axis)]
     panel = Panel("runs", "", tuple(marks), *value_axes(axis, first.format, low, high), 20, TALL)
     count = max(w.size for w in moving.values())
     return framed(f"{output}: the largest error is {number(e.ulps.max())} ulp, by {worst}", runs,
@@ -69,16 +68,12 @@ def _label(name: str, e: Errors) -> str:
 
 
 def _lines(runs, moving, labels) -> list[str]:
-    lines = [f"{labels[name]}; inputs there: {named(e.inputs_at(e.worst))}" for name, e in runs.items()]
+    lines = [f"{labels[name]}; inputs there: {e.beside(e.worst) or NO_INPUTS}" for name, e in runs.items()]
     first = next(iter(moving.values()))
     header = ["truth from", "to", *(f"{name}: {what}" for name in runs for what in ("median", "maximum"))]
     rows = [[number(first.first[k]), number(first.last[k]),
              *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum))] for k in range(first.count.size)]
     return [*lines, *as_text(header, rows)]
-
-
-def named(inputs: dict[str, float]) -> str:
-    return ", ".join(f"{name} = {number(value)}" for name, value in inputs.items()) or "none of the output's rank"
 
 
 def check_runs(runs: dict[str, Errors]) -> None:

@@ -106,9 +106,17 @@ class Errors:
                 found[name] = float(np.asarray(value)[tuple(0 if n == 1 else k for n, k in zip(lengths, index))])
         return found
 
+    def beside(self, flat: int) -> str:
+        """`inputs_at` in words; empty when there are none."""
+        return ", ".join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
+
     def where(self, flat: int) -> str:
-        there = ", ".join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
+        there = self.beside(flat)
         return f"{list(self.index(flat))}" + (f" ({there})" if there else "")
+
+    def peak(self) -> str:
+        """The largest error and its place, in words."""
+        return f"max {number(self.ulps[self.worst])} ulp at {list(self.index(self.worst))}"
 
     def nothing(self) -> str:
         """Say why there is nothing to draw, or return an empty string."""

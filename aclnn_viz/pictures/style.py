@@ -19,10 +19,7 @@ class Theme:
     ink: str
     quiet: str
     grid: str
-    band: str
-    inner: str
     alarm: str
-    open: str
     accent: str
 
     def rc(self) -> dict:
@@ -34,17 +31,10 @@ class Theme:
                 "hatch.linewidth": 1.0, "axes.spines.top": False, "axes.spines.right": False,
                 "legend.frameon": False, "axes.axisbelow": True, "axes.unicode_minus": True}
 
-    def series(self, k: int) -> dict:
-        """Colour, dash and marker of the k-th run, as Matplotlib's keywords for a line."""
-        dash = SERIES[k][2]
-        return {"color": SERIES[k][self.index], "linestyle": (0, dash) if dash else "-", "marker": SERIES[k][3]}
-
 
 THEMES = {
-    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#ececec", "#d3dde6", "#c04f00", "#007d5a",
-                   "#d81b60"),
-    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#23282f", "#2f4152", "#ff9f45", "#2fd0a0",
-                  "#ff5c9d"),
+    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#c04f00", "#d81b60"),
+    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#ff9f45", "#ff5c9d"),
 }
 
 

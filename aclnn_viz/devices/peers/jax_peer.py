@@ -32,7 +32,7 @@ class JaxPeer(Peer):
         results = arranged.results
         if not results or any(array is not None and not array.size for array in arranged.arrays.values()):
             return {name: np.zeros(result.shape, result.format.numpy) for name, result in results.items()}
-        key = op.name, *(f"{name}={value!r}" for name, value in bound.items() if not isinstance(value, np.ndarray))
+        key = op.page.backward, *(f"{name}={value!r}" for name, value in bound.items() if not isinstance(value, np.ndarray))
         key += arranged.compute,
         with precise():
             if key not in self._pages:
