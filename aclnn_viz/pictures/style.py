@@ -19,6 +19,8 @@ class Theme:
     ink: str
     quiet: str
     grid: str
+    band: str
+    inner: str
     alarm: str
     accent: str
 
@@ -33,8 +35,8 @@ class Theme:
 
 
 THEMES = {
-    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#c04f00", "#d81b60"),
-    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#ff9f45", "#ff5c9d"),
+    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#ececec", "#d3dde6", "#c04f00", "#d81b60"),
+    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#23282f", "#2f4152", "#ff9f45", "#ff5c9d"),
 }
 
 
