@@ -52,12 +52,13 @@ def test_without_chromium_it_says_so_and_leaves_the_explorers(tmp_path, monkeypa
 def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path, monkeypatch):
     monkeypatch.setattr(pages.conventions, "recompute", lambda: [])
     lesson = ROOT / "notebooks" / "04_grid_sampler_2d.ipynb"
-    index, chosen, written = pages.write(tmp_path, [lesson])
+    index, chosen, words, written = pages.write(tmp_path, [lesson])
     text = written.read_text(encoding="utf-8")
     assert pages.title(nbformat.read(lesson, as_version=4)) in text and not FETCHED.search(text)
     assert "<math" in text and text.count("data:image/png") >= 4 and pages.MOVES in text
     assert "Chosen point" in text.split(pages.MOVES)[1].split("</details>")[0]  # the explorer's picture in words
-    assert chosen.name == "conventions.html" and not FETCHED.search(index.read_text(encoding="utf-8"))
+    assert (chosen.name, words.name) == ("conventions.html", "glossary.html")
+    assert not FETCHED.search(index.read_text(encoding="utf-8")) and "尾块" in words.read_text(encoding="utf-8")
 
 
 def test_the_index_lists_every_lesson_by_its_title():
@@ -67,7 +68,7 @@ def test_the_index_lists_every_lesson_by_its_title():
 
 
 def test_the_index_leads_to_the_conventions_and_the_reference():
-    assert {"conventions.html", pages.REFERENCE} <= set(re.findall(r'href="([^"]+)"', pages.index()))
+    assert {"conventions.html", "glossary.html", pages.REFERENCE} <= set(re.findall(r'href="([^"]+)"', pages.index()))
 
 
 def test_every_formula_of_the_lessons_becomes_mathml():

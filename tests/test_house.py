@@ -22,6 +22,7 @@ ROOMS = {
     "codes": "",
     "dtypes": "numpy ml_dtypes",
     "storage": "numpy",
+    "words": "",
     "derivations": "sympy mpmath numpy",
     "arrays": "numpy jax",
     "kernels": "",

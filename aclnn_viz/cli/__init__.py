@@ -143,6 +143,8 @@ COMMANDS = {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
     "conventions": (published.conventions, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
+    "glossary": (published.glossary, {
+        "term": {"nargs": "?", "default": "", "help": "part of a term, in English or Chinese; all terms unless given"}}),
     "check": (checking.check, checking.OPTIONS),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},

@@ -1,6 +1,7 @@
-"""The command for whoever compares the kit with what others publish."""
+"""The commands for whoever compares the kit with what others publish: its conventions, its words."""
 
 import json
+from dataclasses import asdict
 
 
 def conventions(options) -> int:
@@ -15,3 +16,15 @@ def conventions(options) -> int:
     content = conventions.to_json(rows)
     print(json.dumps(content, indent=1) if options.json else conventions.text_table(rows))
     return 0 if content["passed"] else 1
+
+
+def glossary(options) -> int:
+    """Show the terms of the field in English and in the vendor's Chinese, each with a sentence and with its source.
+
+    The exit status is 2 when no term holds what was asked for.
+    """
+    from aclnn_viz.words import glossary
+
+    found = glossary(options.term)
+    print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) if options.json else found)
+    return 0

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from aclnn_viz.verification import conventions
+from aclnn_viz.words import glossary
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -61,7 +62,8 @@ def index() -> str:
             f'<ol start="0">\n{rows}\n</ol>\n<h2>To look things up</h2>\n<ul>\n'
             f'<li><a href="{REFERENCE}">The API reference</a>: every public function, with an example.</li>\n'
             f'<li><a href="conventions.html">The conventions</a> of every operator, where a value had to be chosen: at kinks '
-            f'and ties, for nan and for nothing, beside what others do.</li>\n</ul>')
+            f'and ties, for nan and for nothing, beside what others do.</li>\n'
+            f'<li><a href="glossary.html">The glossary</a>: the terms of the field in English and in Chinese.</li>\n</ul>')
     return PAGE.format(title="aclnn-viz: the lessons", style=STYLE, navigation="", body=body)
 
 
@@ -71,10 +73,16 @@ def chosen_values() -> str:
     return PAGE.format(title="Conventions", style=STYLE, navigation=_links([("index", "All lessons")]), body=body)
 
 
+def terms() -> str:
+    """Return the page of the glossary."""
+    body = f'<h1>Glossary</h1>\n<div class="shown">{glossary()._repr_html_()}</div>'
+    return PAGE.format(title="Glossary", style=STYLE, navigation=_links([("index", "All lessons")]), body=body)
+
+
 def write(folder: Path, chosen: list[Path]) -> list[Path]:
     """Write the pages of the chosen lessons, with the outputs they are committed with, and the index; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = {"index": index(), "conventions": chosen_values()} | {path.stem: page(read(path), path.stem) for path in chosen}
+    made = {"index": index(), "conventions": chosen_values(), "glossary": terms()} | {path.stem: page(read(path), path.stem) for path in chosen}
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return [folder / f"{name}.html" for name in made]

@@ -20,14 +20,14 @@ MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.accuracy.envelopes", "a
            "aclnn_viz.cases", "aclnn_viz.checking", "aclnn_viz.checking.puzzles", "aclnn_viz.devices",
            "aclnn_viz.dtypes", "aclnn_viz.explorers", "aclnn_viz.export", "aclnn_viz.faults", "aclnn_viz.operators",
            "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.sweeps", "aclnn_viz.tiles",
-           "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "derivations")
+           "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "aclnn_viz.words", "derivations")
 
 #: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
 MADE_BY_THE_KIT = set("""
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
-    Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Judgement Judged Prediction Predictions Swept
+    Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
 """.split())
 
 MANY = 10**30
@@ -171,7 +171,7 @@ def good_calls(tmp_path):
         (av.tiles.timeline, [run], {}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}),
-        (conventions.to_json, [[]], {}),
+        (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}),
         (errata.errata, [], {}), (errata.recompute, [[]], {}), (errata.text_table, [[]], {}), (errata.to_json, [[]], {}),
         (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),
         (derivations.theorems, [], {}),

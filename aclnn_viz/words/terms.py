@@ -1,0 +1,75 @@
+"""The glossary: every term of the field that the kit uses, in English and in Chinese, and where its Chinese is from.
+
+The terms are data, in terms.toml beside this module.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from aclnn_viz.errors import need, problem
+from aclnn_viz.tables import as_html
+
+OWN = "this kit's own translation"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term with one sentence, both in two languages.
+
+    `source` is the vendor's document whose word `chinese` is, with a `quote` that shows it there; both are empty where
+    the Chinese is this kit's own translation.
+    """
+
+    term: str
+    chinese: str
+    meaning: str
+    chinese_meaning: str
+    source: str = ""
+    quote: str = ""
+
+
+class Glossary(tuple):
+    """Terms in the order of the English alphabet; printed, and shown in a notebook, as a table."""
+
+    def __str__(self) -> str:
+        return "\n\n".join("\n".join([
+            f"{one.term}  {one.chinese}", f"  {one.meaning}", f"  {one.chinese_meaning}",
+            f"  {one.source}: {one.quote}" if one.source else f"  {OWN}"]) for one in self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html("Glossary", ("term", "中文", "meaning", "释义", "source"), [
+            (one.term, one.chinese, one.meaning, one.chinese_meaning, one.source or OWN) for one in self])
+
+
+@cache
+def _all() -> Glossary:
+    held = tomllib.loads((Path(__file__).parent / "terms.toml").read_text("utf-8"))
+    return Glossary(Term(**one | ({"source": held["sources"][one["source"]]} if "source" in one else {}))
+                    for one in held["terms"])
+
+
+def glossary(term: str = "") -> Glossary:
+    """Return the terms of the field whose English or Chinese name holds a text, all of them without one.
+
+    Raises ValueError for a text that no term holds, TypeError for what is no text.
+
+    >>> print(glossary("尾块"))  # doctest: +ELLIPSIS
+    tail block  尾块
+      What is left of a core's share when it is no whole number of tiles.
+      核内数据不能被数据块均分时剩下的最后一块。
+      asc-devkit docs/zh/guide/算子实践参考/...: 用来表示最后一个分块，即尾块的大小
+    >>> [one.chinese for one in glossary("benchmark")]
+    ['双标杆比对', '单标杆比对']
+    """
+    asked = "a term is English or Chinese text"
+    name = need(term, str, asked, 'pass such as "tail block", or nothing for all').casefold()
+    found = Glossary(one for one in _all() if name in one.term.casefold() or name in one.chinese.casefold())
+    if found:
+        return found
+    near = get_close_matches(name, [one.term for one in _all()], 3, 0.5) or [_all()[0].term, _all()[-1].term]
+    raise ValueError(problem("a term is one of the glossary", repr(term), f"ask for such as {', '.join(near)}"))
