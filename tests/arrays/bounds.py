@@ -59,13 +59,17 @@ def against(actual, env, truth, sizes):
         return Judged(np.abs(actual - truth), env, claims, slack)
 
 
-def judged(name, plan, inputs):
-    """{output: Judged} of the outputs that a plan computes."""
-    out, envelopes = planned(name, plan, inputs)
+def truths_of(name, inputs):
+    """{output: (truth, sizes)} in wide floating numbers."""
     with np.errstate(all="ignore"):
-        truths = TRUTHS[name](**inputs)
+        return TRUTHS[name](**inputs)
+
+
+def judged(name, plan, inputs, truths=None):
+    """{output: Judged} of the outputs that a plan computes; the truths are the same for every plan."""
+    out, envelopes = planned(name, plan, inputs)
     verdicts = {}
-    for output, (truth, sizes) in truths.items():
+    for output, (truth, sizes) in (truths or truths_of(name, inputs)).items():
         actual = out[output].astype(np.float64)
         # The bound is about these values.
         assert np.array_equal(envelopes[output].value.astype(np.float64), actual, equal_nan=True)

@@ -1,12 +1,19 @@
-"""The five backward formulas in whole numbers, written from the documentation. Nothing here comes from the kit."""
+"""The backward formulas in whole numbers, written from the documentation. Nothing here comes from the kit."""
+
+from itertools import product
+from math import prod
 
 import numpy as np
-from arrays.fixed_point import LONG, SHORT, Fixed, fixed, where
+from arrays.fixed_point import FEW, LONG, SHORT, Fixed, fixed, where
 
 
-def taken(*arrays):
-    """The arrays as fixed-point numbers, long enough for the widest of them."""
-    bits = LONG if any(np.asarray(a).dtype == np.float64 for a in arrays) else SHORT
+def taken(*arrays, below=2.0**10):
+    """The arrays as fixed-point numbers, long enough for the widest of them: few bits where all are of moderate size."""
+    sizes = [np.abs(np.asarray(a).astype(np.float64)) for a in arrays]
+    if all(np.all((size == 0) | (size > 2.0**-60) & (size < below)) for size in sizes):
+        bits = FEW
+    else:
+        bits = LONG if any(np.asarray(a).dtype == np.float64 for a in arrays) else SHORT
     return [fixed(a, bits) for a in arrays]
 
 
@@ -21,6 +28,17 @@ def rms_norm(*, dy, x, rstd, gamma):
     dy, x, rstd, gamma = taken(dy.reshape(-1, n), x.reshape(-1, n), rstd.reshape(-1, 1), gamma.reshape(1, n))
     along = (dy * gamma * (x * rstd)).sum(1, True)
     return {"dxOut": (dy * gamma - (x * rstd) * along / n) * rstd, "dgammaOut": (dy * (x * rstd)).sum(0)}
+
+
+def layer_norm(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, **other):
+    n = int(np.prod(normalizedShape))
+    weight = np.ones(n) if weightOptional is None else weightOptional
+    dy, x, mean, rstd, *more = taken(gradOut.reshape(-1, n), input.reshape(-1, n), mean.reshape(-1, 1),
+                                     rstd.reshape(-1, 1), *([] if weightOptional is None else [weight.reshape(1, n)]))
+    xhat, scaled = (x - mean) * rstd, dy * more[0] if more else dy
+    shift, along = scaled.sum(1, True), (scaled * xhat).sum(1, True)
+    return {"gradInputOut": (scaled - (shift + xhat * along) / n) * rstd, "gradWeightOut": (dy * xhat).sum(0),
+            "gradBiasOut": dy.sum(0)}
 
 
 def group_norm_swish(*, dy, mean, rstd, x, gamma, beta, numGroups, swishScale=1.0, **other):
@@ -46,7 +64,7 @@ def cross_entropy_loss(*, gradLoss, logProb, target, weightOptional=None, gradZl
                        lseForZlossOptional=None, reduction="mean", ignoreIndex=-100, labelSmoothing=0.0,
                        lseSquareScaleForZloss=0.0):
     rows, classes = logProb.shape
-    log_prob, grad = taken(logProb, np.asarray(gradLoss).reshape(-1))
+    log_prob, grad = taken(logProb, np.asarray(gradLoss).reshape(-1), below=64.0)  # exp of -64 is no small number yet
     bits = log_prob.bits
     weight = fixed(np.ones(classes) if weightOptional is None else weightOptional, bits)
     kept = target != ignoreIndex
@@ -66,23 +84,27 @@ def cross_entropy_loss(*, gradLoss, logProb, target, weightOptional=None, gradZl
     return {"xGradOut": grads - smooth[:, None] * weight[None, :]}
 
 
-def grid_sampler_2d(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other):
-    n, c, h, w = input.shape
-    grad, image, points = taken(gradOutput.reshape(n, c, -1), input, grid.reshape(n, -1, 2))
+def sampler(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other):
+    """Of any number of axes; the last coordinate of a point is that of the first axis of the image."""
+    n, c, *sizes = input.shape
+    axes = len(sizes)
+    grad, image, points = taken(gradOutput.reshape(n, c, -1), input, grid.reshape(n, -1, axes))
     sample, bits = np.arange(n)[:, None], grad.bits
-    input_grad, grid_grad = np.full((n, h, w, c), 0, object), np.full(points.shape, 0, object)
-    grad, pixels = np.moveaxis(grad.n, 1, 2), np.moveaxis(image.n, 1, 3)
+    input_grad, grid_grad = np.full((n, *sizes, c), 0, object), np.full(points.shape, 0, object)
+    grad, pixels = np.moveaxis(grad.n, 1, 2), np.moveaxis(image.n, 1, -1)
     modes = interpolationMode, paddingMode, alignCorners
-    for row, wy, dy in taps(points[..., 1], h, *modes):
-        for column, wx, dx in taps(points[..., 0], w, *modes):
-            inside = (row >= 0) & (row < h) & (column >= 0) & (column < w)
-            at = sample, np.where(inside, row, 0), np.where(inside, column, 0)
-            weight = where(inside, wy * wx, 0).n[..., None]
-            np.add.at(input_grad, at, grad * weight >> bits)
-            dot = (grad * pixels[at] >> bits).sum(axis=2)
-            for k, slope in enumerate((wy * dx, dy * wx)):
-                grid_grad[..., k] += np.where(inside, dot * slope.n >> bits, 0)
-    return {"inputGrad": Fixed(np.moveaxis(input_grad, 3, 1), bits), "gridGrad": Fixed(grid_grad, bits)}
+    for chosen in product(*(list(taps(points[..., axes - 1 - k], size, *modes)) for k, size in enumerate(sizes))):
+        inside = np.logical_and.reduce([(index >= 0) & (index < size) for (index, *_), size in zip(chosen, sizes)])
+        at = sample, *(np.where(inside, index, 0) for index, *_ in chosen)
+        weight = where(inside, prod(w for _, w, _ in chosen), 0).n[..., None]
+        np.add.at(input_grad, at, grad * weight >> bits)
+        if interpolationMode == 1:  # no weight has a slope
+            continue
+        dot = (grad * pixels[at] >> bits).sum(axis=2)
+        for k in range(axes):
+            slope = prod(d if own == k else w for own, (_, w, d) in enumerate(chosen))
+            grid_grad[..., axes - 1 - k] += np.where(inside, dot * slope.n >> bits, 0)
+    return {"inputGrad": Fixed(np.moveaxis(input_grad, -1, 1), bits), "gridGrad": Fixed(grid_grad, bits)}
 
 
 def taps(x, size, mode, padding, align):
@@ -129,4 +151,5 @@ def mirrored(u, size, align):
     return (where(forth, period, 2 * span - period) + low) / 2, u * 0 + sign
 
 
-TRUTHS = {f.__name__: f for f in (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish)}
+TRUTHS = {f.__name__: f for f in (hardswish, rms_norm, layer_norm, cross_entropy_loss, group_norm_swish)}
+TRUTHS |= dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), sampler)

@@ -4,10 +4,14 @@ Sums and products of short numbers are exact; a product or quotient that is not 
 the point. Nothing here comes from the kit, and nothing is a floating number but what goes in.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
-SHORT, LONG = 1000, 3400  # bits behind the point for inputs of at most 32 bits, and of 64
-GRANTED = {SHORT: 700, LONG: 1200}  # minus the exponents of what cut bits may add up to, far below every bound
+# Bits behind the point for inputs of moderate size, of at most 32 bits, and of 64.
+FEW, SHORT, LONG = 400, 1000, 3400
+GRANTED = {FEW: 300, SHORT: 700, LONG: 1200}  # minus the exponents of what cut bits may add up to, far below every bound
+STEPS = 8  # bytes of a remainder whose exponentials are looked up
 
 
 class Fixed:
@@ -83,18 +87,37 @@ class Fixed:
         return low.astype(np.int64) + up.astype(np.int64)
 
     def exp(self):
-        ln2 = sum((1 << (self.bits + 40)) // (n << n) for n in range(1, self.bits + 40)) >> 40
-        k = (self.n + (ln2 >> 1)) // ln2
-        r, total = (self.n - k * ln2) >> 16, np.full(self.shape, 1 << self.bits, object)
+        bits, (ln2, tables) = self.bits, _exponentials(self.bits)
+        k = self.n // ln2
+        r = self.n - k * ln2
+        total = tables[0][(r >> (bits - 8)).astype(np.int64)]
+        for step in range(1, STEPS):
+            total = total * tables[step][((r >> (bits - 8 * (step + 1))) & 255).astype(np.int64)] >> bits
+        r = r & ((1 << (bits - 8 * STEPS)) - 1)
         term, n = total, 0
-        while n < 3 or np.any(np.abs(term) > 1):
+        while np.any(term > 0):
             n += 1
-            term = (term * r >> self.bits) // n
+            term = (term * r >> bits) // n
             total = total + term
-        for _ in range(16):
-            total = total * total >> self.bits
-        shift = np.asarray(k, object)
-        return Fixed(np.where(shift >= 0, total << np.maximum(shift, 0), total >> np.maximum(-shift, 0)), self.bits)
+        return Fixed(np.where(k >= 0, total << np.maximum(k, 0), total >> np.maximum(-k, 0)), bits)
+
+
+@lru_cache
+def _exponentials(bits):
+    """ln 2, and of each of the first bytes behind the point the exponentials of all its values."""
+    more = bits + 40
+    ln2 = sum((1 << more) // (n << n) for n in range(1, more)) >> 40
+    tables = np.full((STEPS, 256), 1 << bits, object)
+    for step in range(STEPS):
+        factor, term, n = 0, 1 << more, 0
+        while term:
+            factor, n = factor + term, n + 1
+            term = (term >> 8 * (step + 1)) // n
+        power = 1 << more
+        for value in range(1, 256):
+            power = power * factor >> more
+            tables[step, value] = power >> 40
+    return ln2, tables
 
 
 def fixed(array, bits) -> Fixed:
@@ -103,6 +126,8 @@ def fixed(array, bits) -> Fixed:
     fraction, exponent = np.frexp(np.atleast_1d(np.asarray(array).astype(np.float64)))
     whole = (fraction * 2.0**53).astype(np.int64).astype(object)
     shift = (exponent.astype(np.int64) - 53 + bits).astype(object)
+    if exponent.min(initial=0) + bits >= 53:
+        return Fixed((whole << shift).reshape(shape), bits)
     return Fixed(np.where(shift >= 0, whole << np.maximum(shift, 0), whole >> np.maximum(-shift, 0)).reshape(shape),
                  bits)
 

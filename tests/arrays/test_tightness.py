@@ -13,6 +13,8 @@ from aclnn_viz.dtypes import float_format, round_to
 
 SAMPLER = {"shape": (1, 4, 32, 32), "grid_shape": (64, 64)}
 TIGHT = {"hardswish": (["out"], {"shape": (20_000,)}), "rms_norm": (["dxOut"], {"shape": (32, 1024)}),
+         "layer_norm": (["gradInputOut"], {"shape": (16, 1024), "normalizedShape": (1024,)}),
+         "grid_sampler_3d": (["inputGrad", "gridGrad"], {"shape": (1, 2, 8, 8, 8), "grid_shape": (12, 12, 12)}),
          "group_norm_swish": (["dxOut"], {"shape": (2, 8, 16, 16), "numGroups": 2}),
          "cross_entropy_loss": (["xGradOut"], {"shape": (64, 256)}),
          "grid_sampler_2d": (["inputGrad", "gridGrad"], SAMPLER)}

@@ -1,8 +1,11 @@
-"""Truth for large arrays: the five backward formulas in NumPy's longdouble, written from the documentation.
+"""Truth for large arrays: the backward formulas in NumPy's longdouble, written from the documentation.
 
 Each function returns {output: (values, sizes)}: `sizes` is the sum of the absolute terms that make up an element, so
 that the truth itself errs by at most some `SLACK * sizes`. Nothing here comes from the kit.
 """
+
+from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -30,6 +33,20 @@ def rms_norm(*, dy, x, rstd, gamma):
     return {"dxOut": (rstd * (dy * gamma - x * rstd * mean),
                       np.abs(rstd) * (np.abs(dy * gamma) + np.abs(x * rstd) * size)),
             "dgammaOut": (dgamma.sum(axis=0), np.abs(dgamma).sum(axis=0))}
+
+
+def layer_norm(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, **other):
+    n = int(np.prod(normalizedShape))
+    dy, x, mean, rstd = wide(gradOut.reshape(-1, n), input.reshape(-1, n), mean.reshape(-1, 1), rstd.reshape(-1, 1))
+    scaled = dy if weightOptional is None else dy * wide(weightOptional.reshape(1, n))[0]
+    xhat, span = (x - mean) * rstd, (np.abs(x) + np.abs(mean)) * np.abs(rstd)
+    size = np.abs(scaled)
+    shift, along, shift_size, along_size = (t.mean(axis=1, keepdims=True) for t in (
+        scaled, scaled * xhat, size, size * span))
+    return {"gradInputOut": ((scaled - shift - xhat * along) * rstd,
+                             (size + shift_size + span * along_size) * np.abs(rstd)),
+            "gradWeightOut": ((dy * xhat).sum(axis=0), (np.abs(dy) * span).sum(axis=0)),
+            "gradBiasOut": (dy.sum(axis=0), np.abs(dy).sum(axis=0))}
 
 
 def group_norm_swish(*, dy, mean, rstd, x, gamma, beta, numGroups, swishScale=1.0, **other):
@@ -79,28 +96,30 @@ def cross_entropy_loss(*, gradLoss, logProb, target, weightOptional=None, gradZl
     return {"xGradOut": (sum(parts), sum(np.abs(part) for part in parts) * (1 + np.abs(log_prob)))}
 
 
-def grid_sampler_2d(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False,
-                    **other):
-    n, c, h, w = input.shape
+def sampler(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other):
+    """Of any number of axes; the last coordinate of a point is that of the first axis of the image."""
+    n, c, *sizes = input.shape
+    axes = len(sizes)
     grad, image = wide(gradOutput.reshape(n, c, -1), input)
-    grid = wide(grid.reshape(n, -1, 2))[0]
-    sample = np.arange(n)[:, None]
-    input_grad, input_size = np.zeros((2, n, h, w, c), LD)
+    grid = wide(grid.reshape(n, -1, axes))[0]
+    sample, reach = np.arange(n)[:, None], sum(sizes) * max(sizes)
+    input_grad, input_size = np.zeros((2, n, *sizes, c), LD)
     grid_grad, grid_size = np.zeros((2, *grid.shape), LD)
-    grad = np.moveaxis(grad, 1, 2)
-    for j, wy, dy, sy in _taps(grid[..., 1], h, interpolationMode, paddingMode, alignCorners):
-        for i, wx, dx, sx in _taps(grid[..., 0], w, interpolationMode, paddingMode, alignCorners):
-            inside = (j >= 0) & (j < h) & (i >= 0) & (i < w)
-            jj, ii = (np.where(inside, k, 0).astype(int) for k in (j, i))
-            weight = np.where(inside, wy * wx, 0)[..., None]
-            np.add.at(input_grad, (sample, jj, ii), grad * weight)
-            np.add.at(input_size, (sample, jj, ii), np.abs(grad) * np.where(inside, sy * sx, 0)[..., None])
-            pixels = np.moveaxis(image, 1, 3)[sample, jj, ii]
-            dot, size = (grad * pixels).sum(axis=2), np.abs(grad * pixels).sum(axis=2)
-            for k, slope, reach in ((0, wy * dx, sy * np.abs(dx)), (1, wx * dy, sx * np.abs(dy))):
-                grid_grad[..., k] += np.where(inside, dot * slope, 0)
-                grid_size[..., k] += np.where(inside, size * reach + np.abs(dot) * (h + w) * max(h, w), 0)
-    return {"inputGrad": tuple(np.moveaxis(a, 3, 1) for a in (input_grad, input_size * max(h, w))),
+    grad, modes = np.moveaxis(grad, 1, 2), (interpolationMode, paddingMode, alignCorners)
+    for taps in product(*(list(_taps(grid[..., axes - 1 - k], size, *modes)) for k, size in enumerate(sizes))):
+        inside = np.logical_and.reduce([(index >= 0) & (index < size) for (index, *_), size in zip(taps, sizes)])
+        at = sample, *(np.where(inside, index, 0).astype(int) for index, *_ in taps)
+        weight, weight_size = (np.where(inside, prod(tap[k] for tap in taps), 0)[..., None] for k in (1, 3))
+        np.add.at(input_grad, at, grad * weight)
+        np.add.at(input_size, at, np.abs(grad) * weight_size)
+        pixels = np.moveaxis(image, 1, -1)[at]
+        dot, size = (grad * pixels).sum(axis=2), np.abs(grad * pixels).sum(axis=2)
+        for k in range(axes):
+            slope = prod(tap[2 if own == k else 1] for own, tap in enumerate(taps))
+            steep = prod(np.abs(tap[2]) if own == k else tap[3] for own, tap in enumerate(taps))
+            grid_grad[..., axes - 1 - k] += np.where(inside, dot * slope, 0)
+            grid_size[..., axes - 1 - k] += np.where(inside, size * steep + np.abs(dot) * reach, 0)
+    return {"inputGrad": tuple(np.moveaxis(a, -1, 1) for a in (input_grad, input_size * max(sizes))),
             "gridGrad": (grid_grad, grid_size)}
 
 
@@ -146,4 +165,5 @@ def _mirrored(u, size, align):
     return np.where(odd, span - offset, offset) + low, np.where(odd, -1, 1)
 
 
-TRUTHS = {f.__name__: f for f in (hardswish, rms_norm, grid_sampler_2d, cross_entropy_loss, group_norm_swish)}
+TRUTHS = {f.__name__: f for f in (hardswish, rms_norm, layer_norm, cross_entropy_loss, group_norm_swish)}
+TRUTHS |= dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), sampler)
