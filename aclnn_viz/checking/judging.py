@@ -17,7 +17,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.checking.special import loosened
-from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset
 from aclnn_viz.products import A2
@@ -57,6 +57,19 @@ class Expected:
             right |= wide == self.another
             right &= ~(self.positive & (wide == 0) & np.signbit(wide))
         return ~(right | self.undecided)
+
+    def used(self, actual: np.ndarray) -> float:
+        """The largest part that a finite error takes of what is allowed: at most 1 where nothing is wrong.
+
+        The half of a step that storing 16 bits may cost is free: a correctly rounded number uses nothing.
+        """
+        fmt, wide = float_format(self.dtype), actual.astype(np.float64)
+        with np.errstate(all="ignore"):
+            truth = np.asarray(self.truth)
+            free = ulp(np.abs(truth) + self.allowed, fmt) / 2 if fmt.bits == 16 else 0.0
+            error = np.maximum(np.abs(wide - truth) - free, 0.0)
+            part = np.where(error == 0.0, 0.0, error / self.allowed)
+        return float(part.max(initial=0.0, where=np.isfinite(wide) & np.isfinite(truth) & ~self.undecided))
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,11 +35,12 @@ class Found:
     wrong: int = 0
     undecided: int = 0
     elements: int = 0
+    used: float = 0.0  # the largest part of what the judge allows; infinite where an output did not fit
     max_ulp: float = 0.0
     mere: float = 0.0
     failed: Counter = field(default_factory=Counter)
     ulps: list[float] = field(default_factory=list)
-    worst: tuple = ()  # (wrong, ulps, recipe, note)
+    worst: tuple = ()  # (wrong, part used, recipe, note)
 
 
 @dataclass(eq=False)
@@ -147,14 +148,15 @@ def _read(ledger: Ledger, run: Run) -> Findings:
 
 
 def _outputs(ledger: Ledger, run: Run) -> Iterator[tuple[Where, tuple]]:
-    for *where, verdict, elements, undecided, ulp, mere, standards, recipe, note in ledger.rows(
-            "SELECT operator, output, dtype, mode, verdict, elements, undecided, max_ulp, mere, standards, recipe, note "
+    for *where, verdict, elements, undecided, used, ulp, mere, standards, recipe, note in ledger.rows(
+            "SELECT operator, output, dtype, mode, verdict, elements, undecided, used, max_ulp, mere, standards, recipe, note "
             "FROM cases JOIN outputs USING (key) WHERE run = ? ORDER BY key", [run.number]):
-        yield Where(*where), (verdict, elements, undecided, ulp, mere, standards, recipe, note)
+        yield Where(*where), (verdict, elements, undecided, used, ulp, mere, standards, recipe, note)
 
 
-def _add(found: Found, verdict, elements, undecided, ulp, mere, standards, recipe, note) -> None:
-    wrong, ulp = verdict == WRONG, inf if ulp is None and elements else ulp or 0.0
+def _add(found: Found, verdict, elements, undecided, used, ulp, mere, standards, recipe, note) -> None:
+    wrong = verdict == WRONG
+    used, ulp = (inf if value is None and elements else value or 0.0 for value in (used, ulp))
     found.cases += 1
     found.wrong += wrong
     found.elements += elements
@@ -164,8 +166,9 @@ def _add(found: Found, verdict, elements, undecided, ulp, mere, standards, recip
     if not wrong or ulp < inf:
         found.max_ulp = max(found.max_ulp, ulp)
     found.failed.update(name for name, said in json.loads(standards).items() if said == "fail")
-    if not found.worst or (wrong, ulp) > found.worst[:2]:
-        found.worst = wrong, ulp, recipe, note
+    found.used = max(found.used, used)
+    if not found.worst or (wrong, used) > found.worst[:2]:
+        found.worst = wrong, used, recipe, note
 
 
 def _changes(ledger: Ledger, run: Run, before: Run) -> tuple[dict[Where, Change], Counter]:

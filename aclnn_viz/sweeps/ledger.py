@@ -17,7 +17,7 @@ from aclnn_viz.storage.damage import AlteredError, ForeignError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import MEASURES, Row
 
-MARK, VERSION = 0x41434C4E, 1  # of the file: "ACLN"
+MARK, VERSION = 0x41434C4E, 2  # of the file: "ACLN"
 MEMORY = ":memory:"
 WAIT = 60.0  # seconds for another writer
 ASKED = "a store is a ledger of this kit, whole and unaltered"

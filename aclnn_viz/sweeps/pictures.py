@@ -1,4 +1,4 @@
-"""The pictures of a report: the largest errors of an operator by output, format and mode, and how errors are spread."""
+"""The pictures of a report: what errors use of what is allowed, by output, format and mode, and how ulps are spread."""
 
 from math import isfinite
 
@@ -8,7 +8,7 @@ from aclnn_viz.pictures import Picture
 from aclnn_viz.pictures.marks import Heat, Line
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.sweeps.findings import Findings, Where
-from aclnn_viz.sweeps.wording import ulps
+from aclnn_viz.sweeps.wording import part, ulps
 
 ROW, ROOM = 22, 96  # pixels of a row of cells, and above and below them
 LEAST, MOST = 0.25, 1e6  # where "exact" stands on a logarithmic axis of ulps, and all that is larger
@@ -21,24 +21,24 @@ def modes_of(found: Findings, operator: str) -> list[str]:
 
 
 def picture(found: Findings, operator: str) -> Picture:
-    """The picture of an operator: the largest error at each place, its change where runs are compared, and all cases."""
+    """The picture of an operator: the part used at each place, its change where runs are compared, and all cases."""
     places = {where: one for where, one in found.places.items() if where.operator == operator}
     modes = modes_of(found, operator)
     sides = list(dict.fromkeys((where.output, where.dtype) for where in places))
     errors, words = np.full((len(sides), len(modes)), np.nan), np.full((len(sides), len(modes)), "", object)
     for where, one in places.items():
         at = _at(where, sides, modes)
-        errors[at] = np.log10(1 + min(one.max_ulp, MOST))
-        words[at] = ulps(one.max_ulp) + (f", {one.wrong} wrong" if one.wrong else "")
+        errors[at] = min(one.used, 1.0)
+        words[at] = part(one.used) + (f", {one.wrong} wrong" if one.wrong else "")
     wrong = sum(one.wrong for one in places.values())
     whole = f"{operator}: {sum(found.outcomes[operator].values()):,} cases, " + (f"{wrong} outputs wrong" if wrong else
                                                                               "none wrong")
-    panels = [_cells("errors", "largest error in ulps (colour: its logarithm)", errors, words,
-                     "sequential", 0.0, max(1.0, float(np.nanmax(errors))), sides, modes)]
+    panels = [_cells("errors", "part used of what rounding may do; more than 1 is wrong", errors, words, "sequential", 0.0,
+                     1.0, sides, modes)]
     if found.changes:
         panels.append(_changed(found, operator, sides, modes))
     panels.append(_spread(places))
-    return Picture((whole,), tuple(panels), "\n".join([whole, *(f"{where}: {ulps(one.max_ulp)} ulp" for where, one
+    return Picture((whole,), tuple(panels), "\n".join([whole, *(f"{where}: {part(one.used)} used, {ulps(one.max_ulp)} ulp" for where, one
                                                                 in places.items())]), width=940)
 
 

@@ -9,7 +9,7 @@ from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.findings import Findings, findings
 from aclnn_viz.sweeps.place import told
 from aclnn_viz.sweeps.wording import (
-    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, left_lines, merged_rows, outcome_lines, rows, ulps, worst,
+    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, left_lines, merged_rows, outcome_lines, part, rows, ulps, worst,
 )
 from aclnn_viz.sweeps.work import DIED, OUTCOMES, RIGHT, WRONG
 from aclnn_viz.tables import as_text
@@ -93,8 +93,8 @@ def _about(found: Findings) -> str:
 def _state(found: Findings) -> str:
     wrong = [(found.places[where], where) for where in found.places if found.places[where].wrong]
     if not wrong:
-        most = max(found.places.items(), key=lambda item: item[1].max_ulp, default=None)
-        where = f"; the largest error is {ulps(most[1].max_ulp)} ulp in {most[0]}" if most else ""
+        most = max(found.places.items(), key=lambda item: item[1].used, default=None)
+        where = f"; the worst uses {part(most[1].used)} of what rounding may do, in {most[0]}" if most else ""
         return f"all {found.total[RIGHT]:,} judged cases are right" + where
     place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))
     return f"WRONG: {where}: {place.wrong} of {place.cases} cases{_more(len(wrong) - 1)}"

@@ -8,10 +8,11 @@ from math import inf
 from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
 
 CHANGES = 12  # places that are told of a comparison
-HEADER = ["operator", "output", "format", "worst mode", "cases", "wrong", "worst ulp", "worst MERE", "standards that fail"]
+HEADER = ["operator", "output", "format", "worst mode", "cases", "wrong", "part used", "worst ulp", "worst MERE", "standards that fail"]
 CHANGED = ["operator", "output", "format", "mode", "cases", "other bits", "newly wrong", "newly right", "ulp before",
            "ulp now"]
-CANCELLING = ("cases are judged by the bound of what rounding may do, not by ulps: where terms cancel, many ulps are right")
+CANCELLING = ("cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
+              "right")
 
 
 def ulps(value: float) -> str:
@@ -23,9 +24,18 @@ def ulps(value: float) -> str:
     return f"{value:.0f}" if value < 1e4 else "inf" if value == inf else f"{value:.1e}"
 
 
+def part(used: float) -> str:
+    """A part of what is allowed in few words: at most 1 where nothing is wrong.
+
+    >>> part(0.0), part(0.2549), part(41.7), part(inf)
+    ('0', '0.25', '42', 'inf')
+    """
+    return f"{used:.2g}" if used < 10 else ulps(used)
+
+
 def rows(found: Findings) -> list[list[str]]:
     """The table of a run, one row a place."""
-    return [[*where, str(one.cases), str(one.wrong) if one.wrong else "", ulps(one.max_ulp), f"{one.mere:.1e}",
+    return [[*where, str(one.cases), str(one.wrong) if one.wrong else "", part(one.used), ulps(one.max_ulp), f"{one.mere:.1e}",
              _failed(one.failed)] for where, one in found.places.items()]
 
 
@@ -37,12 +47,12 @@ def merged_rows(found: Findings) -> list[list[str]]:
     lines = []
     for key, own in together.items():
         all_ = [found.places[where] for where in own]
-        most = max(own, key=lambda where: (found.places[where].wrong, found.places[where].max_ulp))
+        most = max(own, key=lambda where: (found.places[where].wrong, found.places[where].used))
         failed = sum((one.failed for one in all_), Counter())
         wrong = sum(one.wrong for one in all_)
         lines.append([*key, most.mode, str(sum(one.cases for one in all_)),
-                      str(wrong) if wrong else "", ulps(max(one.max_ulp for one in all_)), f"{max(one.mere for one in all_):.1e}",
-                      _failed(failed)])
+                      str(wrong) if wrong else "", part(max(one.used for one in all_)),
+                      ulps(max(one.max_ulp for one in all_)), f"{max(one.mere for one in all_):.1e}", _failed(failed)])
     return lines
 
 
@@ -76,8 +86,8 @@ def worst(found: Findings) -> list[tuple[str, str]]:
     ranked = [sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
                      key=lambda item: item[0], reverse=True) for name in found.outcomes]
     for own in sorted(filter(None, ranked), key=lambda own: not own[0][0][0]):  # operators with wrong cases first
-        told_of += [(f"{where}: " + (note if wrong else f"{ulps(ulp)} ulp, right"), recipe)
-                    for number, (_, where, (wrong, ulp, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
+        told_of += [(f"{where}: " + (note if wrong else f"right, {part(used)} of what is allowed"), recipe)
+                    for number, (_, where, (wrong, used, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
     seen: dict[str, str] = {}
     for title, recipe in told_of:
         seen.setdefault(recipe, title)

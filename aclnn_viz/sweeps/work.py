@@ -25,7 +25,7 @@ from aclnn_viz.sweeps.recipes import draw, mode
 
 RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = "right", "wrong", "left out", "unsupported", "died"
 OUTCOMES = (RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED)
-MEASURES = ("max_ulp", "mere", "mare", "rmse", "max_abs", "cosine")
+MEASURES = ("used", "max_ulp", "mere", "mare", "rmse", "max_abs", "cosine")  # the first: of what the judge allows
 _one_at_a_time = threading.Lock()  # of the threads of a process: warnings and modules belong to all of them
 DUMPED = 1 << 16  # elements of the outputs of a wrong case that are sent back
 
@@ -126,7 +126,8 @@ def _judged(name: str, ready: Prepared, outputs: dict, misses: list[Miss], misbe
     if actual is None or actual.shape != expected.truth.shape or actual.dtype != expected.dtype:
         return Judged(name, WRONG, size, undecided=undecided)
     report = compare(actual, expected.truth)
-    measures = tuple(None if value != value else float(value) for value in (getattr(report, one) for one in MEASURES))
+    found = expected.used(actual), *(getattr(report, one) for one in MEASURES[1:])
+    measures = tuple(None if value != value else float(value) for value in found)
     standards = {one: str(said) for one, said in report.verdicts.items() if said.outcome != NOT_APPLICABLE}
     wrong = sum(int(miss.wrong.sum()) for miss in own if miss.wrong is not None)
     return Judged(name, verdict, size, wrong, undecided, measures, json.dumps(standards, sort_keys=True), _bits(actual))

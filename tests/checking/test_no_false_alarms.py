@@ -76,3 +76,15 @@ def test_one_step_of_a_16_bit_output_is_seen():
         wrong = np.nextafter(right, np.float16(step))
         (miss,) = judge(one, {"out": wrong})
         assert miss.wrong.mean() > 0.9  # but for ties and the neighbourhood of x = -1.5
+
+
+@pytest.mark.parametrize("op", ["hardswish", "rms_norm"])
+def test_the_part_of_what_is_allowed_tells_right_from_wrong(op):
+    """At most 1 for whatever the judge lets pass, more for what lies beyond."""
+    for one in prepared_suite(op, 0):
+        for name, actual in operator(op).backward(**one.case.inputs).items():
+            expected = one.expected[name]
+            assert not expected.misses(actual).any() and expected.used(actual) <= 1
+            far = (np.abs(np.asarray(expected.truth)) * 1.02 + 1.1 * expected.allowed).astype(expected.dtype)
+            wrong = expected.misses(far) & np.isfinite(far) & np.isfinite(np.asarray(expected.truth))
+            assert (expected.used(far) > 1) == wrong.any()

@@ -9,7 +9,7 @@ from in_child import in_child
 from swept import held, in_children
 
 from aclnn_viz.storage.damage import AlteredError, ForeignError
-from aclnn_viz.sweeps.ledger import MEASURES, Ledger
+from aclnn_viz.sweeps.ledger import MEASURES, VERSION, Ledger
 from aclnn_viz.sweeps.recipes import recipe
 from aclnn_viz.sweeps.work import Judged, Row
 
@@ -88,7 +88,7 @@ def scratched(path):
     (lambda path: path.write_text("no ledger, but a text of some length " * 50), ForeignError, "file is not a database"),
     (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), (ForeignError, AlteredError), "s.sqlite"),
     (other_program, ForeignError, "an SQLite file of another program"),
-    (newer, ForeignError, "of version 99, where 1 is known"),
+    (newer, ForeignError, f"of version 99, where {VERSION} is known"),
     (cut, AlteredError, "s.sqlite"), (scratched, AlteredError, "s.sqlite"),
 ], ids=["text", "head", "other program", "newer", "cut", "scratched"])
 @pytest.mark.parametrize("reading", [True, False])

@@ -76,7 +76,7 @@ def test_two_runs_of_one_store_are_compared(stores):
 
 def test_without_another_run_the_state_is_told(stores):
     assert report(stores / "wrong").headline.startswith("WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases")
-    assert report(stores / "right").headline.startswith("all 12 judged cases are right; the largest error is ")
+    assert report(stores / "right").headline.startswith("all 12 judged cases are right; the worst uses 0.")
 
 
 def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
