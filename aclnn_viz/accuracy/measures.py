@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair, same
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import by_name
 
 ULP_CLASSES = ("exact", "1", "2", "3", ">3")
 SUMS = ("counts", "undecided", "finite", "differing", "signed_zeros", "above", "below", "relative", "absolute",
@@ -236,9 +236,8 @@ def _extreme(pairing: Pairing, found: tuple[float, int] | None, inputs) -> Extre
 
 
 def check_inputs(inputs) -> None:
-    if inputs is not None and not hasattr(inputs, "items"):
-        raise TypeError(problem("inputs must be a dict of arrays by name", type(inputs).__name__,
-                                "pass the inputs of the operator, for example case.inputs"))
+    if inputs is not None:
+        by_name("inputs", inputs, "pass the inputs of the operator, for example case.inputs")
 
 
 def measure(actual, truth, *, inputs=None) -> Measures:

@@ -87,6 +87,8 @@ def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]
     path = place_of(path)
     try:
         listed = list(_form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append))
+    except FileNotFoundError:
+        raise FileNotFoundError(problem(f"cases are read from {KINDS}", f"{path}, where no file is", "name one")) from None
     except (StoredError, UnicodeDecodeError, RecursionError, MemoryError) as error:
         raise ValueError(problem(f"cases are read from {KINDS}", f"{path.name}: {error}", "write it again")) from None
     wanted, known = None if op is None else operator(op), {_plain(one.aclnn_name): one for one in operators()}

@@ -18,7 +18,7 @@ STANDARD = ({"shape": (8, 64)}, {"shape": (3, 2, 50), "gamma_ndim": 2})
 
 def draw(source: Draw, shape) -> dict:
     gamma_ndim = source.attribute("gamma_ndim", 1)
-    if not isinstance(gamma_ndim, Integral) or not 1 <= gamma_ndim <= len(shape):
+    if not isinstance(gamma_ndim, Integral) or isinstance(gamma_ndim, bool) or not 1 <= gamma_ndim <= len(shape):
         raise ValueError(problem(f"gamma_ndim must lie in 1 to {len(shape)}, the rank of x", repr(gamma_ndim),
                                  "gamma spans that many trailing axes"))
     split = len(shape) - gamma_ndim

@@ -260,8 +260,9 @@ def test_what_does_not_fit_is_refused_in_three_parts(actual, truth, error, messa
 
 
 def test_inputs_must_be_named():
-    with pytest.raises(TypeError, match="inputs must be a dict of arrays by name: got list; pass the inputs"):
-        measure(np.zeros(1), np.zeros(1), inputs=[np.zeros(1)])
+    for inputs in ([np.zeros(1)], {1: np.zeros(1)}):
+        with pytest.raises(TypeError, match="inputs is a dict by name: got .*; pass the inputs of the operator"):
+            measure(np.zeros(1), np.zeros(1), inputs=inputs)
 
 
 def bits_of(name):

@@ -71,6 +71,7 @@ def test_any_parameter_can_be_given():
     (dict(shape=5), TypeError, "shape is a tuple of lengths: got 5; pass such as"),
     (dict(shape=(2, -1)), ValueError, "every length of shape must be at least 0: got"),
     (dict(shape=(2, 3), gamma_ndim=3), ValueError, "gamma_ndim must lie in 1 to 2, the rank of x: got 3"),
+    (dict(shape=(2, 3), gamma_ndim=True), ValueError, "gamma_ndim must lie in 1 to 2, the rank of x: got True"),
     (dict(shape=(2, 3), dy=np.ones((3, 2), np.float32)), ValueError, r"dy must have shape \(2, 3\): got shape \(3, 2\)"),
     (dict(dtype="int8"), ValueError, "dtype must be a floating format: got 'int8'"),
 ])

@@ -71,6 +71,11 @@ def test_a_list_of_atk_is_read(tmp_path):
     assert again.left_out == {"operator grid_sampler_2d": 1}
 
 
+def test_a_list_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="cases are read from .*: got .*none.json, where no file is; name one"):
+        av.cases.read(tmp_path / "none.json")
+
+
 def test_a_list_of_ttk_is_read(tmp_path):
     found = av.cases.read(ttk(tmp_path))
     rms, loss = found
