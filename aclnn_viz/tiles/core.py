@@ -40,6 +40,7 @@ class Instruction:
     def land(self):
         """Do it, and remember when."""
         self.run()
+        self.run = None  # it holds views of memories and whatever the program gave
         if self.core.machine.landed is not None:
             self.core.machine.landed.append(self)
 
@@ -187,15 +188,17 @@ class Core:
         if found:
             self._unordered(one, found[0], writing, memory)
         elif not writing or one.atomic:
+            least = memory.least(span)
+            if least == WRITTEN:
+                return
             state = span.view(memory.state, memory.unit)
-            least = state.min(initial=WRITTEN)
             if least == UNWRITTEN:
                 kind = "dirty atomics" if writing else "unwritten"
                 does = "adds onto" if writing else "reads"
                 missing = int((state == UNWRITTEN).sum())
                 self.hazard(kind, f"{one.name} {does} {missing} of {state.size} "
                             f"{'bytes' if memory is self.ub else f'elements of {memory.name}'} that nobody wrote")
-            elif least == PADDING:
+            else:
                 self.hazard("padding", f"{one.name} reads {int((state == PADDING).sum())} bytes that only pad a copy")
 
     def _unordered(self, one, other, writing, memory):

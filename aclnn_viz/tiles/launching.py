@@ -158,11 +158,13 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     if tiling.blockDim:
         machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
     _look_back(machine, program, outputs)
-    return Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
+    made = Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
                sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)), machine.landed,
                tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
                frozenset(machine.hazardous))
+    machine.part()
+    return made
 
 
 def _poisoned(shape, dtype) -> np.ndarray:

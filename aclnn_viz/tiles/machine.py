@@ -1,5 +1,6 @@
 """Cores that run one kernel, each in a thread that goes on only when it is its turn."""
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -67,6 +68,19 @@ class Machine:
             self._threads[core].where = core.where()
             self._threads[core].pause()
 
+    def part(self):
+        """Let go of what holds each other, so that memories are free at once and not when cycles are next looked for."""
+        for core in self.cores:
+            for pipe in core.pipes:
+                pipe.queues.clear()
+            core.pipes.clear()
+            core.issued.clear()
+            if self.trace is None:
+                core.ub.give_back()
+        self.cores.clear()
+        self._threads.clear()
+        self.schedule = None
+
     def _finish(self, core: Core):
         if core.ended_at is None:
             return
@@ -80,15 +94,44 @@ class Machine:
                              "kernel on this core finds it", core.index, core.ended_at)
 
 
+class _Worker:
+    """A thread that runs one kernel after another, each only when it is told to go on; `back` says that it has paused."""
+
+    def __init__(self):
+        self.go, self.back, self.run = threading.Lock(), threading.Lock(), None
+        self.go.acquire()
+        self.back.acquire()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def step(self):
+        self.go.release()
+        self.back.acquire()
+
+    def pause(self):
+        self.back.release()
+        self.go.acquire()
+
+    def _work(self):
+        going = True
+        while going:
+            self.go.acquire()
+            going = self.run()
+            self.back.release()
+
+
+_idle: list[_Worker] = []  # to start a thread takes longer than many a kernel
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
 class _Thread:
     """A core's kernel in a thread that runs only when resumed."""
 
     def __init__(self, core: Core, kernel: Callable, arguments):
         self.core, self.kernel, self.arguments = core, kernel, arguments
-        self.go, self.back = threading.Semaphore(0), threading.Semaphore(0)
-        self.thread = None
         self.ended = self.stopped = self.abandoned = False
-        self.error = self.where = None
+        self.worker = self.error = self.where = None
 
     def work(self):
         """Run the kernel in this thread, to its end or to a hazard after which it cannot go on."""
@@ -100,31 +143,31 @@ class _Thread:
                 self.stopped = True
 
     def resume(self):
-        if self.thread is None:
-            self.thread = threading.Thread(target=self._threaded, daemon=True)
-            self.thread.start()
-        else:
-            self.go.release()
-        self.back.acquire()
+        if self.worker is None:
+            self.worker = _idle.pop() if _idle else _Worker()
+            self.worker.run = self._threaded
+        self.worker.step()
+        if self.ended and not self.abandoned:
+            self.worker.run = None
+            _idle.append(self.worker)
 
     def pause(self):
-        self.back.release()
-        self.go.acquire()
+        self.worker.pause()
         if self.abandoned:
             raise Stop
 
     def end(self):
         """Let a thread that waits in SyncAll for ever end."""
-        if self.thread is not None and not self.ended:
+        if self.worker is not None and not self.ended:
             self.abandoned = True
             self.resume()
-        if self.thread is not None:
-            self.thread.join()
+            self.worker.thread.join()
 
-    def _threaded(self):
+    def _threaded(self) -> bool:
+        """Whether the thread is left to another kernel."""
         try:
             self.work()
         except BaseException as error:
             self.error = error
         self.ended = True
-        self.back.release()
+        return not self.abandoned

@@ -6,6 +6,8 @@ are safe when the later one's horizon covers the earlier one. Cores meet at Sync
 ordered when they lie in different epochs, the number of SyncAlls before.
 """
 
+from collections import defaultdict
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +32,9 @@ class Span(NamedTuple):
     @property
     def end(self) -> int:
         end = self.start + self.length
-        for n, step in zip(self.shape, self.strides):
-            end += (n - 1) * step
+        if self.shape:
+            for n, step in zip(self.shape, self.strides):
+                end += (n - 1) * step
         return end
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
@@ -49,17 +52,35 @@ class Span(NamedTuple):
                           (*self.strides, dtype.itemsize))
 
 
+def meet(some: Span, other: Span) -> bool:
+    """Whether two spans of a memory have a byte in common."""
+    return some.start < other.end and other.start < some.end and (not (some.shape or other.shape) or _meet(some, other))
+
+
+@lru_cache(1 << 12)  # tiles repeat their spans
+def _meet(some: Span, other: Span) -> bool:
+    start = min(some.start, other.start)
+    marks = np.zeros(max(some.end, other.end) - start, bool)
+    some._replace(start=some.start - start).view(marks)[...] = True
+    return bool(other._replace(start=other.start - start).view(marks).any())
+
+
+_spare: dict[int, list[tuple]] = defaultdict(list)  # size -> memories of cores that have ended
+
+
 class UnifiedBuffer:
-    """The memory of one core. `writes` and `reads` hold, per pipe and byte, the position of the last access."""
+    """The memory of one core. `writes` and `reads` hold, per pipe, the spans and the position of their last access."""
 
     unit = 1
 
     def __init__(self, size: int):
         self.size = size
-        self.bytes = np.full(size, POISON, np.uint8)
-        self.state = np.zeros(size, np.uint8)
-        self.writes: list = [None] * 4  # each made when its pipe first writes or reads, for most never do
-        self.reads: list = [None] * 4
+        self.bytes, self.marks = _spare[size].pop() if _spare[size] else (np.empty(size, np.uint8), bytearray(size))
+        self.bytes[...] = POISON
+        self.state = np.frombuffer(self.marks, np.uint8)  # the same, which can be searched as bytes
+        self.state[...] = UNWRITTEN
+        self.writes: list[dict[Span, int]] = [{} for _ in PIPES]  # the latest comes last
+        self.reads: list[dict[Span, int]] = [{} for _ in PIPES]
         self.last_write, self.last_read = [0] * 4, [0] * 4
 
     def unordered(self, span: Span, horizon, writing: bool, core=None, atomic: bool = False) -> list[tuple[int, int]]:
@@ -68,19 +89,31 @@ class UnifiedBuffer:
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[:1 + writing]:
             for pipe in PIPES:
                 if last[pipe] > horizon[pipe]:
-                    position = int(span.view(held[pipe]).max())
-                    if position > horizon[pipe]:
-                        found.append((pipe, position))
+                    for other, position in reversed(held[pipe].items()):
+                        if position <= horizon[pipe]:
+                            break
+                        if meet(span, other):
+                            found.append((pipe, position))
+                            break
         return found
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False):
         held, last = (self.writes, self.last_write) if writing else (self.reads, self.last_read)
-        if held[pipe] is None:
-            held[pipe] = np.zeros(self.size, np.int32)
-        span.view(held[pipe])[...] = position
-        last[pipe] = position
+        held[pipe].pop(span, None)
+        held[pipe][span] = last[pipe] = position
         if writing:
             span.view(self.state)[...] = WRITTEN
+
+    def least(self, span: Span) -> int:
+        """The least state of the bytes of a span."""
+        if span.shape:
+            return span.view(self.state).min()
+        end = span.start + span.length
+        return next((state for state in (UNWRITTEN, PADDING) if self.marks.find(state, span.start, end) >= 0), WRITTEN)
+
+    def give_back(self):
+        """Leave the memory, which nobody looks at any more, to another core: new pages cost more than most kernels."""
+        _spare[self.size].append((self.bytes, self.marks))
 
     def forget(self, start: int, end: int):
         """What AllocTensor hands out holds anything."""
@@ -91,47 +124,41 @@ class GlobalMemory:
     """One tensor in global memory, shared by all cores; `unit` is the bytes for which one record is kept."""
 
     def __init__(self, name: str, array: np.ndarray, written: bool):
-        self.name, self.array = name, array
+        self.name, self.array, self.read_only = name, array, written
         self.bytes = array.reshape(-1).view(np.uint8)
         self.size, self.unit = self.bytes.size, array.itemsize
-        count = self.size // self.unit
-        self.state = np.full(count, WRITTEN, np.uint8) if written else np.zeros(count, np.uint8)
-        # Stamp of the last write, atomic sum and read, and 4 * position + pipe of each.
-        self.written, self.added, self.read = (np.zeros(count, np.int32) for _ in range(3))
-        self.write_at, self.add_at, self.read_at = (np.zeros(count, np.int64) for _ in range(3))
-        self.ever_written, self.read_only = False, written
+        self.state = None if written else np.zeros(self.size // self.unit, np.uint8)
+        # Verb -> stamp of the last such access, and 4 * position + pipe of it; made at the first.
+        self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
-    def unordered(self, span: Span, horizon, writing: bool, core, atomic: bool = False) -> list[tuple[int, int]]:
-        """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered.
+    def _recent(self, span: Span, core, writing: bool, atomic: bool):
+        """Verb, stamps and places of the accesses that could be in conflict, if there were any in this epoch.
 
         Atomic sums need no order among each other.
         """
+        floor = core.epoch * _CORES
+        for verb in ("writes", "reads") if atomic else ("writes", "adds to", "reads")[:2 + writing]:
+            if verb in self.records:
+                stamps, at = self.records[verb]
+                held = span.view(stamps, self.unit)
+                if held.max() > floor:
+                    yield verb, held, span.view(at, self.unit)
+
+    def unordered(self, span: Span, horizon, writing: bool, core, atomic: bool = False) -> list[tuple[int, int]]:
+        """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered."""
         stamp, found = core.epoch * _CORES + core.index + 1, []
-        held = [(self.written, self.write_at)] if self.ever_written else []
-        held += [(self.added, self.add_at)] if self.ever_written and not atomic else []
-        held += [(self.read, self.read_at)] if writing else []
-        for stamps, at in held:
-            mine = span.view(stamps, self.unit) == stamp
-            if mine.any():
-                where = span.view(at, self.unit)[mine]
-                for pipe in PIPES:
-                    position = int((where >> 2).max(initial=0, where=where & 3 == pipe))
-                    if position > horizon[pipe]:
-                        found.append((pipe, position))
+        for _, held, at in self._recent(span, core, writing, atomic):
+            where = at[held == stamp]
+            for pipe in PIPES if where.size else ():
+                position = int((where >> 2).max(initial=0, where=where & 3 == pipe))
+                if position > horizon[pipe]:
+                    found.append((pipe, position))
         return found
 
     def clash(self, span: Span, core, writing: bool, atomic: bool) -> tuple[int | None, str, int] | None:
         """Another core that reaches them in this epoch: its index (None: several), what it does, how many elements."""
         floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
-        kinds = [("writes", self.written), ("adds to", self.added), ("reads", self.read)]
-        if atomic:
-            kinds = [kinds[0], kinds[2]]
-        elif not writing:
-            kinds = kinds[:2]
-        for verb, stamps in kinds:
-            if stamps is not self.read and not self.ever_written:
-                continue
-            held = span.view(stamps, self.unit)
+        for verb, held, _ in self._recent(span, core, writing, atomic):
             others = (held > floor) & (held != mine)
             if others.any():
                 other = int(held[others].max()) - floor - 1
@@ -139,15 +166,24 @@ class GlobalMemory:
         return None
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core, atomic: bool):
-        stamp = core.epoch * _CORES + core.index + 1
+        if self.read_only and not writing:
+            return  # nothing may be written there, so nothing can meet a read
+        verb = "reads" if not writing else "adds to" if atomic else "writes"
+        if verb not in self.records:
+            count = self.size // self.unit
+            self.records[verb] = np.zeros(count, np.int32), np.zeros(count, np.int64)
+        held, at = (span.view(record, self.unit) for record in self.records[verb])
+        stamp, floor = core.epoch * _CORES + core.index + 1, core.epoch * _CORES
         if writing:
-            self.ever_written = True
-            stamps, at = (self.added, self.add_at) if atomic else (self.written, self.write_at)
-            span.view(stamps, self.unit)[...] = stamp
-            span.view(at, self.unit)[...] = 4 * position + pipe
-            span.view(self.state, self.unit)[...] = WRITTEN
-        elif not self.read_only:  # nothing may be written there, so nothing can meet a read
-            held, at, floor = span.view(self.read, self.unit), span.view(self.read_at, self.unit), core.epoch * _CORES
+            held[...] = stamp
+            at[...] = 4 * position + pipe
+            if self.state is not None:
+                span.view(self.state, self.unit)[...] = WRITTEN
+        else:
             mine = held == stamp
             held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
             at[...] = 4 * position + pipe if position else np.where(mine, at, 0)  # a scalar read is over at once
+
+    def least(self, span: Span) -> int:
+        """The least state of the elements of a span."""
+        return WRITTEN if self.state is None else int(span.view(self.state, self.unit).min(initial=WRITTEN))

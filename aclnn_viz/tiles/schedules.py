@@ -55,7 +55,7 @@ class Late:
 
     def land(self, one: Instruction):
         one.land()
-        one.landed = True
+        one.landed, one.entry = True, None
         landed, issued = self.landed[one.core], one.core.issued[one.pipe]
         waiting = self.waiting.get((one.core, one.pipe), {})
         while landed[one.pipe] < len(issued) and issued[landed[one.pipe]].landed:

@@ -1,0 +1,64 @@
+"""What the machine keeps of a launch, in it and after it."""
+
+import gc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_kernels import buffer, gm
+
+import aclnn_viz as av
+from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from aclnn_viz.tiles.memory import Span, UnifiedBuffer, meet
+
+(HARDSWISH,) = av.tiles.programs("hardswish")
+
+
+def bytes_of(span):
+    at = {span.start + k for k in range(span.length)}
+    for n, step in zip(span.shape, span.strides):
+        at = {k + step * i for k in at for i in range(n)}
+    return at
+
+
+def test_spans_meet_where_they_share_a_byte():
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(400):
+        some, other = (Span(int(rng.integers(40)), int(rng.integers(1, 7)), shape, strides[:len(shape)])
+                       for shape, strides in ((tuple(rng.integers(1, 4, rng.integers(3)).tolist()),
+                                               (int(rng.integers(5, 30)), int(rng.integers(2, 12)))) for _ in range(2)))
+        seen.add((bool(some.shape), bool(other.shape), meet(some, other)))
+        assert meet(some, other) == bool(bytes_of(some) & bytes_of(other)), (some, other)
+    assert len(seen) == 8
+
+
+def reads_what_nobody_wrote(gradOutput, x, out, workspace, tiling):
+    tensor = buffer(TPipe(), float32, 48000)
+    DataCopy(gm(out), tensor, 64)
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late"])
+def test_a_launch_finds_nothing_of_the_one_before(schedule):
+    case = av.case("hardswish", shape=(64,))
+    stale = replace(HARDSWISH, tiling=lambda platform, **_: Tiling(1), kernel=reads_what_nobody_wrote)
+    av.tiles.launch(HARDSWISH, cores=1, traced=False, **av.case("hardswish", shape=(20000,)).inputs)
+    run = av.tiles.launch(stale, schedule=schedule, traced=False, **case.inputs)
+    assert [hazard.kind for hazard in run.hazards] == ["unwritten"] and np.isnan(run.outputs["out"]).all()
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", 0])
+def test_a_launch_leaves_nothing_that_waits_for_the_collector(schedule):
+    case, program, enabled = av.case("rms_norm"), av.tiles.programs("rms_norm")[0], gc.isenabled()
+    gc.disable()
+    try:
+        gc.collect()
+        before = memories()
+        av.tiles.launch(program, schedule=schedule, traced=False, **case.inputs)
+        assert memories() == before
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def memories():
+    return sum(isinstance(thing, UnifiedBuffer) for thing in gc.get_objects())
