@@ -122,7 +122,9 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
         near &= error > 0.0
         if near.any():
             reach = 1.01 * error[near]
-            below, above = (rounded_sum(high[near], low[near] + side, fmt) for side in (-reach, reach))
+            # The next number outwards: of a low part of half a spacing, the sum may drop an error that is far smaller.
+            below, above = (rounded_sum(high[near], np.nextafter(low[near] + side, np.copysign(np.inf, side)), fmt)
+                            for side in (-reach, reach))
             near[near] = ~(below == above) | np.isinf(reach)
     return near
 

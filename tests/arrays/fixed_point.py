@@ -136,12 +136,13 @@ def where(condition, a: Fixed, b) -> Fixed:
     return Fixed(np.where(condition, a.n, a._of(b).n), a.bits)
 
 
-def beyond(values, bounds, right: Fixed) -> np.ndarray:
-    """Where sums of float64 arrays are farther from the right numbers than bounds, with a last bit granted."""
+def beyond(values, bounds, right: Fixed, granted=None) -> np.ndarray:
+    """Where sums of float64 arrays are farther from the right numbers than bounds, with 2**-granted added to these."""
+    granted = granted or GRANTED[right.bits]
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(bounds)
     total = sum((fixed(np.where(finite, part, 0.0), right.bits) for part in values[1:]),
                 fixed(np.where(finite, values[0], 0.0), right.bits))
     apart = np.abs(total.n - right.n.reshape(total.shape))
-    allowed = fixed(np.where(finite, bounds, 0.0), right.bits).n + (1 << (right.bits - GRANTED[right.bits]))
+    allowed = fixed(np.where(finite, bounds, 0.0), right.bits).n + (1 << (right.bits - granted))
     return finite & (apart > allowed).astype(bool)

@@ -181,6 +181,36 @@ def test_nothing_is_known_behind_an_overflow():
         envelope(operator("rms_norm"), **inputs)["dxOut"]).not_explained == 0
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_below_what_double_doubles_hold_the_certificate_says_so(name):
+    """Under 1e-290 the low part of a float64 number underflows; what is decided there is the nearest number all the same."""
+    rng, seen = np.random.default_rng(5), []
+    for reach in (-1000, 300):  # the upper end of what tensors are scaled by, as a power of two
+        inputs = CASES[name](rng, "float64", 200, PLAIN, **SMALL.get(name, {}))
+        for key, array in inputs.items():
+            if isinstance(array, np.ndarray) and array.dtype == np.float64 and key not in ("grid", "logProb"):
+                inputs[key] = array * 2.0 ** rng.uniform(-1080, reach, array.shape)
+        with np.errstate(all="ignore"):
+            ref, rights = operator(name).truth(**inputs), TRUTHS[name](**inputs)
+        for output, value in ref.items():
+            plain, right = np.asarray(value), rights[output]
+            assert not beyond((plain, value.low), value.error, right, granted=3000).any(), output
+            decided = np.isfinite(plain) & ~undecided(plain, value.low, value.error, float_format("float64"))
+            spacing = np.where(decided, np.spacing(np.abs(plain)), np.inf)  # half of it; twice the numbers
+            assert not beyond((plain, plain), spacing, right + right, granted=3000).any(), output
+            seen.append(decided.mean())
+    assert 0.02 < np.mean(seen) < 0.98
+
+
+@pytest.mark.parametrize("error", [2.0**-1074, 1e-300, 1e-40])
+def test_a_tie_is_undecided_however_small_its_error(error):
+    """Of a low part of half a spacing a sum in float64 drops an error that decides."""
+    high, low, both = np.float64([55.5, -1.0, 3.0]), np.spacing([55.5, -1.0, 3.0]) / 2, np.full(3, error)
+    assert undecided(high, low, both, float_format("float64")).all()
+    assert not undecided(high, low, np.zeros(3), float_format("float64")).any()
+    assert not undecided(high, low * 0.999, both, float_format("float64")).any()
+
+
 def test_coordinates_next_to_a_pixel_are_right_or_not_certified():
     grid = np.zeros((1, 1, 2, 2))
     grid[..., 0] = [[1e-40, 0.1]]  # (x + 1) * 3 - 1 is 2 and a little more, or less than nothing
