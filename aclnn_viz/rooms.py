@@ -22,6 +22,7 @@ PACKAGES = {
     "contract": "aclnn_viz.operators.contract",
     "plans": "aclnn_viz.operators.plans",
     "peer": "aclnn_viz.operators.peers",
+    "loops": "aclnn_viz.operators.loops",
     "faults": "aclnn_viz.faults",
     "tiles": "aclnn_viz.tiles.programs",
     "tile_faults": "aclnn_viz.tiles.faults",

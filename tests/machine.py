@@ -24,10 +24,11 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     "dask": (lambda: importlib.util.find_spec("distributed"), "pip install 'dask[distributed]'"),
     "torch": (lambda: importlib.util.find_spec("torch"), "pip install torch"),
     "jax": (lambda: importlib.util.find_spec("jax"), "pip install 'jax[cpu]'"),
+    "numba": (lambda: importlib.util.find_spec("numba"), "pip install numba"),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
 # What a CI machine cannot be expected to have: gigabytes for one comparison, and the vendor's hardware.
-ALLOWED_SKIPS = re.compile(r"(Skipped: )?(needs (torch|jax|cann):|could not import 'torch')")
+ALLOWED_SKIPS = re.compile(r"(Skipped: )?(needs (torch|jax|numba|cann):|could not import 'torch')")
 
 
 def missing(*tools: str) -> str:

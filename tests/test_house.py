@@ -24,7 +24,7 @@ ROOMS = {
     "storage": "numpy",
     "words": "",
     "derivations": "sympy mpmath numpy",
-    "arrays": "numpy jax",
+    "arrays": "numpy jax numba llvmlite",
     "kernels": "",
     "faults": "numpy",
     "products": "",
@@ -32,7 +32,7 @@ ROOMS = {
     "acl": "ctypes numpy",
     "samples": "numpy ml_dtypes",
     "tiles": "numpy ml_dtypes",
-    "devices": "numpy torch torch_npu jax jaxlib",
+    "devices": "numpy torch torch_npu jax jaxlib numba llvmlite",
     "cases": "numpy",
     "accuracy": "numpy",
     "checking": "numpy platformdirs",
@@ -51,7 +51,7 @@ LONGEST_MODULE = 300
 
 # Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
-        "tqdm torch jax distributed").split()
+        "tqdm torch jax numba distributed").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
 
 

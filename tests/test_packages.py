@@ -17,7 +17,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PIN = re.compile(r'[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*( ; python_version [<>=]+ "3\.\d+")?')
 
 
-PEERS = {"torch", "jax"}  # extras of gigabytes, which no other extra and no test installs
+PEERS = {"torch", "jax", "numba"}  # large extras, which no other extra and no test installs
 
 
 def pip_packages(project):

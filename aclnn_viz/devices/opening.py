@@ -18,7 +18,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
 
     "torch" (also "torch:cuda", "torch:npu") runs PyTorch's own operators, "jax" (also "jax:gpu") the kit's pages compiled
-    by XLA; they need the extras of these names.
+    by XLA, "numba" the operators' fused loops; they need the extras of these names.
 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
     `op.backward`; what the product or the version lacks is refused as they refuse it. With `plan="device"` the host
@@ -54,7 +54,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
         return Capsule(name)
     if not atlas:
         raise ValueError(problem("no such device", repr(name),
-                                 'open "host", "atlas", such as "atlas:1", "torch", "jax", or the path of a capsule'))
+                                 'open "host", "atlas", such as "atlas:1", "torch", "jax", "numba", or the path of a capsule'))
     _only("atlas", soc=soc, cann=cann, plan=plan)
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)

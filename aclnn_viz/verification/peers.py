@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz import rooms
 from aclnn_viz.checking.judging import Prepared, judge, prepared, prepared_suite
 from aclnn_viz.devices import UnsupportedError, open_device
-from aclnn_viz.devices.peers import installed
+from aclnn_viz.devices.peers import computed_by, installed
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.operators import Operator
 from aclnn_viz.verification.check import Check
@@ -22,8 +22,8 @@ from aclnn_viz.verification.conventions.model import recomputed
 
 
 def peer_checks(op: Operator) -> Iterator[Check]:
-    """One check for each peer that is installed."""
-    for library in installed():
+    """One check for each peer that is installed and computes the operator."""
+    for library in filter(lambda library: computed_by(library, op), installed()):
         yield Check(op.name, "documented differences", library, "", partial(found, op, library))
 
 

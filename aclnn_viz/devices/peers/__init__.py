@@ -1,15 +1,21 @@
-"""Peers: other libraries that compute the same operators, as devices. PyTorch runs its own operators, JAX the page."""
+"""Peers: other libraries that compute the same operators, as devices.
+
+PyTorch runs its own operators, JAX the page, numba the operator's fused loops.
+"""
 
 import re
 from importlib import import_module, metadata
 
+from aclnn_viz import rooms
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.devices.peers.peer import Peer
 from aclnn_viz.errors import problem
 
-#: Library: its class, and the kinds of devices that it is opened on, the first by default.
-PEERS = {"torch": ("torch_peer.TorchPeer", ("cpu", "cuda", "npu")), "jax": ("jax_peer.JaxPeer", ("cpu", "gpu"))}
-NAMES = re.compile(r"(torch|jax)(?::([a-z]+)(?::(\d+))?)?")
+#: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
+PEERS = {"torch": ("torch_peer.TorchPeer", ("cpu", "cuda", "npu"), "peer"),
+         "jax": ("jax_peer.JaxPeer", ("cpu", "gpu"), "page"),
+         "numba": ("numba_peer.NumbaPeer", ("cpu",), "loops")}
+NAMES = re.compile(rf"({'|'.join(PEERS)})(?::([a-z]+)(?::(\d+))?)?")
 
 
 def installed() -> dict[str, str]:
@@ -21,6 +27,11 @@ def installed() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             pass
     return found
+
+
+def computed_by(library: str, op) -> bool:
+    """Whether an operator has what a peer needs of it."""
+    return rooms.file(PEERS[library][2], rooms.name_of(op)) is not None
 
 
 def is_peer(name) -> bool:
@@ -35,7 +46,7 @@ def is_peer(name) -> bool:
 def open_peer(name: str) -> Peer:
     """Open "torch", "torch:cuda:1", "jax:gpu"; ValueError for another kind, DeviceUnavailable for what is not there."""
     library, place, number = NAMES.fullmatch(name).groups()
-    called, places = PEERS[library]
+    called, places, _ = PEERS[library]
     place = place or places[0]
     if place not in places:
         raise ValueError(problem(f"{library} is opened on {', '.join(places)}", repr(name), f'open such as "{library}"'))

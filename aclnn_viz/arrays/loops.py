@@ -1,0 +1,182 @@
+"""Fused loops: plain Python over single numbers, which numba compiles when it is there, run by threads.
+
+A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to
+`last`, which belong to it alone, so that no two threads write one element. Arrays are read and written by `read` and
+`write`, which widen 16-bit formats to float32 and round once, to nearest even. Nothing is reassociated or contracted:
+the results are the same whatever the number of threads and the width of the machine's vectors.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+
+from aclnn_viz.dtypes import BFLOAT16
+
+PART = 1 << 18  # elements that are worth a call of a loop; cuts depend on the shapes alone, and so do the results
+MOST = 64  # parts, each of which may hold sums of its own
+LANES = 32  # terms of a sum that are added side by side, as wide vectors do
+BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
+
+_steps: list[Callable] = []  # functions that numba has not been told of yet
+
+
+def step(function: Callable) -> Callable:
+    """Mark a function that loops may call."""
+    _steps.append(function)
+    return function
+
+
+def real(array, value):
+    """A number in the format in which the numbers of an array are computed: float64, or float32 for all others."""
+    return np.float64(value) if array.dtype == np.float64 else np.float32(value)
+
+
+def read(array, at):
+    """An element of an array of one axis, widened."""
+    value = array[at:at + 1]
+    kinds = {bits: kind for kind, bits in BITS.items()}
+    return real(array, value.view(kinds.get(array.dtype.type, array.dtype))[0])
+
+
+def write(array, at, value):
+    """Round a number to an element of an array of one axis, to nearest even."""
+    kinds = {bits: kind for kind, bits in BITS.items()}
+    array[at:at + 1].view(kinds.get(array.dtype.type, array.dtype))[0] = value
+
+
+def exponential(x):
+    """exp(x) within 1 ulp in float32, without a branch: a loop of it runs on whole vectors."""
+    return np.exp(x)
+
+
+def cuts(units: int, elements: int) -> list[tuple[int, int, int]]:
+    """Cut `units`, which have so many elements together, into (part, first, last)."""
+    step = max(1, PART * units // max(elements, 1), -(-units // MOST))
+    return [(part, first, min(first + step, units)) for part, first in enumerate(range(0, units, step))]
+
+
+def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
+    """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter."""
+    given = [value.view(BITS.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
+             for value in arguments]
+    run, left = compiled(loop), iter(parts)
+
+    def work():
+        for part in left:  # an iterator of a list gives each part to one thread
+            run(*part, *given)
+
+    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)]
+    work()
+    for other in others:
+        other.result()
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, threads() - 1), "loops")
+
+
+def threads() -> int:
+    """How many threads loops run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@cache
+def compiled(loop: Callable) -> Callable:
+    """The loop, compiled by numba for each set of formats when first called with it; it lets other threads run."""
+    import numba
+    from numba.extending import register_jitable
+
+    _teach()
+    while _steps:
+        register_jitable(error_model="numpy")(_steps.pop())
+    return numba.njit(nogil=True, error_model="numpy")(loop)  # numpy: 1 / 0 is inf, no exception
+
+
+@cache
+def _teach() -> None:
+    """Tell numba how to read, write and exponentiate."""
+    import math
+
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def conversion(argument, result, build):
+        @intrinsic
+        def convert(typing, value):
+            return result(argument), lambda context, builder, signature, args: build(builder, args[0])
+        return convert
+
+    half, single, bits16, bits32 = ir.HalfType(), ir.FloatType(), ir.IntType(16), ir.IntType(32)
+
+    def narrowed(b, x):
+        """The nearest bfloat16: half of its last place is added, a little less where that is even; a nan stays one."""
+        bits = b.bitcast(x, bits32)
+        odd = b.and_(b.lshr(bits, bits32(16)), bits32(1))
+        near = b.add(bits, b.add(odd, bits32(0x7FFF)))
+        return b.trunc(b.lshr(b.select(b.fcmp_unordered("uno", x, x), b.or_(bits, bits32(1 << 22)), near), bits32(16)),
+                       bits16)
+
+    def power(b, n):
+        """2^n for a float n that is whole, which a format of float32 must hold."""
+        return b.bitcast(b.shl(b.add(b.fptosi(n, bits32), bits32(127)), bits32(23)), single)
+
+    # As instructions, for numba computes all integers in 64 bits, of which half as many fit in a vector.
+    from_half = conversion(types.int16, types.float32, lambda b, x: b.fpext(b.bitcast(x, half), single))
+    to_half = conversion(types.float32, types.int16, lambda b, x: b.bitcast(b.fptrunc(x, half), bits16))
+    from_bfloat = conversion(types.uint16, types.float32,
+                             lambda b, x: b.bitcast(b.shl(b.zext(x, bits32), bits32(16)), single))
+    to_bfloat = conversion(types.float32, types.uint16, narrowed)
+    two_to = conversion(types.float32, types.float32, power)
+
+    @overload(real, inline="always")
+    def _real(array, value):
+        if array.dtype == types.float64:
+            return lambda array, value: np.float64(value)
+        return lambda array, value: np.float32(value)
+
+    @overload(read)
+    def _read(array, at):
+        return {types.int16: lambda array, at: from_half(array[at]),
+                types.uint16: lambda array, at: from_bfloat(array[at]),
+                }.get(array.dtype, lambda array, at: array[at])
+
+    @overload(write)
+    def _write(array, at, value):
+        def half_precision(array, at, value):
+            array[at] = to_half(np.float32(value))
+
+        def bfloat(array, at, value):
+            array[at] = to_bfloat(np.float32(value))
+
+        def as_it_is(array, at, value):
+            array[at] = value
+
+        return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
+
+    @overload(exponential)
+    def _exponential(x):
+        if x == types.float64:
+            return lambda x: math.exp(x)
+
+        def single_precision(x):
+            # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2: ln 2 is taken in two parts, of which n times the first is exact.
+            kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))  # beyond, 0 and inf
+            n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(12582912.0)
+            r = kept - n * np.float32(0.693359375)
+            r = r - n * np.float32(-2.12194440e-4)
+            p = np.float32(1.9875691500e-4)
+            p = p * r + np.float32(1.3981999507e-3)
+            p = p * r + np.float32(8.3334519073e-3)
+            p = p * r + np.float32(4.1665795894e-2)
+            p = p * r + np.float32(1.6666665459e-1)
+            p = p * r + np.float32(5.0000001201e-1)
+            p = p * (r * r) + r + np.float32(1.0)
+            most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
+            result = p * two_to(most) * two_to(n - most)  # in two factors, for 2^n may be too large or too small
+            return result if x == x else x
+        return single_precision

@@ -1,0 +1,37 @@
+"""RMS norm row by row: one pass for the row's mean, one for dx and the sums over the rows."""
+
+import numpy as np
+
+from aclnn_viz.arrays.loops import LANES, cuts, over, read, real, write
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.dtypes import round_into
+
+PLAN = Plan("row by row", accumulate="float64")
+
+
+def rows(part, first, last, dy, x, rstd, gamma, dxOut, sums):
+    n = gamma.size
+    lanes = np.empty(LANES)
+    for row in range(first, last):
+        grad, xs, results, scale = dy[row], x[row], dxOut[row], read(rstd[row], 0)
+        lanes[:] = 0.0
+        whole = n - n % LANES
+        for start in range(0, whole, LANES):
+            for lane in range(LANES):
+                i = start + lane
+                lanes[lane] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
+        for i in range(whole, n):
+            lanes[i - whole] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
+        # What of the gradient points along x itself reaches x through rstd, and is lost.
+        projection = real(dxOut, lanes.sum() / n)
+        for i in range(n):
+            g, xhat = read(grad, i), read(xs, i) * scale
+            write(results, i, (g * read(gamma, i) - xhat * projection) * scale)
+            sums[part, i] += g * xhat
+
+
+def backward(outputs, dy, x, rstd, gamma):
+    parts = cuts(x.shape[0], x.size)
+    sums = np.zeros((len(parts), gamma.size))
+    over(parts, rows, dy, x, rstd, gamma, outputs["dxOut"], sums)
+    round_into(outputs["dgammaOut"], sums.sum(axis=0))

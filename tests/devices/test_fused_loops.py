@@ -1,0 +1,185 @@
+"""Fused loops: right as they are written and as numba compiles them, within their plan, whatever the threads."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import rooms
+from aclnn_viz.accuracy import envelope, explain
+from aclnn_viz.arrays import loops
+from aclnn_viz.checking.judging import case_at, judge, prepared_at, suite_recipes
+from aclnn_viz.devices import UnsupportedError
+from aclnn_viz.devices.peers import computed_by
+from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
+from aclnn_viz.verification.conventions import conventions
+from aclnn_viz.verification.conventions.model import recomputed
+
+FUSED = [op.name for op in av.operators() if rooms.file("loops", op.name)]
+SUITES = [pytest.param(name, number, marks=[pytest.mark.soak] * (number % 4 > 0)) for name in FUSED
+          for number in range(len(suite_recipes(name)))]
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """The device as it is without numba: Python runs the loops as they are written, a number at a time."""
+    monkeypatch.setattr(loops, "compiled", lambda loop: loop)
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(__version__="none"))
+    with np.errstate(all="ignore"), av.open_device("numba") as device:
+        yield device
+
+
+@pytest.fixture
+def device():
+    with av.open_device("numba") as found:
+        yield found
+
+
+@pytest.mark.parametrize(("name", "number"), SUITES)
+def test_loops_as_they_are_written_are_right_on_the_suite(name, number, written):
+    one = prepared_at(name, number, 0)
+    if one.case.inputs[one.case.operator.like].size <= 600:
+        assert judge(one, written.run(name, **one.case.inputs)) == []
+
+
+def test_a_wrong_loop_is_found_wrong(written, monkeypatch):
+    file = rooms.module("loops", "hardswish")
+    monkeypatch.setattr(file, "read", lambda array, at: loops.read(array, at) * np.float32(1.001))
+    one = prepared_at("hardswish", 0, 0)
+    assert judge(one, written.run("hardswish", **one.case.inputs))
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_conventions_are_those_of_the_page(name, written, monkeypatch):
+    monkeypatch.setattr(type(av.operator(name)), "backward", lambda self, /, **inputs: written.run(self, **inputs))
+    rows = [recomputed(name, row) for row in conventions(name)]
+    assert {row.where: row.kit for row in rows if not row.holds} == {}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_results_do_not_depend_on_the_threads_or_on_their_order(name, written, monkeypatch):
+    case = av.case(name, dtype="float32")
+    monkeypatch.setattr(loops, "PART", 8)  # many parts
+    runs = []
+    for count in (1, 3):
+        monkeypatch.setattr(loops, "threads", lambda count=count: count)
+        loops._helpers.cache_clear()
+        runs.append(written.run(name, **case.inputs))
+    loops._helpers.cache_clear()
+    assert all(runs[0][output].tobytes() == runs[1][output].tobytes() for output in runs[0])
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
+    case = av.case(name, dtype="float32")
+    turned = {key: np.asfortranarray(value).astype(value.dtype.newbyteorder(">")) if isinstance(value, np.ndarray) else value
+              for key, value in case.inputs.items()}
+    before = {key: value.copy() for key, value in turned.items() if isinstance(value, np.ndarray)}
+    found, usual = written.run(name, **turned), written.run(name, **case.inputs)
+    assert all(np.array_equal(found[output], usual[output]) for output in usual)
+    assert all(np.array_equal(turned[key], value) for key, value in before.items())
+
+
+def test_cuts_cover_every_unit_once():
+    for units, elements in ((1, 1), (7, 10**9), (1000, 10**6), (10**6, 10**6), (3, 0)):
+        parts = loops.cuts(units, elements)
+        assert [part for part, _, _ in parts] == list(range(len(parts))) and len(parts) <= loops.MOST
+        assert [first for _, first, _ in parts] == [0, *(last for _, _, last in parts[:-1])] and parts[-1][2] == units
+
+
+def test_a_failing_loop_fails_the_call(written):
+    def broken(part, first, last):
+        raise ZeroDivisionError(part)
+    with pytest.raises(ZeroDivisionError):
+        loops.over(loops.cuts(4, 4 * loops.PART), broken)
+
+
+def test_an_operator_without_loops_is_refused(written, monkeypatch):
+    case = av.case("hardswish")
+    monkeypatch.setattr(rooms, "own", lambda *_: None)
+    with pytest.raises(UnsupportedError, match='fused loops are an operator\'s own file: got hardswish, which has none; open "jax"'):
+        written.run(case.operator, **case.inputs)
+    monkeypatch.setattr(rooms, "file", lambda *_: None)
+    assert not computed_by("numba", case.operator)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("name", FUSED)
+def test_compiled_loops_stay_within_the_envelope_of_their_plan(name, device):
+    op, plan = av.operator(name), rooms.own("loops", name, "PLAN")
+    for number in range(len(suite_recipes(name))):
+        case = case_at(name, number, 0)
+        found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
+        bounds = envelope(op, plan, **case.inputs)
+        assert {output: explain(found[output], truth[output], bounds[output]).not_explained for output in found} == \
+            dict.fromkeys(found, 0)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("name", FUSED)
+def test_compiled_loops_are_those_that_are_written(name, device, monkeypatch):
+    """Bit for bit, but for the exponential, of which NumPy has another."""
+    for dtype in ("float32", "bfloat16", "float16"):
+        case = av.case(name, dtype=dtype)
+        fast = device.run(name, **case.inputs)
+        with monkeypatch.context() as patch, np.errstate(all="ignore"):
+            patch.setattr(loops, "compiled", lambda loop: loop)
+            slow = device.run(name, **case.inputs)
+        for output in fast:
+            apart = np.abs(fast[output].astype(np.float64) - slow[output].astype(np.float64))
+            assert (apart <= ulp(np.abs(slow[output]).max(), slow[output].dtype)).all()
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("name", FUSED)
+def test_check_passes_compiled_loops(name, device):
+    assert av.check(name, device, depth="quick").passed
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.soak
+@pytest.mark.parametrize("name", FUSED)
+def test_check_passes_compiled_loops_when_it_looks_deep(name, device):
+    assert av.check(name, device, depth="deep").passed
+
+
+@pytest.mark.needs("numba")
+def test_every_number_is_read_and_rounded_as_the_formats_have_it():
+    def copy(values, widened, back):
+        for i in range(widened.size):
+            widened[i] = loops_read(values, i)
+            loops_write(back, i, widened[i])
+
+    loops_read, loops_write = loops.read, loops.write
+    run = loops.compiled(copy)
+    for fmt in FORMATS[:2]:
+        numbers = np.arange(1 << 16, dtype=np.uint16)
+        widened, back = np.empty(1 << 16, np.float32), np.empty(1 << 16, loops.BITS[fmt.numpy])
+        run(numbers.view(loops.BITS[fmt.numpy]), widened, back)
+        right = numbers.view(fmt.numpy).astype(np.float32)
+        assert np.array_equal(widened, right, equal_nan=True)
+        assert np.array_equal(back.view(fmt.numpy), round_to(right, fmt), equal_nan=True)
+    halves = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(np.float32)  # ties, and one below them
+    below = (halves.view(np.uint32) - 1).view(np.float32)
+    for values in (halves, below):
+        run(np.array(values), values, back := np.empty(1 << 16, np.uint16))
+        assert np.array_equal(back.view(float_format("bfloat16").numpy), round_to(values, "bfloat16"), equal_nan=True)
+
+
+@pytest.mark.needs("numba")
+def test_the_exponential_is_within_one_ulp():
+    def all_of(values, results):
+        for i in range(values.size):
+            results[i] = exponential(values[i])
+
+    exponential = loops.exponential
+    values = np.append(np.linspace(-105, 90, 200_001), [np.nan, np.inf, -np.inf, 0.0, -0.0, 88.7229]).astype(np.float32)
+    loops.compiled(all_of)(values, found := np.empty_like(values))
+    with np.errstate(all="ignore"):
+        right = np.exp(values.astype(np.float64))
+        near, apart = right.astype(np.float32), np.abs(found - right)
+    known = np.isfinite(near)
+    assert (apart[known] <= ulp(near, "float32")[known]).all()
+    assert np.array_equal(found[~known], near[~known], equal_nan=True)
