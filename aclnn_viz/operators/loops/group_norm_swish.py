@@ -1,0 +1,74 @@
+"""Group norm and swish, a sample's group after the other: one pass for the sums of its channels, one for dx.
+
+Both compute the slope of swish: that is cheaper than to keep it.
+"""
+
+import numpy as np
+
+from aclnn_viz.arrays.loops import LANES, cuts, exponential, over, read, real, step, write
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.dtypes import round_into
+
+PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
+
+
+@step
+def swish_slope(z, s, zero, one, most):
+    """d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
+    t = s * z
+    t = -most if t < -most else (most if t > most else t)  # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
+    tail = exponential(-abs(t))
+    large = one / (one + tail)
+    small = tail * large
+    sigmoid, complement = (small, large) if t < zero else (large, small)
+    return sigmoid * (one + t * complement)
+
+
+def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, shifts, alongs):
+    channels, positions = gamma.shape[1], x.shape[2]
+    zero, one, most, s = real(gamma, 0.0), real(gamma, 1.0), real(gamma, 2e4), real(gamma, swishScale)
+    straight, along = np.empty(LANES), np.empty(LANES)
+    whole = positions - positions % LANES
+    for unit in range(first, last):
+        group, centre, scale = unit % gamma.shape[0], mean[unit], rstd[unit]
+        shift = projection = 0.0
+        for channel in range(channels):
+            factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
+            straight[:] = 0.0
+            along[:] = 0.0
+            for start in range(0, whole, LANES):
+                for lane in range(LANES):
+                    xhat = (read(xs, start + lane) - centre) * scale
+                    dz = read(grads, start + lane) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                    straight[lane] += dz
+                    along[lane] += dz * xhat
+            for i in range(whole, positions):
+                xhat = (read(xs, i) - centre) * scale
+                dz = read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                straight[i - whole] += dz
+                along[i - whole] += dz * xhat
+            shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
+            shift += factor * shifts[unit, channel]
+            projection += factor * alongs[unit, channel]
+        # What changes of the saved mean and of the saved rstd take back.
+        shift, projection = real(gamma, shift / (channels * positions)), real(gamma, projection / (channels * positions))
+        for channel in range(channels):
+            factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
+            results = dx[unit, channel]
+            for i in range(positions):
+                xhat = (read(xs, i) - centre) * scale
+                dz = read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                write(results, i, (dz * factor - xhat * projection - shift) * scale)
+
+
+def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
+    compute = np.float64 if x.dtype == np.float64 else np.float32
+    samples, group, channels, positions = x.shape
+    units = samples * group, channels, positions
+    shifts, alongs = np.zeros((2, *units[:2]))
+    mean, rstd, gamma, beta = (array.astype(compute) for array in (mean, rstd, gamma, beta))
+    over(cuts(units[0], x.size), groups, dy.reshape(units), x.reshape(units), mean.reshape(-1), rstd.reshape(-1),
+         gamma[..., 0], beta[..., 0], swishScale, outputs["dxOut"].reshape(units), shifts, alongs)
+    for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)):
+        if name in outputs:
+            round_into(outputs[name], sums.reshape(samples, group, channels, 1).sum(axis=0))
