@@ -2,6 +2,7 @@
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
+# make words   the catalogues of what explorers say in Chinese, brought up to date and compiled
 # make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
 #
 # make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.
@@ -29,7 +30,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check lab verify soak gallery lessons
+.PHONY: test check lab verify soak gallery lessons words
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -53,6 +54,9 @@ gallery: .venv/.has-test
 
 lessons: .venv/.has-test
 	$(PY) -m notebooks.gallery.outputs $(ONLY)
+
+words: .venv/.has-test
+	$(PY) -m notebooks.gallery.catalogue
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab

@@ -17,13 +17,13 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.pictures import judge
     from aclnn_viz.storage.own import load
     from aclnn_viz.sweeps import sweep
-    from aclnn_viz.words import glossary
+    from aclnn_viz.words import glossary, language
 
 # The room of every public name: a room is loaded when the first of its names is needed.
 _ROOMS = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
     "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "export", "explore": "explorers",
-    "glossary": "words", "judge": "pictures", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
+    "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
     "predict": "accuracy", "sweep": "sweeps", "tiles": "",
 }
 __all__ = list(_ROOMS)

@@ -18,12 +18,14 @@ from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
+from aclnn_viz.words.speech import LANGUAGES, VARIABLE
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.")
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
+    parser.add_argument("--lang", choices=LANGUAGES, help="the language of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (function, options) in COMMANDS.items():
         summary = function.__doc__.splitlines()[0]
@@ -33,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument(flag, **settings)
         command.set_defaults(run=function)
     chosen = parser.parse_args(arguments)
+    if chosen.lang:
+        os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
     try:
         status = chosen.run(chosen)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
+from aclnn_viz.words.speech import message
 
 
 def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]:
@@ -14,7 +15,7 @@ def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]
     if state.device != "host" or state.plan == "device":
         raise StateError("dtype", f"{op.aclnn_name} takes float16, bfloat16 and float32", "float64",
                          "choose one of them, or device host and precision documented")
-    return op.backward(**inputs), (f"No product takes float64 for {op.aclnn_name}: shown is this kit's own kernel.",)
+    return op.backward(**inputs), (message("No product takes float64 for {name}: shown is this kit's own kernel.", name=op.aclnn_name),)
 
 
 def further(op, state, inputs: dict, backward) -> dict:
@@ -30,8 +31,9 @@ def further(op, state, inputs: dict, backward) -> dict:
 def computed_by(state) -> str:
     """Return who computed what is shown, in a few words."""
     if state.dtype == "float64":
-        return "this kit's kernel in float64"
+        return message("this kit's kernel in float64")
     if state.device != "host":
-        return f"the {state.device} device"
-    precision = "precision as documented" if state.plan == "documented" else "precision predicted for the product"
-    return f"the host as {state.soc}, CANN {state.cann}, {precision}"
+        return message("the {device} device", device=state.device)
+    if state.plan == "documented":
+        return message("the host as {soc}, CANN {cann}, precision as documented", soc=state.soc, cann=state.cann)
+    return message("the host as {soc}, CANN {cann}, precision predicted for the product", soc=state.soc, cann=state.cann)

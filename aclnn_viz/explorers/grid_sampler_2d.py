@@ -11,12 +11,16 @@ from aclnn_viz.pictures.palette import KINDS, scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number, signed
+from aclnn_viz.words.speech import message, ntr, tr
 
 NAMES, SIGNS = [kind[0] for kind in KINDS], "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, PAPER = 3, 4  # kinds of marks
 NONE = Axis(ticks=())
 TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
 PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four of them, to be told apart
+ON = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image.")
+OUTSIDE = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
+                  "image.")
 ARROW = 0.14  # the longest one, as a share of the image with its margin
 
 
@@ -59,8 +63,8 @@ def _image(data: Data) -> Panel:
                   Dots(np.array([column]), np.array([row]), mode, "", 5.0 if now else 4.0)]
     marks.append(Handles(data.pixels[..., 0], data.pixels[..., 1], state.row, state.column, ("row", "column"), "moved",
                          (pixel_units(state.width, state.alignCorners), pixel_units(state.height, state.alignCorners)),
-                         0.25, "sampling points"))
-    title = f"image{plane(state)}, continued by {NAMES[state.paddingMode]}"
+                         0.25, tr("sampling points")))
+    title = tr("image{plane}, continued by {mode}", plane=plane(state), mode=NAMES[state.paddingMode])
     return Panel("image", title, tuple(marks), x, y, 7, 200, square=True, rows=2)
 
 
@@ -83,7 +87,7 @@ def _map(data: Data) -> Panel:
     state = data.state
     axis = "xy".index(state.axis)
     size, here, breaks = (state.width, state.height)[axis], _here(data, axis), data.breaks[axis]
-    marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), PAPER, "the image")]
+    marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), PAPER, tr("the image"))]
     for mode in _order(state):
         marks.append(Line(breaks, data.coordinates[mode, axis], mode, NAMES[mode],
                           3.0 if mode == state.paddingMode else 1.8))
@@ -91,7 +95,7 @@ def _map(data: Data) -> Panel:
     marks += [Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0), Rule("x", here, kind=CHOSEN)]
     marks += [Dots(np.array([here]), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
-    title = f"which {'row' if axis else 'column'} is read for {state.axis} = −3 … 3; ◆ are kinks"
+    title = tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else tr("which column is read for x = −3 … 3; ◆ are kinks")
     return Panel("map", title, tuple(marks), Axis("", -REACH, REACH, ticks=()),
                  Axis("", -0.55 * size - 0.5, 1.55 * size - 0.5, ticks=ticks), 8, TALL)
 
@@ -109,7 +113,7 @@ def _slope(data: Data) -> Panel:
     marks += [Dots(np.array([here]), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0)
               for mode in _order(state)]
     ticks = tuple((slope, number(slope)) for slope in dict.fromkeys((-size / 2, 0.0, size / 2)))
-    return Panel("slope", "its slope is the factor of gridGrad", tuple(marks), Axis("", -REACH, REACH),
+    return Panel("slope", tr("its slope is the factor of gridGrad"), tuple(marks), Axis("", -REACH, REACH),
                  Axis("", -steepest, steepest, ticks=ticks), 8, LOW)
 
 
@@ -118,9 +122,9 @@ def _taps(data: Data) -> Panel:
     side = round(len(taps) ** 0.5)
     values = np.where(taps[:, 5] > 0, taps[:, 6], np.nan).reshape(side, side)
     words = tuple(f"{number(weight) if side < 4 else f'{weight:.3f}'}\n"
-                  + (f"{row:.0f}, {column:.0f}" if inside else "outside")
+                  + (f"{row:.0f}, {column:.0f}" if inside else tr("outside"))
                   for row, column, weight, *_, inside, _ in taps.tolist())
-    return Panel("taps", f"{len(taps)} tap{'s' * (len(taps) > 1)}: weight / row, column",
+    return Panel("taps", ntr("{n} tap: weight / row, column", "{n} taps: weight / row, column", len(taps)),
                  (Heat(values, *_grey(data), words=words),), NONE, NONE, 5, TALL)
 
 
@@ -134,14 +138,14 @@ def _corners(data: Data) -> Panel:
             marks += [Line(np.full(2, x), np.array([down - 0.75, down + 0.75]), CHOSEN, "", 3.0 if now else 1.2),
                       Note(x, down, f" {label} ", align) if edge else Note(x, down - 1.0, label)]
         marks += [*[Note(-1.5, down, "▶")] * now, Dots(centres, np.full(4, down), CHOSEN, "", 1.8)]
-    title = f"alignCorners {data.state.alignCorners}: ±1 at {'centres' if data.state.alignCorners else 'edges'}"
+    title = tr("alignCorners True: ±1 at centres") if data.state.alignCorners else tr("alignCorners False: ±1 at edges")
     return Panel("corners", title, tuple(marks), Axis("", -2.2, 5.2, ticks=()), Axis("", 2.8, -1.2, ticks=()), 5, LOW)
 
 
 def _out(data: Data, mode: int) -> Panel:
     state = data.state
     marks = (Image(data.outs[mode], *_grey(data)), _chosen_cell(state))
-    title = f"{'▶ ' * (mode == state.paddingMode)}out, {NAMES[mode]}: {number(data.outs[mode][data.chosen])}"
+    title = "▶ " * (mode == state.paddingMode) + tr("out, {mode}: {value}", mode=NAMES[mode], value=number(data.outs[mode][data.chosen]))
     return Panel(f"out {NAMES[mode]}", title, marks, NONE, NONE, 4, SMALL, ("column", "row"), square=True)
 
 
@@ -164,41 +168,47 @@ def _grid_grad(data: Data) -> Panel:
     here, there = at[:, mine:mine + 1], moved[:, mine:mine + 1]
     marks = (Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=PAPER), Arrows(*at, *moved, PAPER),
              Arrows(*here, *there, CHOSEN), Dots(*here, CHOSEN, "", 3.5))
-    sample = f" (n {state.sample})" if state.samples > 1 else ""
-    return Panel("gridGrad", f"gridGrad{sample} ≤ {number(longest)}", marks, *_frame(data), 4, SMALL, square=True)
+    title = tr("gridGrad (n {n}) ≤ {longest}", n=state.sample, longest=number(longest)) if state.samples > 1 else tr(
+        "gridGrad ≤ {longest}", longest=number(longest))
+    return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL, square=True)
 
 
 def headline(data: Data) -> list[str]:
     """One sentence a padding mode: what it samples for the chosen point, what comes out, the slopes; and the errors."""
-    lines = [f"{sign} {'▶ ' * (mode == data.state.paddingMode)}{name}: {sentence(data, mode)}"
-             for mode, (sign, name) in enumerate(zip(SIGNS, NAMES))]
+    lines = [tr("{sign} {mode}: {sentence}", sign=sign + " ▶" * (mode == data.state.paddingMode), mode=name,
+                sentence=sentence(data, mode)) for mode, (sign, name) in enumerate(zip(SIGNS, NAMES))]
     first, second = map(number, data.errors)
-    return [*lines, f"{data.state.dtype}: inputGrad differs from the float64 truth by at most {first}, gridGrad by {second}."]
+    return [*lines, tr("{dtype}: inputGrad differs from the float64 truth by at most {first}, gridGrad by {second}.",
+                       dtype=data.state.dtype, first=first, second=second)]
 
 
 def sentence(data: Data, mode: int) -> str:
     (column, slope_x), (row, slope_y) = data.sources[mode]
     taps = data.taps[mode]
     lost = int((taps[:, 5] == 0).sum())
-    reads = f"column {number(column)}, row {number(row)}"
+    told = {"column": number(column), "row": number(row), "lost": lost, "all": len(taps),
+            "out": number(data.outs[mode][data.chosen]), "x": signed(slope_x), "y": signed(slope_y)}
+    if lost == len(taps):
+        return tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **told)
     if lost:
-        reads = "nothing: outside" if lost == len(taps) else f"{reads}, {lost} of {len(taps)} taps outside"
-    return (f"{reads} → out {number(data.outs[mode][data.chosen])}, "
-            f"slope {signed(slope_x)} in x, {signed(slope_y)} in y")
+        return tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **told)
+    return tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **told)
 
 
 def plane(state) -> str:
     """Which sample and channel is shown, where there are several."""
-    return f" (n {state.sample}, c {state.channel})" if state.samples * state.channels > 1 else ""
+    return tr(" (n {n}, c {c})", n=state.sample, c=state.channel) if state.samples * state.channels > 1 else ""
 
 
 def corners(data: Data) -> list[str]:
     """What alignCorners means along x, in pixels: for False and True, where -1 and 1 lie."""
     width = data.state.width
-    return [f"alignCorners False: x = -1 and 1 are the outer edges, columns -0.5 and {width - 0.5:g}; "
-            f"one pixel is {number(2 / width)} wide",
-            f"alignCorners True: x = -1 and 1 are pixel centres, columns 0 and {width - 1}; "
-            + (f"one pixel is {number(2 / (width - 1))} wide" if width > 1 else "one pixel only: the slope is 0")]
+    edges = tr("alignCorners False: x = -1 and 1 are the outer edges, columns -0.5 and {last}; one pixel is {size} wide.",
+               last=f"{width - 0.5:g}", size=number(2 / width))
+    if width == 1:
+        return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and 0; one pixel only: the slope is 0.")]
+    return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and {last}; one pixel is {size} wide.",
+                      last=width - 1, size=number(2 / (width - 1)))]
 
 
 def describe(data: Data) -> str:
@@ -209,32 +219,33 @@ def describe(data: Data) -> str:
     inside = ((data.pixels >= -0.5) & (data.pixels <= np.array([state.width, state.height]) - 0.5)).all(-1)
     mode = NAMES[state.paddingMode]
     lines = [
-        f"{OP.aclnn_name}: {state.grid_height} x {state.grid_width} points on {state.height} x {state.width} pixels "
-        f"({state.image}); {INTERPOLATIONS[state.interpolationMode]}, {mode}, alignCorners {state.alignCorners}, "
-        f"{state.dtype}",
+        tr("{name}: {points} points on {pixels} pixels ({image}); {interpolation}, {mode}, alignCorners {aligned}, {dtype}",
+           name=OP.aclnn_name, points=f"{state.grid_height} x {state.grid_width}", pixels=f"{state.height} x {state.width}",
+           image=tr(state.image), interpolation=INTERPOLATIONS[state.interpolationMode], mode=mode, aligned=state.alignCorners,
+           dtype=state.dtype),
         *_shown(state),
-        f"{int(inside.sum())} of {inside.size} points lie on the image.",
-        f"Chosen point ({row}, {column}): x = {number(x)}, y = {number(y)}, that is column {number(u)}, "
-        f"row {number(v)} before padding, {'on' if inside[row, column] else 'outside'} the image.",
+        tr("{on} of {all} points lie on the image.", on=int(inside.sum()), all=inside.size),
+        tr(ON if inside[row, column] else OUTSIDE, row=row, column=column, x=number(x), y=number(y), u=number(u), v=number(v)),
         *headline(data),
-        f"Its taps under {mode}:",
-        "  tap  row  column  weight     d/dx       d/dy       pixel      inputGrad gets",
+        tr("Its taps under {mode}:", mode=mode),
+        tr("  tap  row  column  weight     d/dx       d/dy       pixel      inputGrad gets"),
         *_tap_rows(data),
-        f"Its gridGrad: {_vector(data.gridGrad[row, column])}. All points: x {extent(data.gridGrad[..., 0])}; "
-        f"y {extent(data.gridGrad[..., 1])}.",
-        *(f"out under {name}: {extent(out)}." for name, out in zip(NAMES, data.outs)),
-        f"inputGrad: {extent(data.inputGrad)}; {int((data.inputGrad != 0).sum())} of {data.inputGrad.size} pixels get "
-        f"some.",
-        f"Coordinate map of {state.axis}: " + "; ".join(_kinks(data, k) for k in range(3)) + ".",
-        *(f"{text}." for text in corners(data)),
+        tr("Its gridGrad: {gradient}. All points: x {all_x}; y {all_y}.", gradient=_vector(data.gridGrad[row, column]),
+           all_x=extent(data.gridGrad[..., 0]), all_y=extent(data.gridGrad[..., 1])),
+        *(tr("out under {mode}: {extent}.", mode=name, extent=extent(out)) for name, out in zip(NAMES, data.outs)),
+        tr("inputGrad: {extent}; {some} of {all} pixels get some.", extent=extent(data.inputGrad),
+           some=int((data.inputGrad != 0).sum()), all=data.inputGrad.size),
+        tr("Coordinate map of {axis}: {zeros}; {border}; {reflection}.", axis=state.axis,
+           **{name: _kinks(data, k) for k, name in enumerate(NAMES)}),
+        *corners(data),
     ]
-    return "\n".join([*lines, *data.notices])
+    return "\n".join([*lines, *map(tr, data.notices)])
 
 
 def _shown(state):
     if plane(state):
-        yield (f"Shown is sample {state.sample} of {state.samples}, channel {state.channel} of {state.channels}; "
-               "its gridGrad is the sum over all channels.")
+        yield tr("Shown is sample {sample} of {samples}, channel {channel} of {channels}; its gridGrad is the sum over all "
+                 "channels.", sample=state.sample, samples=state.samples, channel=state.channel, channels=state.channels)
 
 
 def _vector(pair) -> str:
@@ -245,7 +256,7 @@ def _tap_rows(data: Data):
     upstream = float(data.inputs["gradOutput"][(data.state.sample, data.state.channel, *data.chosen)])
     for at, (row, column, weight, dx, dy, inside, value) in enumerate(data.taps[data.state.paddingMode]):
         place = f"{row:4.0f} {column:7.0f}"
-        gets = number(weight * upstream) if inside else "nothing: outside"
+        gets = number(weight * upstream) if inside else tr("nothing: outside")
         pixel = number(value) if inside else "-"
         yield f"  {at:3d} {place}  {number(weight):<9}  {number(dx):<9}  {number(dy):<9}  {pixel:<9}  {gets}"
 
@@ -253,11 +264,13 @@ def _tap_rows(data: Data):
 def _kinks(data: Data, mode: int) -> str:
     axis = "xy".index(data.state.axis)
     at = data.breaks[axis][data.kinks[mode, axis]]
-    return f"{NAMES[mode]} {'kinks at ' + ', '.join(number(x) for x in at) if at.size else 'has no kink'}"
+    if not at.size:
+        return tr("{mode} has no kink", mode=NAMES[mode])
+    return tr("{mode} kinks at {places}", mode=NAMES[mode], places=", ".join(number(x) for x in at))
 
 
 def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), data.notices)
+    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), tuple(map(tr, data.notices)))
 
 
 def subject():

@@ -12,6 +12,7 @@ from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
+from aclnn_viz.words.speech import message, tr
 
 # The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
 PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
@@ -22,6 +23,12 @@ MOST_MISSES = 400
 LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
 CLASSES = ("0", "1", "2", "3", ">3")
 GRADIENT, TRUTH, SECOND, PAPER = 0, 2, 1, 4  # kinds of marks
+NEAREST = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, "
+                  "at x = {x}.")
+TIE = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, at "
+         "x = {x}: rounded to float32 first, they came to lie on a tie.")
+CANCEL = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, "
+                 "at x = {x}, where x / 3 and 0.5 cancel.")
 
 
 def panels(data: Data) -> list[Panel]:
@@ -36,7 +43,7 @@ def _forward(data: Data) -> Panel:
               *(Line(data.x + np.array([-1.6, 1.6]), y + slope * np.array([-1.6, 1.6]), kind, label)
                 for slope, kind, label in _tangents(data)),
               Dots(np.array([data.x]), np.array([y]), GRADIENT, "", 5.0)]
-    return Panel("forward", f"out at x = {number(data.x)}: {number(y)}", tuple(marks), Axis("x (self)", -6.0, 6.0),
+    return Panel("forward", tr("out at x = {x}: {y}", x=number(data.x), y=number(y)), tuple(marks), Axis("x (self)", -6.0, 6.0),
                  Axis("", -1.2, 6.2), 7, 205, ("x",))
 
 
@@ -44,7 +51,7 @@ def _tangents(data: Data):
     """(slope, kind, label): two on a kink, where the two versions of the operator differ."""
     # The gradient may be 0 for gradOutput 0 whatever the slope is, so the slope comes from the kink itself.
     slope = _documented(data.x)
-    found = [(slope, GRADIENT, f"tangent, slope {number(slope)}")]
+    found = [(slope, GRADIENT, tr("tangent, slope {slope}", slope=number(slope)))]
     for kink, other in zip(KINKS, OPEN):
         if data.x == kink:
             found.append((other, SECOND, f"V2: {number(other)}"))
@@ -57,14 +64,14 @@ def _documented(x: float) -> float:
 
 def _slope(data: Data) -> Panel:
     g = data.gradOutput
-    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, "gradient"),
-             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, "jump" if kink < 0 else "", 1.0)
+    marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, tr("gradient")),
+             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, tr("jump") if kink < 0 else "", 1.0)
                for kink, inner, outer in zip(KINKS, (-0.5, 1.5), OPEN)),
-             Dots(np.array(KINKS), data.kinks, GRADIENT, "on a kink", 4.0),
-             Dots(np.array(KINKS), OPEN * g, SECOND, "V2 there", 4.0),
+             Dots(np.array(KINKS), data.kinks, GRADIENT, tr("on a kink"), 4.0),
+             Dots(np.array(KINKS), OPEN * g, SECOND, tr("V2 there"), 4.0),
              Rule("x", data.x, "", GRADIENT))
     low, high = sorted((-0.75 * g, 1.75 * g)) if g else (-0.75, 1.75)
-    return Panel("slope", f"gradient at x = {number(data.x)}: {number(data.out)}", marks, Axis("x (self)", -6.0, 6.0),
+    return Panel("slope", tr("gradient at x = {x}: {y}", x=number(data.x), y=number(data.out)), marks, Axis("x (self)", -6.0, 6.0),
                  Axis("", low, high), 7, 205, ("x",))
 
 
@@ -74,14 +81,14 @@ def _window(data: Data) -> Panel:
     step = float(ulp(state.centre, state.dtype))
     jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(state.centre, 0)  # the truth is not joined across it
     truth = np.insert(data.window_truth, jump, np.nan)
-    marks = [Line(np.insert(steps, jump, steps[jump]), truth, TRUTH, "truth", 1.2),
+    marks = [Line(np.insert(steps, jump, steps[jump]), truth, TRUTH, tr("truth"), 1.2),
              Dots(steps, data.window_out, GRADIENT, "out", 4.0 if state.steps < 20 else 2.5)]
     for kink, slope in zip(KINKS, OPEN):
         if state.centre == kink:
             marks.append(Dots(np.zeros(1), np.array([slope * data.gradOutput]), SECOND, "V2", 5.0))
     ticks = tuple((k, f"{k:+d}" if k else number(state.centre)) for k in (-state.steps, 0, state.steps))
-    return Panel("window", f"{number(state.centre)} ± {state.steps} ulp of {number(step)}", tuple(marks),
-                 Axis("steps of the format", -state.steps - 0.7, state.steps + 0.7, ticks=ticks), Axis(""), 6, 205)
+    return Panel("window", tr("{centre} ± {steps} ulp of {step}", centre=number(state.centre), steps=state.steps, step=number(step)), tuple(marks),
+                 Axis(tr("steps of the format"), -state.steps - 0.7, state.steps + 0.7, ticks=ticks), Axis(""), 6, 205)
 
 
 def _errors(data: Data) -> Panel:
@@ -98,17 +105,17 @@ def _errors(data: Data) -> Panel:
     line = middle, np.maximum(mean, LEAST) if wide else mean
     if data.state.reach == "near":  # nothing is swept around 0
         line = tuple(np.insert(values, np.searchsorted(middle, 0.0), np.nan) for values in line)
-    marks = [Line(*line, TRUTH, "mean of a stretch", 1.2),
-             Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, "largest", 1.8),
+    marks = [Line(*line, TRUTH, tr("mean of a stretch"), 1.2),
+             Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, tr("largest"), 1.8),
              Rule("y", 0.5, "½", PAPER)]
     if missed.size:
         marks.insert(2, Dots(x[missed], np.maximum(sweep.errors[missed], LEAST), SECOND,
-                             "not the nearest number", 4.0))
+                             tr("not the nearest number"), 4.0))
     marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, PAPER)
               for value, text in ((-3.0, ""), (-1.5, "-3, -1.5"), (3.0, "3"))]
     return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis),
-                 Axis("ulp", LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide
-                 else Axis("ulp", 0.0, 1.1 * top), 14, 205)
+                 Axis(tr("ulp"), LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide
+                 else Axis(tr("ulp"), 0.0, 1.1 * top), 14, 205)
 
 
 def _stretches(values, starts, size):
@@ -127,12 +134,17 @@ def _powers(top: float) -> list[tuple[float, str]]:
     return [(10.0**k, f"{10.0**k:g}") for k in range(-1, int(np.ceil(np.log10(top))) + 1)]
 
 
-@lru_cache(16)  # its ticks take a third of a redraw
 def _place_axis(axis: OrdinalAxis) -> Axis:
+    return Axis(tr("x (self), placed by its rank among the numbers of the format"), *_places(axis))
+
+
+@lru_cache(16)  # its ticks take a third of a redraw
+def _places(axis: OrdinalAxis) -> tuple:
+    """(low, high, scale, ticks) of the axis of all numbers."""
     unit = _binade(axis.format)
     ticks = tuple((at / unit, label) for at, label in zip(*axis.ticks()))
     low, high = (float(axis.x(np.array(end))) / unit for end in (axis.low, axis.high))
-    return Axis("x (self), placed by its rank among the numbers of the format", low, high, ticks=ticks)
+    return low, high, "linear", ticks
 
 
 def _binade(fmt) -> int:
@@ -146,10 +158,10 @@ def _binade(fmt) -> int:
 def _errors_title(data: Data) -> str:
     size, dtype = f"{data.sweep.x.size:,}", data.state.dtype
     if not data.sweep.exhaustive:
-        return f"error of {size} {dtype} numbers, one of each stretch"
+        return tr("error of {size} {dtype} numbers, one of each stretch", size=size, dtype=dtype)
     if data.state.reach == "near":
-        return f"error of all {size} {dtype} numbers of size 2^-10 to 16"
-    return f"error of all {size} finite {dtype} numbers, of 65,536 patterns"
+        return tr("error of all {size} {dtype} numbers of size 2^-10 to 16", size=size, dtype=dtype)
+    return tr("error of all {size} finite {dtype} numbers, of 65,536 patterns", size=size, dtype=dtype)
 
 
 def counts(sweep) -> np.ndarray:
@@ -164,8 +176,8 @@ def _counts(data: Data) -> Panel:
     marks = [Bars(places, share, GRADIENT, "", 0.7)]
     marks += [Note(at, max(value, 0.0) + 6, f"{count:,}") for at, value, count in zip(places, share, found)]
     ticks = tuple(zip(places.tolist(), CLASSES))
-    return Panel("counts", "how many are how far off", tuple(marks),
-                 Axis("ulp from the nearest number", -0.5, 4.5, ticks=ticks), Axis("%", 0.0, 115.0), 6, 205)
+    return Panel("counts", tr("how many are how far off"), tuple(marks),
+                 Axis(tr("ulp from the nearest number"), -0.5, 4.5, ticks=ticks), Axis("%", 0.0, 115.0), 6, 205)
 
 
 def headline(data: Data) -> list[str]:
@@ -173,52 +185,55 @@ def headline(data: Data) -> list[str]:
     sweep = data.sweep
     found = counts(sweep)
     worst = int(np.argmax(sweep.errors))
-    inner, outer = data.kinks
-    place = "on a kink" if data.x in KINKS else "between the kinks" if abs(data.x) < 3 else "outside of the kinks"
+    inner, outer = map(number, data.kinks)
+    low, high, nan = map(number, data.special)
+    place = tr("on a kink") if data.x in KINKS else tr("between the kinks") if abs(data.x) < 3 else tr("outside of the kinks")
     return [
-        f"x = {number(data.x)}, {place}: out {number(data.value)}, slope {number(_documented(data.x))}, "
-        f"gradient {number(data.gradOutput)} × slope = {number(data.out)} (truth {number(data.truth)}).",
-        f"On the kinks -3 and 3 the gradient is {number(inner)} and {number(outer)}: the interval is closed. V2 of the "
-        f"operator takes it open: 0 and {number(data.gradOutput)}; there is no derivative, only a convention.",
-        f"{found[0]:,} of {sweep.x.size:,} inputs give the number nearest to the truth, {found[1:].sum():,} do not; "
-        f"largest error {number(sweep.errors[worst])} ulp, at x = {number(sweep.x[worst])}{_cause(sweep)}.",
-        f"Computed by {data.computed_by}: -inf gives {number(data.special[0])}, inf {number(data.special[1])}, "
-        f"nan {number(data.special[2])}.",
+        tr("x = {x}, {place}: out {out}, slope {slope}, gradient {given} × slope = {gradient} (truth {truth}).",
+           x=number(data.x), place=place, out=number(data.value), slope=number(_documented(data.x)),
+           given=number(data.gradOutput), gradient=number(data.out), truth=number(data.truth)),
+        tr("On the kinks -3 and 3 the gradient is {inner} and {outer}: the interval is closed. V2 of the operator takes it "
+           "open: 0 and {given}; there is no derivative, only a convention.", inner=inner, outer=outer,
+           given=number(data.gradOutput)),
+        tr(_told(sweep), right=f"{found[0]:,}", all=f"{sweep.x.size:,}", wrong=f"{found[1:].sum():,}",
+           largest=number(sweep.errors[worst]), x=number(sweep.x[worst])),
+        tr("Computed by {who}: -inf gives {low}, inf {high}, nan {nan}.", who=tr(data.computed_by), low=low, high=high, nan=nan),
     ]
 
 
-def _cause(sweep) -> str:
+def _told(sweep) -> str:
+    """The sentence about a sweep, with the cause of its largest error where that is known."""
     worst = int(np.argmax(sweep.errors))
     if sweep.errors[worst] < 0.51 and sweep.distances.any():
-        return ": rounded to float32 first, they came to lie on a tie"
-    return ", where x / 3 and 0.5 cancel" if sweep.errors[worst] > 4 and abs(sweep.x[worst] + 1.5) < 0.1 else ""
+        return TIE
+    return CANCEL if sweep.errors[worst] > 4 and abs(sweep.x[worst] + 1.5) < 0.1 else NEAREST
 
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
     state, sweep = data.state, data.sweep
     found = counts(sweep)
-    lines = [f"aclnnHardswishBackward in {state.dtype}", *headline(data), "",
-             f"Window around {number(state.centre)}, one line a number of the format:",
-             "  step   x                        out            truth",
+    lines = [tr("{name} in {dtype}", name=OP.aclnn_name, dtype=state.dtype), *headline(data), "",
+             tr("Window around {centre}, one line a number of the format:", centre=number(state.centre)),
+             tr("  step   x                        out            truth"),
              *(f"  {step:+4d}   {x!r:<24} {number(out):<14} {number(truth)}" for step, x, out, truth in
                zip(range(-state.steps, state.steps + 1), data.window.tolist(), data.window_out, data.window_truth)), "",
-             f"{_errors_title(data)}, in ulp of the truth: mean {number(sweep.errors.mean())}, "
-             f"largest {number(sweep.errors.max())}.",
-             *(f"  {name} ulp from the nearest number: {count:,}" for name, count in zip(CLASSES, found))]
+             tr("{title}, in ulp of the truth: mean {mean}, largest {largest}.", title=_errors_title(data),
+                mean=number(sweep.errors.mean()), largest=number(sweep.errors.max())),
+             *(tr("  {distance} ulp from the nearest number: {count}", distance=name, count=f"{count:,}") for name, count in zip(CLASSES, found))]
     missed = _misses(sweep)
     if missed.size:
         worst = missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]]
         columns = (each[worst] for each in (sweep.x, sweep.out, sweep.truth, sweep.errors))
-        lines += [f"The {worst.size} worst of those that are not the nearest number:",
-                  "  x                  out                truth              error in ulp",
+        lines += [tr("The {n} worst of those that are not the nearest number:", n=worst.size),
+                  tr("  x                  out                truth              error in ulp"),
                   *(f"  {x:<18.9g} {out:<18.9g} {right:<18.12g} {number(error)}"
                     for x, out, right, error in zip(*columns))]
-    return "\n".join([*lines, *data.notices])
+    return "\n".join([*lines, *map(tr, data.notices)])
 
 
 def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), data.notices)
+    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
 
 
 def subject():

@@ -8,6 +8,7 @@ from dataclasses import field, fields
 from math import inf
 
 from aclnn_viz.errors import problem
+from aclnn_viz.words.speech import tr
 
 
 class StateError(ValueError):
@@ -61,6 +62,12 @@ def controls(state_class) -> list[dict]:
             described.append(control | {"field": entry.name, "options": options, "initial": entry.default,
                                         "owners": owners})
     return described
+
+
+def worded(described: list[dict]) -> list[dict]:
+    """Return controls with all that is read of them in the language that is spoken."""
+    return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name]}
+            | {"options": [[value, tr(text)] for value, text in control["options"]]} for control in described]
 
 
 def check_indices(state) -> None:

@@ -5,9 +5,11 @@ sends only the last state when the kernel is idle, so no backlog can grow and th
 """
 
 import io
+import re
 import threading
 import time
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import anywidget
@@ -17,10 +19,11 @@ from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
-from aclnn_viz.explorers.state import StateError, build, check_names, controls, shown
+from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import HANDLE, MAPS
 from aclnn_viz.pictures.style import SERIES
+from aclnn_viz.words.speech import language, listeners, tr
 
 FRONT = Path(__file__).parent / "front"
 SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
@@ -28,6 +31,19 @@ SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js",
 # let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4
 LONGEST = 1000  # characters of a message
+MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
+
+
+@cache
+def _script() -> str:
+    return "\n".join((FRONT / name).read_text("utf-8") for name in SCRIPTS)
+
+
+def _wording(subject: Subject) -> dict:
+    """What the front end says by itself, by its English, and in which language; nothing in English."""
+    with subject.spoken():
+        said = {message: tr(message) for message in MESSAGE.findall(_script()) if tr(message) != message}
+    return {"lang": language(), "texts": said} if said else {}
 
 
 def _brief(text: str) -> str:
@@ -43,21 +59,29 @@ class Explorer(anywidget.AnyWidget):
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     initial = traitlets.Dict().tag(sync=True)
+    wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm = "\n".join((FRONT / name).read_text() for name in SCRIPTS)
+        self._esm = _script()
         self._css = (FRONT / "style.css").read_text()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=controls(subject.state), initial=asdict(subject.state()),
+            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=_wording(subject),
             colours={"handle": HANDLE, "maps": {name: table.tobytes() for name, table in MAPS.items()},
                      "series": [[light, dark, list(dash)] for light, dark, dash, *_ in SERIES]})
         self._show(self.values)
         self.observe(self._moved, "values")
         self.on_msg(self._asked)
+        listeners.add(self)
+
+    def reworded(self):
+        """Say everything anew, in the language that was chosen."""
+        with self._lock, self.hold_sync():
+            self.controls, self.wording = self.subject.controls(), _wording(self.subject)
+            self._show(self.values)
 
     def set_state(self, sync_data):
         """Take from the browser the values, if they are of this state; all else is the kernel's to say."""
@@ -141,6 +165,7 @@ class Explorer(anywidget.AnyWidget):
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""
+        listeners.discard(self)
         self.unobserve_all()
         self.on_msg(self._asked, remove=True)
         self._device.close()

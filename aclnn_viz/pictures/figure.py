@@ -1,15 +1,14 @@
 """A picture as a Matplotlib figure: the description that the browser draws, for PNG, SVG and the gallery."""
 
-import textwrap
-
 import numpy as np
 
 from aclnn_viz.errors import problem, shown
+from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
-from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.text import columns, number, wrapped
 
 COLUMNS, DPI = 20, 100
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
@@ -35,12 +34,12 @@ def figure(picture, theme: str = "light"):
             heights[row] = max(heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP)
     words = [(picture.title, 12, "bold", look.ink), (picture.warning, 9, "bold", look.alarm),
              *((text, 9, "normal", look.ink) for text in picture.headline)]
-    above = [("\n".join(textwrap.wrap(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
+    above = [("\n".join(wrapped(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
              for text, size, weight, colour in words if text]
-    below = "\n".join(textwrap.fill(text, int(wide / SMALL * ACROSS["normal"])) for text in picture.notices)
+    below = "\n".join("\n".join(wrapped(text, int(wide / SMALL * ACROSS["normal"]))) for text in picture.notices)
     head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(above)
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
-    with rc_context(look.rc() | {"font.size": 9}):
+    with rc_context(look.rc(fonts.wanted(picture)) | {"font.size": 9}):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
         for text, size, weight, colour in above:
@@ -67,7 +66,7 @@ def laid_out(panels) -> list[tuple[Panel, int, int]]:
 
 
 def _title(panel: Panel, wide: float) -> list[str]:
-    return textwrap.wrap(panel.title, int((panel.span * wide / COLUMNS - 2 * GAP) / BOLD))
+    return wrapped(panel.title, int((panel.span * wide / COLUMNS - 2 * GAP) / BOLD))
 
 
 def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: float) -> None:
@@ -79,9 +78,9 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
               for given, ends in zip(all_ticks(panel), limits(panel))]
     named = Line, Dots, Bars, Band, Arrows
     labels = [mark.label for mark in panel.marks if isinstance(mark, named) and mark.label]
-    across = max(1, int(wide / (45 + LETTER * max(map(len, labels), default=1))))
+    across = max(1, int(wide / (45 + LETTER * max(map(columns, labels), default=1))))
     rows = -(-len(set(labels)) // across) + heat
-    inner = GAP + LETTER + DIGIT * max((len(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
+    inner = GAP + LETTER + DIGIT * max((columns(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
     above = LINE * (len(titles) + rows) + GAP
     room = wide - inner - GAP - DIGIT, height - above - under  # of the axes

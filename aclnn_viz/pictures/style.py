@@ -24,9 +24,12 @@ class Theme:
     alarm: str
     accent: str
 
-    def rc(self) -> dict:
-        """Matplotlib's settings, with the font pinned so that a picture is the same on every machine."""
-        return {"font.family": "DejaVu Sans", "font.size": 10, "text.color": self.ink, "axes.edgecolor": self.quiet,
+    def rc(self, besides=()) -> dict:
+        """Matplotlib's settings, with the font pinned so that a picture is the same on every machine.
+
+        The fonts `besides` are for letters that it has not.
+        """
+        return {"font.family": ["DejaVu Sans", *besides], "font.size": 10, "text.color": self.ink, "axes.edgecolor": self.quiet,
                 "axes.labelcolor": self.ink, "axes.facecolor": self.paper, "figure.facecolor": self.paper,
                 "xtick.color": self.quiet, "ytick.color": self.quiet, "xtick.labelcolor": self.ink,
                 "ytick.labelcolor": self.ink, "grid.color": self.grid, "axes.grid": False, "hatch.color": self.paper,

@@ -47,7 +47,7 @@ def kernel(**environment) -> Iterator[AsyncKernelManager]:
     manager = AsyncKernelManager()
     with tempfile.TemporaryDirectory() as folder:
         run_sync(manager.start_kernel)(
-            cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120"} | environment,
+            cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"} | environment,
             extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
         try:
             yield manager

@@ -37,7 +37,7 @@ class Server:
             "JUPYTER_CONFIG_DIR": str(home / "config"), "JUPYTER_DATA_DIR": str(home / "data"),
             "JUPYTER_RUNTIME_DIR": str(runtime), "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "IPYTHONDIR": str(home / "ipython"),
-            "PYTHONPATH": str(ROOT), "JUPYTER_PLATFORM_DIRS": "1"}
+            "PYTHONPATH": str(ROOT), "JUPYTER_PLATFORM_DIRS": "1", "ACLNN_VIZ_LANG": "en"}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",

@@ -24,9 +24,6 @@ function nearest(drawing, x, y, reach) {
   return best === null ? null : [Math.floor(best / columns), best % columns];
 }
 
-const KEYS = "arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; "
-  + "Home puts it back";
-
 function takeHand(drawing) {
   const { kit, panel: { top: canvas } } = drawing;
   const chosen = () => drawing.handle.choose.map((field) => kit.values[field]);

@@ -1,6 +1,10 @@
 // The common front end of all explorers: controls, messages, lift-out, theme, and the redraw that counts revisions.
 // The script that draws follows in the same module and ends with: export default explorer(build).
 
+// What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.
+let texts = {};
+const tr = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name]);
+
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -78,14 +82,13 @@ function makeControls(described, parent, change) {
   return inputs;
 }
 
-const LIFTS = [["cell", "Copy as cell"], ["test", "Copy as test"], ["cpp", "Copy as C++"], ["png", "Save PNG"],
-  ["svg", "Save SVG"]];
-
 function makeLifts(model, parent) {
+  const lifts = [["cell", tr("Copy as cell")], ["test", tr("Copy as test")], ["cpp", tr("Copy as C++")],
+    ["png", tr("Save PNG")], ["svg", tr("Save SVG")]];
   const status = element("span", { role: "status" });
-  const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": "lifted out text" });
+  const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": tr("lifted out text") });
   const bar = element("div", { class: "ae-lifts" });
-  for (const [kind, label] of LIFTS) {
+  for (const [kind, label] of lifts) {
     const button = element("button", { type: "button", "data-lift": kind }, label);
     button.addEventListener("click", () => model.send({ lift: kind }));
     bar.append(button);
@@ -101,17 +104,17 @@ function makeLifts(model, parent) {
       const address = URL.createObjectURL(new Blob([data], { type }));
       element("a", { href: address, download: message.file }).click();
       setTimeout(() => URL.revokeObjectURL(address), 1000);
-      status.textContent = `saved ${message.file}`;
+      status.textContent = tr("saved {file}", message);
       return;
     }
     text.value = new TextDecoder().decode(data);
     text.hidden = false;
     try {
       await navigator.clipboard.writeText(text.value);
-      status.textContent = "copied; it also stands below";
+      status.textContent = tr("copied; it also stands below");
     } catch {
       text.select();
-      status.textContent = "select and copy the text below: the browser allows no copying here";
+      status.textContent = tr("select and copy the text below: the browser allows no copying here");
     }
   };
   model.on("msg:custom", receive);
@@ -131,15 +134,31 @@ function followed(controls, values, moved) {
 // build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay(changes)}: draw after each answer
 // of the kernel, overlay at once after each movement of a control.
 function explorer(build) {
+  // Another language: all is made anew, for there is no node without words.
   function render({ model, el }) {
+    let stop = made({ model, el });
+    const reworded = () => {
+      stop();
+      stop = made({ model, el });
+    };
+    model.on("change:wording", reworded);
+    return () => {
+      model.off("change:wording", reworded);
+      stop();
+    };
+  }
+
+  function made({ model, el }) {
+    texts = model.get("wording").texts ?? {};
+    el.lang = model.get("wording").lang ?? "en";
     el.classList.add("aclnn-explorer");
     el.setAttribute("data-lm-suppress-shortcuts", "true");
-    el.dataset.revision = "0";
+    el.dataset.revision ??= "0";
     const controls = element("div", { class: "ae-controls" });
     const problem = element("div", { class: "ae-problem", role: "alert" });
     const panels = element("div", { class: "ae-panels" });
     const words = element("pre", { tabindex: "0" });
-    const twin = element("details", { class: "ae-twin" }, element("summary", {}, "The picture in words"), words);
+    const twin = element("details", { class: "ae-twin" }, element("summary", {}, tr("The picture in words")), words);
     const foot = element("div", { class: "ae-foot" });
     el.append(controls, problem, panels, foot);
 
@@ -158,7 +177,7 @@ function explorer(build) {
     };
     const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
     const lifts = makeLifts(model, foot);
-    const reset = element("button", { type: "button", "data-lift": "reset" }, "Reset");
+    const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));
     lifts.bar.insertBefore(reset, lifts.bar.lastChild);
     foot.append(twin);
@@ -190,13 +209,13 @@ function explorer(build) {
       draw();
       el.dataset.revision = String(Number(el.dataset.revision) + 1);
     };
-    let waiting = false;
+    let waiting = false, gone = false;
     const answered = () => {  // both traits may change in one message: one redraw then
       if (waiting) return;
       waiting = true;
       queueMicrotask(() => {
         waiting = false;
-        finish();
+        if (!gone) finish();
       });
     };
     const restored = () => {  // the state was set in Python
@@ -224,6 +243,7 @@ function explorer(build) {
     model.on("change:values", restored);
     for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
+      gone = true;
       model.off("change:picture", answered);
       model.off("change:problem", answered);
       model.off("change:values", restored);

@@ -4,7 +4,8 @@ const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the ax
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
 function fixed(node, text, wide) {
-  node.classList.toggle("ae-one", text.length * 8 < wide);
+  const wider = HAN.test(text) ? text.match(EACH_HAN).length / 2 : 0;  // a letter may take 8 pixels, a Chinese one 12
+  node.classList.toggle("ae-one", (text.length + wider) * 8 < wide);
 }
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
@@ -38,7 +39,9 @@ class Drawing extends Frame {
     this.title = title;
     this.panel.say(title);
     fixed(this.panel.caption, title, this.panel.width);
-    this.panel.top.setAttribute("aria-label", this.handle ? `${title}; ${this.handle.label}: ${KEYS}` : title);
+    this.panel.top.setAttribute("aria-label", this.handle
+      ? tr("{title}; {points}: arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; Home puts it back",
+        { title, points: this.handle.label }) : title);
   }
 
   series(kind) {
@@ -107,7 +110,8 @@ class Drawing extends Frame {
     const point = this.handle && nearest(this, x, y, 8);
     if (point) {
       const { choose, columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
-      return `${choose[0]} ${point[0]}, ${choose[1]} ${point[1]}: x ${number(ox + fx * xs[k])}, y ${number(oy + fy * ys[k])}`;
+      const told = { row: point[0], column: point[1], x: number(ox + fx * xs[k]), y: number(oy + fy * ys[k]) };
+      return tr("row {row}, column {column}: x {x}, y {y}", told);
     }
     const lines = [], [row, column] = [Math.round(up), Math.round(at)];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
@@ -115,7 +119,7 @@ class Drawing extends Frame {
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]);
       lines[0] = mark === "Heat" && told.y.label ? `${name(told.y, row)}, ${name(told.x, column)}: ${value}`
-        : `row ${row}, column ${column}: ${value}`;
+        : tr("row {row}, column {column}: {value}", { row, column, value });
     }
     if (told.square) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));

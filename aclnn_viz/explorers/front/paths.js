@@ -2,6 +2,10 @@
 
 const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
 
+// Chinese letters and their punctuation; the pieces of a text between which a row may end.
+const HAN = /[\u2e80-\u9fff\uff00-\uffef]/, EACH_HAN = new RegExp(HAN, "g");
+const BREAKABLE = / ?(?:[\u2e80-\u9fff\uff00-\uffef]|[^ \u2e80-\u9fff\uff00-\uffef]+)[，。；：、）]?/g;
+
 const tiles = new Map(), widths = new Map();
 function widthOf(context, text, size = TEXT) {
   const key = `${size} ${text}`;
@@ -93,6 +97,13 @@ function wrapped(context, text, wide) {
   const rows = [];
   for (const paragraph of text ? text.split("\n") : []) {
     let row = "";
+    if (HAN.test(paragraph)) {  // a row may end at every Chinese letter
+      for (const part of paragraph.match(BREAKABLE)) {
+        if (row && widthOf(context, row + part) > wide) { rows.push(row); row = part.trimStart(); } else row += part;
+      }
+      rows.push(row);
+      continue;
+    }
     for (const word of paragraph.split(" ")) {
       const longer = row ? `${row} ${word}` : word;
       if (row && widthOf(context, longer) > wide) { rows.push(row); row = word; } else row = longer;

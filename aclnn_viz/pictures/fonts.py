@@ -1,0 +1,42 @@
+"""Fonts for words beyond the Latin alphabet: which font of this machine has their glyphs, and what to do without one."""
+
+import logging
+import re
+from functools import cache
+
+from aclnn_viz.pictures.text import WIDE
+
+FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC",
+         "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei",
+         "Droid Sans Fallback", "Arial Unicode MS")
+FILES = re.compile(r"(?i)cjk|sourcehan|notosanssc|wqy|msyh|pingfang|hiragino|simhei|droidsansfallback|arialuni")
+HINT = ("No font with Chinese glyphs was found here, so this figure is in English: "
+        "install one, such as the package fonts-noto-cjk.")
+
+
+@cache
+def chinese() -> str:
+    """Return the first font of this machine that has Chinese glyphs, or an empty text."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+    if not (known := _known(fontManager)):  # Matplotlib keeps a list from when it first ran: a font may be newer
+        for path in filter(FILES.search, findSystemFonts()):
+            fontManager.addfont(path)
+        known = _known(fontManager)
+    if known:  # a font without a bold face serves for titles, too, and Matplotlib need not say so at every picture
+        logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "font weight" not in record.getMessage())
+    return known[0] if known else ""
+
+
+def _known(manager) -> list[str]:
+    names = {font.name for font in manager.ttflist}
+    return [name for name in FONTS if name in names]
+
+
+def wanted(picture) -> list[str]:
+    """Return the fonts that the words of a picture need besides that of all pictures."""
+    return [chinese()] if WIDE.search("".join(picture.headline)) and chinese() else []
+
+
+def drawn(picture) -> bool:
+    """Whether this machine has a glyph for every letter of a picture."""
+    return not WIDE.search("".join(picture.headline)) or bool(chinese())

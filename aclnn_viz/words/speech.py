@@ -1,0 +1,117 @@
+"""The language in which explorers speak: one for the process, and every message is looked up when it is drawn.
+
+Messages are English texts with named places, and their own keys; a translation is a gettext catalogue beside this
+module. Nothing is half translated: a module speaks another language once all of its words do, which rooms.txt beside
+the catalogue says; the others stay English.
+"""
+
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from weakref import WeakSet
+
+from aclnn_viz.errors import need, problem, shown
+
+LANGUAGES = ("en", "zh")
+VARIABLE = "ACLNN_VIZ_LANG"
+PLACE = Path(__file__).parent
+DOMAIN = "aclnn_viz"
+
+_chosen: list[str] = []
+_spoken: ContextVar = ContextVar("spoken", default=None)  # the catalogue, None for English
+listeners: WeakSet = WeakSet()  # their `reworded` is called when the language changes
+
+
+def language(name: str | None = None) -> str:
+    """Choose the language of explorers, "en" or "zh", and return the one in use; open explorers follow at once.
+
+    Before a choice it is what the environment variable ACLNN_VIZ_LANG says, else the locale of the process, else
+    English. Raises ValueError for another language, TypeError for what is no text.
+
+    >>> before = language()
+    >>> language("zh"), language(before) == before
+    ('zh', True)
+    """
+    if name is not None:
+        fix = f"choose one of {', '.join(LANGUAGES)}"
+        if need(name, str, "a language is a text", fix) not in LANGUAGES:
+            raise ValueError(problem("no such language", shown(name), fix))
+        _chosen[:] = [name]
+        for listener in list(listeners):
+            listener.reworded()
+    return _chosen[0] if _chosen else _of_the_process()
+
+
+def _of_the_process() -> str:
+    told = (os.environ.get(name, "") for name in (VARIABLE, "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    first = next(filter(None, told), "en")[:2].lower()
+    return first if first in LANGUAGES else "en"
+
+
+@cache
+def _catalogue(name: str):
+    from gettext import translation
+    return translation(DOMAIN, PLACE, [name])
+
+
+@cache
+def translated(name: str) -> frozenset[str]:
+    """Return the modules all of whose words are translated into a language."""
+    return frozenset((PLACE / name / "rooms.txt").read_text("utf-8").split()) if name != "en" else frozenset()
+
+
+@contextmanager
+def spoken(module: str):
+    """While it is open, `tr` speaks the chosen language, if all words of a module are translated into it."""
+    name = language()
+    token = _spoken.set(_catalogue(name) if module in translated(name) else None)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+class Message(str):
+    """An English text that remembers its message and its values, so that `tr` can say it in another language."""
+
+    key: str
+    values: dict
+
+
+def message(key: str, /, **values) -> Message:
+    """Return a message that is kept, in English; `tr` says it when it is drawn, with further values if there are any.
+
+    >>> kept = message("{name} fails", name="x")
+    >>> kept, tr(kept)
+    ('x fails', 'x fails')
+    """
+    made = Message(key.format_map(values) if values else key)
+    made.key, made.values = key, values
+    return made
+
+
+def tr(message: str, /, **values) -> str:
+    """Return a message in the language that is spoken, with these values at its named places.
+
+    >>> tr("x = {x}", x=1)
+    'x = 1'
+    """
+    if type(message) is Message:
+        message, values = message.key, {name: tr(one) if type(one) is Message else one for name, one in message.values.items()} | values
+    catalogue = _spoken.get()
+    if catalogue is not None:
+        message = catalogue.gettext(message)
+    return message.format_map(values) if values else message
+
+
+def ntr(one: str, many: str, n: int, /, **values) -> str:
+    """Return the message for a count, in the form that the language spoken has for it; {n} is the count.
+
+    >>> ntr("{n} tap", "{n} taps", 4)
+    '4 taps'
+    """
+    catalogue = _spoken.get()
+    message = catalogue.ngettext(one, many, n) if catalogue is not None else one if n == 1 else many
+    return message.format_map({"n": n} | values)

@@ -1,0 +1,93 @@
+"""The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
+
+What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
+all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in these modules, from the
+front end, and from the controls of their states.
+"""
+
+import importlib
+import re
+from dataclasses import is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aclnn_viz.devices.peers import PEERS
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers.widget import FRONT
+from aclnn_viz.operators import operators
+from aclnn_viz.products import PRODUCTS
+from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE, translated
+from babel.messages import Catalog, mofile, pofile
+from babel.messages.extract import extract
+
+ROOT = PLACE.parents[1]
+KEYWORDS = {"tr": None, "message": None, "ntr": (1, 2)}
+# The vendor's names of modes, as its documents write them.
+MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
+WORD = re.compile(r"[^\W\d_]{2}")
+WRITTEN = datetime(2026, 11, 22, tzinfo=UTC)  # the same file from the same messages
+HEAD = "# Messages of explorers and pictures. Translations use the terms of aclnn_viz/words/terms.toml.\n#"
+
+
+def names() -> set[str]:
+    """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
+    found = {"host", "atlas", *MODES, *PEERS, *(fmt.name for fmt in FORMATS), *(product.example_soc for product in PRODUCTS)}
+    return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
+
+
+def messages(language: str) -> dict:
+    """Return {message: places} of all translated modules; a message with a plural is a pair."""
+    found, kept = {}, names()
+    for path in [*(ROOT / f"{name.replace('.', '/')}.py" for name in sorted(translated(language))), *sorted(FRONT.glob("*.js"))]:
+        how = "javascript" if path.suffix == ".js" else "python"
+        with open(path, "rb") as file:
+            for line, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
+                found.setdefault(message, []).append((str(path.relative_to(ROOT)), line))
+    for name in sorted(translated(language)):
+        for text in texts_of_states(importlib.import_module(name)) - kept:
+            found.setdefault(text, []).append((f"{name.replace('.', '/')}.py", 1))
+    return found
+
+
+def texts_of_states(module) -> set[str]:
+    """Return what the controls of a module's states say in words: labels, groups, hints and options."""
+    states = [one for one in vars(module).values() if isinstance(one, type) and is_dataclass(one) and one.__module__ == module.__name__]
+    told = [control for state in states for control in controls(state)]
+    return {text for each in told for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))
+            if WORD.search(text)}
+
+
+def catalogue(language: str) -> Catalog:
+    """Return the catalogue as it is in the repository; an empty one if there is none."""
+    path = place(language, "po")
+    if not path.exists():
+        return Catalog(locale=language)
+    with open(path, "rb") as file:
+        return pofile.read_po(file, locale=language)
+
+
+def place(language: str, kind: str) -> Path:
+    return PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.{kind}"
+
+
+def update(language: str) -> list[str]:
+    """Bring a catalogue up to date, compile it, and return the messages that wait for a translation."""
+    old, new = catalogue(language), Catalog(
+        language, header_comment=HEAD, project="aclnn-viz", version="0.1", msgid_bugs_address="aclnn-viz", last_translator="aclnn-viz",
+        language_team="zh", charset="utf-8", fuzzy=False)
+    for message, places in sorted(messages(language).items(), key=lambda one: (one[1][0], str(one[0]))):
+        known = old.get(message)
+        new.add(message, known.string if known else "", locations=places)
+    new.creation_date = new.revision_date = WRITTEN
+    with open(place(language, "po"), "wb") as file:
+        pofile.write_po(file, new, width=120, include_lineno=False, omit_header=False)
+    with open(place(language, "mo"), "wb") as file:
+        mofile.write_mo(file, new)
+    return [str(one.id) for one in new if one.id and not all(one.string if isinstance(one.string, tuple) else [one.string])]
+
+
+if __name__ == "__main__":
+    for language in LANGUAGES[1:]:
+        waiting = update(language)
+        print(f"{language}: {len(waiting)} messages wait for a translation", *waiting, sep="\n  ")

@@ -1,0 +1,128 @@
+"""The Chinese of explorers: nothing untranslated, nothing unused, the same places, the glossary's terms, a fresh .mo."""
+
+import ast
+import re
+from collections import Counter
+from gettext import GNUTranslations
+from string import Formatter
+
+import pytest
+
+import aclnn_viz as av
+import visible
+from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.state import build
+from aclnn_viz.words import speech as room
+from machine import ROOT
+from notebooks.gallery import catalogue
+
+CHINESE = catalogue.catalogue("zh")
+FOUND = catalogue.messages("zh")
+ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
+SPEAKING = [name for name in explorers() if subject_of(name).show.__module__ in room.translated("zh")]
+
+
+def places(text):
+    return Counter(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+
+def faults(english, chinese, terms=av.glossary()):
+    """What is wrong with one entry of a catalogue."""
+    one, said = (english[0], chinese[0]) if isinstance(english, tuple) else (english, chinese)
+    many = english[1] if isinstance(english, tuple) else one
+    if not said:
+        return [f"{one!r} is not translated"]
+    found = [f"{one!r}: other places in {said!r}"] if places(said) not in (places(one), places(many)) else []
+    found += [f"{one!r}: spaces at the ends"] if re.fullmatch(r" ?\(.*\)", one) is None and (
+        said[:1] == " ") != (one[:1] == " ") else []
+    words = re.sub(r"\{\w+\}", "", many).casefold()
+    for term in sorted(terms, key=lambda term: -len(term.term)):  # a tail block is no block
+        if re.search(rf"\b{re.escape(term.term.casefold())}s?\b", words):
+            words = words.replace(term.term.casefold(), "")
+            if term.chinese.casefold() not in said.casefold():
+                found.append(f"{one!r}: {term.term} is {term.chinese} in the glossary")
+    return found
+
+
+def test_every_message_has_its_chinese_and_every_entry_is_used():
+    untranslated = {message: where[0] for message, where in FOUND.items() if message not in ENTRIES}
+    assert untranslated == {}, "fill in what `make words` adds to the catalogue"
+    assert {*ENTRIES} - {*FOUND} == set(), "no longer used: `make words` takes them out"
+    assert len(ENTRIES) > 100
+
+
+def test_translations_have_the_same_places_and_the_terms_of_the_glossary():
+    assert [fault for english, chinese in ENTRIES.items() for fault in faults(english, chinese)] == []
+
+
+@pytest.mark.parametrize("english, chinese, noticed", [
+    ("a b", "", "not translated"), ("{n} left", "剩下", "other places"), ("{n} left", "{m}个", "other places"),
+    (("{n} tap", "{n} taps"), ("{m}个周围点",), "other places"), ("the kinks", "拐角", "kink is 折点"), ("x", " x", "spaces")])
+def test_a_bad_translation_is_noticed(english, chinese, noticed):
+    assert noticed in " ".join(faults(english, chinese))
+
+
+def test_the_compiled_catalogue_is_that_of_the_text():
+    with open(catalogue.place("zh", "mo"), "rb") as file:
+        compiled = GNUTranslations(file)
+    for english, chinese in ENTRIES.items():
+        if isinstance(english, tuple):
+            assert compiled.ngettext(*english, 2) == chinese[0]
+        else:
+            assert compiled.gettext(english) == chinese, "make words"
+    assert len(compiled._catalog) == len(ENTRIES) + 1
+
+
+@pytest.mark.parametrize("module", sorted(room.translated("zh")))
+def test_nothing_that_is_shown_is_english_whatever_the_language(module):
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    assert [f"{path.name}, line {line}: {text!r} goes through no catalogue" for line, text in visible.english(path.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize("source", [
+    'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
+    'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")'])
+def test_an_english_text_is_noticed(source):
+    assert [*visible.english(f"x = 0\n{source}")]
+
+
+@pytest.mark.parametrize("source", [
+    '"""A docstring of words."""', 'tr("two words")', 'raise ValueError("two words")', 'Panel("two names", tr("a b"), ())',
+    'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)'])
+def test_what_is_translated_or_never_shown_is_let_through(source):
+    assert [*visible.english(source)] == []
+
+
+def marked(subject, **values):
+    """A picture and its controls in a language in which every message stands in brackets."""
+    data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))
+    token = room._spoken.set(visible.Marked())
+    try:
+        shown = subject.show(data)
+        from aclnn_viz.explorers.state import controls, worded
+        told = worded(controls(subject.state))
+        from aclnn_viz.pictures.panels import described
+        return {"headline": shown.headline, "notices": shown.notices, "text": shown.text, "panels": described(shown.panels)[1]}, told
+    finally:
+        room._spoken.reset(token)
+
+
+@pytest.mark.parametrize("name", SPEAKING)
+def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name):
+    picture, controls = marked(subject_of(name))
+    assert [text for text in visible.texts(picture) if visible.unspoken(text)] == []
+    said = [text for each in controls for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))]
+    assert [text for text in said if visible.unspoken(text)] == []
+    assert any(visible.OPEN in text for text in visible.texts(picture))
+
+
+def test_a_text_that_is_not_looked_up_is_noticed():
+    assert visible.unspoken("⟦out at ⟦x⟧⟧, slope 3") == ", slope 3"
+    assert visible.unspoken("⟦slope⟧ 3 gradOutput") == "" == visible.unspoken("1e-05")
+
+
+def test_the_rooms_that_speak_are_there():
+    assert {"hardswish", "grid_sampler_2d"} <= {*SPEAKING}
+    for module in room.translated("zh"):
+        ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))

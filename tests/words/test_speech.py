@@ -1,0 +1,113 @@
+"""The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.explorers import explore, subject_of
+from aclnn_viz.explorers.lift import call
+from aclnn_viz.pictures import fonts
+from aclnn_viz.pictures.panels import Panel
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import WIDE, columns, wrapped
+from aclnn_viz.words import speech
+
+VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(monkeypatch):
+    """A choice lasts as long as the test; no locale of this machine is asked."""
+    monkeypatch.setattr(speech, "_chosen", [])
+    for name in (*VARIABLES, speech.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def opened():
+    explorer = explore("hardswish")
+    yield explorer
+    explorer.close()
+
+
+def all_words(explorer):
+    return repr((explorer.controls, explorer.picture["headline"], explorer.picture["panels"], explorer.picture["text"]))
+
+
+@pytest.mark.parametrize("variable, value, expected", [
+    ("LANG", "zh_CN.UTF-8", "zh"), ("LANG", "de_DE.UTF-8", "en"), ("LANG", "C", "en"), ("LC_ALL", "zh_TW", "zh"),
+    ("LANGUAGE", "zh:en", "zh"), (speech.VARIABLE, "zh", "zh"), (speech.VARIABLE, "fr", "en")])
+def test_the_language_is_that_of_the_process(variable, value, expected, monkeypatch):
+    assert av.language() == "en"
+    monkeypatch.setenv(variable, value)
+    assert av.language() == expected
+
+
+def test_the_variable_comes_before_the_locale_and_a_choice_before_both(monkeypatch):
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    monkeypatch.setenv(speech.VARIABLE, "en")
+    assert av.language() == "en" and av.language("zh") == "zh" == av.language()
+
+
+def test_another_language_is_refused():
+    with pytest.raises(ValueError, match="no such language: got 'fr'; choose one of en, zh"):
+        av.language("fr")
+
+
+def test_the_command_line_hands_the_language_to_what_it_opens(monkeypatch, capsys):
+    monkeypatch.setenv(speech.VARIABLE, "en")
+    assert cli.main(["--lang", "zh", "glossary", "tail"]) == 0 and av.language() == "zh"
+
+
+def test_an_open_explorer_follows_at_once_and_back(opened):
+    english = all_words(opened)
+    assert not WIDE.search(english) and opened.wording == {}
+    av.language("zh")
+    assert "折点" in opened.picture["headline"][0] and opened.wording["texts"]["Reset"] == "重置" and opened.wording["lang"] == "zh"
+    assert "斜率" in repr(opened.picture["panels"]) and "算子" in repr(opened.controls) and "真值" in opened.picture["text"]
+    opened.values = opened.values | {"x": 1.0}
+    assert "在两折点之间" in opened.picture["headline"][0]
+    opened.values = opened.values | {"x": 3.0}
+    av.language("en")
+    assert all_words(opened) == english
+
+
+def test_a_closed_explorer_is_not_called(opened):
+    opened.close()
+    before = dict(opened.picture)
+    av.language("zh")
+    assert opened.picture == before
+
+
+def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
+    av.language("zh")
+    assert not WIDE.search(opened.lifted("cell") + opened.lifted("test") + call(opened.subject, opened.data.state))
+    opened.values = opened.values | {"steps": 999}
+    assert opened.problem["text"].startswith("steps must be a whole number from 1 to 64: got 999")
+
+
+def test_a_figure_is_drawn_with_a_font_that_has_the_glyphs_or_in_english_with_a_hint(monkeypatch):
+    """Which font a machine has is its own; that one is missing is told in one line."""
+    subject = subject_of("hardswish")
+    data = subject.compute(subject.state())
+    av.language("zh")
+    monkeypatch.setattr(fonts, "chinese", lambda: "")
+    texts = [text.get_text() for text in subject.figure(data).texts]
+    assert fonts.HINT in " ".join(" ".join(texts).split()) and not WIDE.search("".join(texts))
+    monkeypatch.setattr(fonts, "chinese", lambda: "DejaVu Sans")  # has none of the glyphs, but is there everywhere
+    assert WIDE.search("".join(text.get_text() for text in subject.figure(data).texts))
+
+
+def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
+    monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
+    english, chinese = (Picture((text,), (Panel("p", text, ()),), text) for text in ("slope", "斜率"))
+    assert fonts.wanted(english) == [] and fonts.wanted(chinese) == ["Some Font"]
+
+
+def test_chinese_lines_are_as_wide_as_asked_and_lose_nothing():
+    text = "所选点(5, 15)：x = 1.434，y = -0.07105，即填充前的第38.44列、第14.36行，位于图像外。"
+    for width in (12, 20, 40, 200):
+        lines = wrapped(text, width)
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert all(columns(line) <= width + 2 for line in lines)  # a comma may stand beyond the end
+        assert not any(line[0] in "，。；：、）" for line in lines)

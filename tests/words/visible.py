@@ -1,0 +1,105 @@
+"""Judges of what people read, which know nothing of how messages are collected: one reads sources, one reads pictures."""
+
+import ast
+import dataclasses
+import re
+
+from aclnn_viz.pictures import marks, panels
+from notebooks.gallery.catalogue import names
+
+KEPT = names() | {"CANN", "Ascend", "float", "inf", "nan", "linear", "log"}
+SPOKEN = {"tr", "ntr", "message"}
+DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
+ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need"}  # stay English
+WORD = re.compile(r"[A-Za-z]{2,}")
+WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
+READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
+SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
+         for name, one in vars(module).items() if dataclasses.is_dataclass(one)}
+OPEN, CLOSE = "⟦⟧"
+INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
+
+
+def english(source: str):
+    """(line, text) of every text in a module that is shown, and is English whatever the language is."""
+    tree = ast.parse(source)
+    skipped = {id(part) for node in ast.walk(tree) for part in _never_shown(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            text = " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            if _foreign(text):
+                yield node.lineno, text
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
+            yield node.lineno, node.value
+        elif isinstance(node, ast.Call):
+            for value in _read(node):
+                if id(value) not in skipped and isinstance(value, ast.Constant) and _foreign(value.value):
+                    yield value.lineno, value.value
+
+
+def _foreign(text) -> bool:
+    return isinstance(text, str) and any(word not in KEPT for word in WORD.findall(text))
+
+
+def _called(node) -> str:
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def _never_shown(node):
+    """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
+    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
+        yield node.body[0].value
+    elif isinstance(node, ast.Raise):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.JoinedStr):
+        yield from (part for part in node.values if isinstance(part, ast.Constant))
+    elif isinstance(node, ast.Call):
+        called = _called(node)
+        if called in SPOKEN | DECLARED | ERRORS:
+            yield from (part for value in node.args for part in ast.walk(value)
+                        if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
+        if called == "Panel" and node.args:
+            yield node.args[0]
+
+
+def _read(call):
+    """The values that a call gives to fields which are shown, through conditions and sums."""
+    fields = SHOWN.get(_called(call), ())
+    given = [*zip(fields, call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
+    waiting = [value for name, value in given if name in READ and fields]
+    while waiting:
+        value = waiting.pop()
+        yield value
+        if isinstance(value, ast.IfExp):
+            waiting += [value.body, value.orelse]
+        elif isinstance(value, ast.BinOp):
+            waiting += [value.left, value.right]
+
+
+class Marked:
+    """A language in which every message stands in brackets."""
+
+    def gettext(self, message):
+        return f"{OPEN}{message}{CLOSE}"
+
+    def ngettext(self, one, many, n):
+        return self.gettext(one if n == 1 else many)
+
+
+def unspoken(text: str) -> str:
+    """What of a text in that language stands in no brackets, if it holds a word."""
+    while INNER.search(text):
+        text = INNER.sub("", text)
+    return text if _foreign(text) else ""
+
+
+def texts(picture: dict):
+    """All that is read in a described picture."""
+    yield from (*picture["headline"], *picture["notices"], *picture["text"].splitlines())
+    for panel in picture["panels"]:
+        yield from (panel["title"], panel["x"]["label"], panel["y"]["label"])
+        yield from (text for axis in "xy" for _, text in panel[axis]["ticks"])
+        for mark in panel["marks"]:
+            yield from (mark.get("label", ""), mark.get("text", ""), *(mark.get("words") or ()))
