@@ -13,4 +13,6 @@ class Subject:
 
     def __getattr__(self, name: str):
         own = rooms.own("verification", self.op.name, name)
-        return getattr(defaults, name)(self.op) if own is None else own
+        found = getattr(defaults, name)(self.op) if own is None else own
+        setattr(self, name, found)  # a default is made once: shapes are drawn to see which of them the operator takes
+        return found
