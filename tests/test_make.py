@@ -59,7 +59,7 @@ def test_a_fresh_clone_is_installed_under_constraints_and_tested(clone):
     done = clone.make("test")
     assert done.returncode == 0
     assert "-m venv" in done.called and "--constraint constraints.txt --editable .[test]" in done.called
-    assert "-m pytest" in done.called.splitlines()[-1]
+    assert "-m pytest" in done.called.splitlines()[-1] and "-m compileall" in done.called
 
 
 def test_the_lab_opens_the_clone(clone):
