@@ -39,16 +39,16 @@ class Pattern:
         """The tokens of the vendor's shape, one after the other."""
         return tuple(token for token in self._tokens if token not in "()")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that stand in the pattern, starred ones without their star."""
         return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", self.text)))
 
-    @property
+    @cached_property
     def starred(self) -> tuple[str, ...]:
         return tuple(axis[1:] for axis in self.axes if axis[0] == "*")
 
-    @property
+    @cached_property
     def ranks(self) -> tuple[int, int]:
         """The least and the largest number of axes; the vendor takes at most eight."""
         least = sum(axis[0] != "*" and not axis.startswith("1..") for axis in self.axes)
@@ -128,8 +128,12 @@ def chosen(text: str, attributes: dict) -> Pattern:
     >>> chosen("N if reduction = none else ()", {"reduction": "mean"}).scalar
     True
     """
+    yes, name, value, no = _parts(text)
+    return pattern(yes if name is None or str(attributes.get(name)) == value else no)
+
+
+@cache
+def _parts(text: str) -> tuple:
+    """A pattern, and of one under a condition the attribute, its value, and the pattern otherwise."""
     condition = re.fullmatch(r"(.*) if (\w+) = (\w+) else (.*)", text)
-    if condition is None:
-        return pattern(text)
-    yes, name, value, no = condition.groups()
-    return pattern(yes if str(attributes.get(name)) == value else no)
+    return condition.groups() if condition else (text, None, None, None)
