@@ -12,6 +12,9 @@ from aclnn_viz.tiles.tensors import LocalTensor
 class TPosition(Enum):
     """What a buffer is for; all three lie in the Unified Buffer, and differ in the pipes that fill and empty them."""
 
+    def __init__(self, filler: int, emptier: int):
+        self.filler, self.emptier = filler, emptier
+
     VECIN = (MTE2, V)
     VECCALC = (V, V)
     VECOUT = (V, MTE3)
@@ -123,7 +126,7 @@ class TQue:
         block = free[0]
         self.next = (self.blocks.index(block) + 1) % len(self.blocks)
         if not core.skipped():
-            core.wait(self.position.value[0], block.clock)
+            core.wait(self.position.filler, block.clock)
         block.state, block.turn = OCCUPIED, block.turn + 1
         core.ub.forget(block.start, block.start + block.length)
         return LocalTensor(block, block.start, block.start + block.length, dtype)
@@ -138,7 +141,7 @@ class TQue:
             core.stop("queue order", f"EnQue is given a tensor that is {block.state}")
         if len(self.waiting) >= self.depth:
             core.hazard("queue depth", f"EnQue puts tensor {len(self.waiting) + 1} into a queue of depth {self.depth}")
-        block.state, block.clock = ENQUE, core.snapshot(self.position.value[0])
+        block.state, block.clock = ENQUE, core.snapshot(self.position.filler)
         self.waiting.append(block)
 
     def DeQue(self, dtype) -> LocalTensor:
@@ -148,7 +151,7 @@ class TQue:
             core.stop("queue empty", "DeQue finds nothing in the queue")
         block = self.waiting.popleft()
         if not core.skipped():
-            core.wait(self.position.value[1], block.clock)
+            core.wait(self.position.emptier, block.clock)
         block.state = DEQUE
         return LocalTensor(block, block.start, block.start + block.length, dtype)
 
@@ -163,7 +166,7 @@ class TQue:
             return
         if block.state == ENQUE:
             core.stop("queue order", "FreeTensor is given a tensor that is enqueued")
-        block.state, block.clock = FREE, core.snapshot(self.position.value[1])
+        block.state, block.clock = FREE, core.snapshot(self.position.emptier)
 
 
 class TBuf:

@@ -74,7 +74,7 @@ class Core:
 
     def frame(self):
         """The innermost frame of the program, none of the machine's."""
-        frame = sys._getframe(1)
+        frame = sys._getframe(2)
         while frame.f_code.co_filename in _MACHINE:
             frame = frame.f_back
         return frame
@@ -110,8 +110,9 @@ class Core:
 
     def horizon(self, pipe: int) -> list[int]:
         """A pipe gets its next instruction after the scalar unit's own waits; but not after its stores."""
-        mine, scalar = self.seen[pipe], self.seen[S]
-        return [mine[0], *map(max, mine[1:], scalar[1:])]
+        (s, v, into, out), (_, v_seen, into_seen, out_seen) = self.seen[pipe], self.seen[S]
+        return [s, v if v > v_seen else v_seen, into if into > into_seen else into_seen,
+                out if out > out_seen else out_seen]
 
     def wait(self, pipe: int, clock: list[int]):
         self.seen[pipe] = list(map(max, self.seen[pipe], clock))
@@ -134,9 +135,11 @@ class Core:
         for memory, span in writes:
             self._check(one, memory, span, True)
         for memory, span in reads:
-            self._note(one, memory, span, False)
+            memory.note(span, pipe, position, False, self, atomic)
         for memory, span in writes:
-            self._note(one, memory, span, True)
+            memory.note(span, pipe, position, True, self, atomic)
+        if pipe == MTE2 or pipe == MTE3:
+            self.moved += sum(span.length * prod(span.shape) for memory, span in (*reads, *writes) if memory is not self.ub)
         for memory, span in padding:
             span.view(memory.state)[...] = PADDING
         self.issued[pipe].append(one)
@@ -213,8 +216,3 @@ class Core:
         self.hazard(kind, f"{one.name} on {PIPE_NAMES[one.pipe]} {'writes' if writing else 'reads'} what "
                     f"{earlier.name} in line {earlier.where[1]} {'writes' if wrote else 'reads'} on {PIPE_NAMES[pipe]}"
                     f"{place}, and nothing says in which order{flag}", writing)
-
-    def _note(self, one: Instruction, memory, span: Span, writing: bool):
-        memory.note(span, one.pipe, one.position, writing, self, one.atomic)
-        if memory is not self.ub and one.pipe in (MTE2, MTE3):
-            self.moved += span.length * prod(span.shape)

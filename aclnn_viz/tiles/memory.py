@@ -31,11 +31,8 @@ class Span(NamedTuple):
 
     @property
     def end(self) -> int:
-        end = self.start + self.length
-        if self.shape:
-            for n, step in zip(self.shape, self.strides):
-                end += (n - 1) * step
-        return end
+        return self.start + self.length + sum((n - 1) * step for n, step in zip(self.shape, self.strides)) \
+            if self.shape else self.start + self.length
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
         """The part of an array that has one element for each `unit` bytes."""
@@ -48,8 +45,10 @@ class Span(NamedTuple):
 
     def values(self, memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """The elements that lie in bytes, as an array that shares them."""
-        return np.ndarray((*self.shape, self.length // dtype.itemsize), dtype, memory, self.start,
-                          (*self.strides, dtype.itemsize))
+        count = self.length // dtype.itemsize
+        if not self.shape:
+            return np.ndarray(count, dtype, memory, self.start)
+        return np.ndarray((*self.shape, count), dtype, memory, self.start, (*self.strides, dtype.itemsize))
 
 
 def meet(some: Span, other: Span) -> bool:
@@ -87,15 +86,17 @@ class UnifiedBuffer:
         """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
         found = []
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[:1 + writing]:
-            for pipe in PIPES:
-                if last[pipe] > horizon[pipe]:
-                    for other, position in reversed(held[pipe].items()):
-                        if position <= horizon[pipe]:
-                            break
-                        if meet(span, other):
-                            found.append((pipe, position))
-                            break
+            if last[0] > horizon[0] or last[1] > horizon[1] or last[2] > horizon[2] or last[3] > horizon[3]:
+                found += [(pipe, position) for pipe in PIPES if last[pipe] > horizon[pipe]
+                          and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]]
         return found
+
+    def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
+        """The last position that touched bytes of a span, looked for down to the least."""
+        for other, position in reversed(held.items()):
+            if position <= least or meet(span, other):
+                return position
+        return 0
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False):
         held, last = (self.writes, self.last_write) if writing else (self.reads, self.last_read)
@@ -109,7 +110,9 @@ class UnifiedBuffer:
         if span.shape:
             return span.view(self.state).min()
         end = span.start + span.length
-        return next((state for state in (UNWRITTEN, PADDING) if self.marks.find(state, span.start, end) >= 0), WRITTEN)
+        if self.marks.find(UNWRITTEN, span.start, end) >= 0:
+            return UNWRITTEN
+        return WRITTEN if self.marks.find(PADDING, span.start, end) < 0 else PADDING
 
     def give_back(self):
         """Leave the memory, which nobody looks at any more, to another core: new pages cost more than most kernels."""

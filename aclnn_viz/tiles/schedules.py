@@ -5,6 +5,7 @@ All three are legal. A program whose waits are right gives the same bits under e
 
 import heapq
 import random
+from operator import ge
 
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.tiles.core import Instruction
@@ -73,13 +74,15 @@ class Late:
             for pipe in PIPES:
                 if reached[pipe]:
                     further = core.issued[pipe][reached[pipe] - 1].horizon
-                    reached = [max(a, b) for a, b in zip(reached, further)]
+                    reached = list(map(max, reached, further))
         return reached
 
     def reach(self, core, one: Instruction):
         """Land what the scalar unit waits for, and no more."""
-        needed, aside = self.needed(core, one.horizon), []
         landed = self.landed.setdefault(core, [0] * 4)
+        if all(map(ge, landed, one.horizon)):
+            return  # the usual case: all of it has landed
+        needed, aside = self.needed(core, one.horizon), []
         while any(landed[pipe] < needed[pipe] for pipe in PIPES):
             entry = heapq.heappop(self.ready)
             if entry[2].core is core and entry[2].position <= needed[entry[2].pipe]:

@@ -14,6 +14,9 @@ PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL = S, V, MTE2, MTE3, None
 class HardEvent(Enum):
     """The events of a vector core, source_destination."""
 
+    def __init__(self, source: int, destination: int):
+        self.source, self.destination = source, destination
+
     S_V, S_MTE2, S_MTE3 = (S, V), (S, MTE2), (S, MTE3)
     V_S, V_MTE2, V_MTE3 = (V, S), (V, MTE2), (V, MTE3)
     MTE2_S, MTE2_V, MTE2_MTE3 = (MTE2, S), (MTE2, V), (MTE2, MTE3)
@@ -26,7 +29,7 @@ def SetFlag(event: HardEvent, event_id: int):
     _need_id(core, event_id)
     if (event, event_id) in core.flags:
         core.hazard("flag set twice", f"SetFlag of {event.name} sets id {event_id}, which nobody has waited for", True)
-    core.flags[event, event_id] = core.snapshot(event.value[0])
+    core.flags[event, event_id] = core.snapshot(event.source)
 
 
 def WaitFlag(event: HardEvent, event_id: int):
@@ -38,7 +41,7 @@ def WaitFlag(event: HardEvent, event_id: int):
         core.stop("flag unpaired", f"WaitFlag waits for id {event_id} of {event.name}, which nobody has set: it would "
                   "wait for ever")
     if not core.skipped():
-        core.wait(event.value[1], clock)
+        core.wait(event.destination, clock)
 
 
 def _need_id(core, event_id: int):

@@ -23,10 +23,11 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True, re
     """Issue `function(*sources)` into dst over the lanes of a form."""
     core = current()
     if formats:
-        for tensor in (dst, *sources):
-            need_format(core, name, tensor.dtype)
-            if tensor.dtype != dst.dtype:
-                core.stop("format", f"{name} mixes {c_name(dst.dtype)} and {c_name(tensor.dtype)}")
+        need_format(core, name, dst.dtype)
+        for source in sources:
+            if source.dtype != dst.dtype:
+                need_format(core, name, source.dtype)
+                core.stop("format", f"{name} mixes {c_name(dst.dtype)} and {c_name(source.dtype)}")
     found, in_turn = spans(core, name, form, [(dst, True), *((source, False) for source in sources)])
     if not found:
         return
