@@ -3,7 +3,7 @@
 from itertools import permutations, product
 from math import prod
 
-from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, log
+from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, factor, log
 
 from derivations.expressions import NotUnderstood, freshen, insert
 from derivations.ranges import is_nonnegative
@@ -19,7 +19,7 @@ def closed(factors, bounds, normalise):
 
     `normalise` is applied to sums that are written out.
     """
-    factors = [part for f in factors for part in _exponential_parts(f)]
+    factors = [part for f in factors for part in exponential_parts(f)]
     factors, bounds = _counted(factors, bounds)
     groups = _connected(factors, bounds)
     inside = [[f for f in factors if _indices(f, bounds) & group] for group in groups]
@@ -37,6 +37,32 @@ def common_monomial(e):
     return Mul(*[base ** min(term.get(base, 0) for term in powers) for base in bases])
 
 
+def positive_factor(e):
+    """
+    (factor, rest) with e = factor * rest: the factor is a polynomial of one symbol, and positive, so roots split by it.
+
+    >>> from sympy import symbols
+    >>> a, b, c = symbols("a b c", positive=True)
+    >>> positive_factor(a * b + a * c + b + c)
+    (a + 1, b + c)
+    """
+    for s in sorted((s for s in e.free_symbols if s.is_positive), key=default_sort_key):
+        by_power = {}
+        for term in Add.make_args(e):
+            coefficient, power = term.as_independent(s, as_Add=False)
+            by_power[power] = by_power.get(power, 0) + coefficient
+        parts = {power: total.primitive() for power, total in by_power.items()}  # (positive number, rest)
+        rests = {rest for _, rest in parts.values()}
+        if len(rests) == 1 < len(parts) and all(power.is_positive for power in parts):
+            return factor(Add(*[content * power for power, (content, _) in parts.items()])), rests.pop()
+    return S.One, e
+
+
+def exponential_parts(f):
+    """The factors of `f`, with exp(a + b) as exp(a), exp(b): each may leave the sums whose indices it lacks."""
+    return tuple(map(exp, Add.make_args(f.args[0]))) if isinstance(f, exp) else Mul.make_args(f)
+
+
 def is_total(e):
     """True when `e` is defined for all values of its symbols: no division, root or logarithm of what may be 0."""
     if isinstance(e, Pow) and not (e.exp.is_Rational and e.exp.is_positive) and e.base.is_zero is not False:
@@ -44,11 +70,6 @@ def is_total(e):
     if isinstance(e, log) and e.args[0].is_zero is not False:
         return False
     return all(is_total(arg) for arg in e.args)
-
-
-def _exponential_parts(f):
-    """exp(a + b) as exp(a), exp(b): each may leave the sums whose indices it does not contain."""
-    return [exp(term) for term in Add.make_args(f.args[0])] if isinstance(f, exp) else [f]
 
 
 def _counted(factors, bounds):

@@ -93,12 +93,12 @@ def derive():
     leaves = {"dy": tuple(FULL.values()), "mean": (N, G), "rstd": (N, G), "x": tuple(FULL.values()), "gamma": (G, D),
               "beta": (G, D)}
     return Derivation(tuple(tape.steps), tape, lambda: [
-        Formula("dxOut", _with_slope(documented_dx(*entry)), FULL, leaves),
-        Formula("dgammaOut", _with_slope(documented_dgamma(g, c)), channel, leaves),
-        Formula("dbetaOut", _with_slope(documented_dbeta(g, c)), channel, leaves)])
+        Formula("dxOut", with_slope(documented_dx(*entry)), FULL, leaves),
+        Formula("dgammaOut", with_slope(documented_dgamma(g, c)), channel, leaves),
+        Formula("dbetaOut", with_slope(documented_dbeta(g, c)), channel, leaves)])
 
 
-def _with_slope(e, in_slope=None):
+def with_slope(e, in_slope=None):
     """Insert the documented dYNew, in terms of x, mean, rstd, gamma, beta and dy."""
     def slope(entry):
         sample, group, channel, position = entry.indices
@@ -156,25 +156,6 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
     sums = [Sum(s, SAMPLES) for s in group_sums(b, g)] if whole_batch else None
     documented = inlined(documented_dx(a, g, c, q, factor, sign, sums))
     return [Equation(derived("x"), documented, ENTRY, shown=Symbol("dxOut"))]
-
-
-@book.theorem("Without a tape: dx is the direct derivative of the sum of dYNew y, mean and variance and all.",
-              **{"variance with M - 1": {"count": M - 1}, "mean taken as given": {"moving": False}})
-def dx_is_the_direct_derivative(count=M, moving=True):
-    average = Sum(x[b, g, d, u], CHANNELS, POSITIONS) / M if moving else mean[b, g]
-    variance = Sum((x[b, g, r, t] - average) ** 2, (r, 0, D - 1), (t, 0, P - 1)) / count
-    y = gamma[g, h] * (x[b, g, h, w] - average) * (variance + eps) ** Rational(-1, 2) + beta[g, h]
-    total = Sum(dYNew[b, g, h, w] * y, (w, 0, P - 1), (h, 0, D - 1), SAMPLES)
-    return [Equation(gradient(total, x[a, g, c, q]), inlined(documented_dx(a, g, c, q)), ENTRY, shown=Symbol("dxOut"))]
-
-
-@book.theorem("Without a tape: dgamma and dbeta are the direct derivatives of the scalar loss.",
-              **{"one sample": {"samples": 1}, "scale forgotten in T": {"in_slope": 1}})
-def parameters_by_the_direct_derivative(samples=N, in_slope=None):
-    y = gamma[g, h] * x_hat(b, g, h, w) + beta[g, h]
-    loss = Sum(dy[b, g, h, w] * swish(y), (w, 0, P - 1), (h, 0, D - 1), (b, 0, samples - 1))
-    return [Equation(gradient(loss, parameter[g, c]), _with_slope(documented, in_slope), CHANNEL)
-            for parameter, documented in ((gamma, documented_dgamma(g, c)), (beta, documented_dbeta(g, c)))]
 
 
 @book.theorem("With swishScale 0 swish halves: out = y / 2, and dYNew = dy / 2.",

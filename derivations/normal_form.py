@@ -25,9 +25,9 @@ from sympy import (
     expand_power_base,
 )
 
-from derivations.canonical import closed, common_monomial
+from derivations.canonical import closed, common_monomial, exponential_parts, positive_factor
 from derivations.expressions import (
-    Names, NotUnderstood, expanded, freshen, has_sum, insert, is_function, is_index, multiplied)
+    Names, NotUnderstood, expanded, freshen, insert, is_function, is_index, multiplied)
 from derivations.ranges import Ranges
 
 MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
@@ -53,7 +53,7 @@ class NormalForm:
     """The rewriting; remembers what it has normalised. `names` gives names that do not occur in its input."""
 
     def __init__(self, ranges, names):
-        self.ranges, self.names, self.memo = ranges, names, {}
+        self.ranges, self.names, self.memo, self.inserted = ranges, names, {}, {}
 
     def __call__(self, e):
         if not e.args or is_index(e):
@@ -114,7 +114,7 @@ class NormalForm:
             raise NotUnderstood(f"{type(e).__name__}: {e}")
         if isinstance(rebuilt, (Add, Sum)) or _is_expandable(rebuilt):
             return self._terms(rebuilt)
-        return [(Mul.make_args(rebuilt), {})]
+        return [(exponential_parts(rebuilt), {})]
 
     def _power(self, e):
         """base**exponent with a normalised base whose terms have no common factor and no denominators."""
@@ -128,7 +128,8 @@ class NormalForm:
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
         base = multiplied(Add(*[term / monomial for term in base.args]))  # by terms, so that the powers cancel
-        return Pow(content, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
+        factor, base = (S.One, base) if exponent.is_Integer else positive_factor(base)
+        return Pow(content, exponent) * Pow(factor, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
 
     # One term: equal bases merge, deltas act.
 
@@ -169,8 +170,15 @@ class NormalForm:
     def _replaced(self, factors, index, value, bounds):
         """The terms of the product of `factors` with `index` replaced; only what changes is normalised again."""
         same = tuple(f for f in factors if not f.has(index))
-        changed = self._product([insert(f, {index: value}, self.names) for f in factors if f.has(index)])
+        changed = self._product([self._inserted(f, index, value) for f in factors if f.has(index)])
         return [(same + f, {**bounds, **b}) for f, b in changed]
+
+    def _inserted(self, f, index, value):
+        """`f` with `index` replaced; remembered, as one delta acts on many terms with the same factors."""
+        key = f, index, value
+        if key not in self.inserted:
+            self.inserted[key] = insert(f, {index: value}, self.names)
+        return self.inserted[key]
 
     def _selected(self, delta, bounds):
         """(index, value) when the delta picks the entry `value` from the sum over `index`."""
@@ -184,26 +192,32 @@ class NormalForm:
 
 def _is_expandable(e):
     return (isinstance(e, Pow) and e.exp.is_Integer and 0 < e.exp <= MAX_POWER
-            and (isinstance(e.base, (Add, Mul)) or has_sum(e.base)) and not isinstance(e.base, Indexed))
+            and isinstance(e.base, (Add, Mul, Sum)))
 
 
 @lru_cache(maxsize=4096)
 def _divided(term):
-    """s/(s + rest) as 1 - rest/(s + rest): no term has a power of the first symbol of a sum that it is divided by."""
+    """s/(s + rest) as 1 - rest/(s + rest): no term has, above a sum that it is divided by, the s of that sum."""
     factors = Mul.make_args(term)
     for divisor in factors:
         if isinstance(divisor, Pow) and divisor.base.is_Add and divisor.exp.is_Rational and divisor.exp.is_negative:
-            s, rest = _first_symbol(divisor.base)
-            if any(f == s or isinstance(f, Pow) and f.base == s and f.exp.is_Integer and f.exp > 0 for f in factors):
+            s, rest = _leading(divisor.base)
+            if s and all(any(f == part or isinstance(f, Pow) and f.base == part and f.exp.is_Integer and f.exp > 0
+                             for f in factors) for part in Mul.make_args(s)):
                 return Add(term / s * divisor.base, -term / s * rest, evaluate=False)
     return term
 
 
 @lru_cache(maxsize=4096)
-def _first_symbol(total):
-    """(s, rest) with total = s + rest, where s is its first symbol and not in the rest; else (None, None)."""
+def _leading(total):
+    """(s, rest) with total = s + rest, where s is its first symbol, or else its only exponential; else (None, None)."""
     s = min(total.free_symbols, key=default_sort_key, default=None)
-    return (s, total - s) if s in total.args and not (total - s).has(s) else (None, None)
+    if s in total.args and not (total - s).has(s):
+        return s, total - s
+    exponentials = [term for term in total.args if term.has(exp)]
+    if len(exponentials) == 1 and all(isinstance(f, exp) for f in Mul.make_args(exponentials[0])):
+        return exponentials[0], total - exponentials[0]
+    return None, None
 
 
 @lru_cache(maxsize=4096)
@@ -224,7 +238,7 @@ def _delta(difference):
 
 def _identified(delta, bounds):
     """(index, value): where the delta is 1, `index` may be written as `value`; bound indices stay."""
-    candidates = list(_equations(delta, bounds))
+    candidates = _equations(delta, bounds)
     if not candidates:
         return None, None
     return max(candidates, key=lambda c: (c[0] not in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])))
@@ -232,10 +246,17 @@ def _identified(delta, bounds):
 
 def _equations(delta, bounds):
     """All (index, value) that the delta equates, except indices on which a limit depends."""
-    difference = expanded(delta.args[0] - delta.args[1])
+    return [(atom, value) for atom, value in _solved(delta) if not any(b.has(atom) for b in bounds.values())]
+
+
+@lru_cache(maxsize=4096)
+def _solved(delta):
+    """All (index, value) that the delta equates."""
+    difference, solved = expanded(delta.args[0] - delta.args[1]), []
     for term in Add.make_args(difference):
         coefficient, atom = term.as_coeff_Mul()
         rest = difference - term
         is_atom = isinstance(atom, (Symbol, Indexed)) or is_index(atom)
-        if is_atom and abs(coefficient) == 1 and not rest.has(atom) and not any(b.has(atom) for b in bounds.values()):
-            yield atom, expanded(-rest / coefficient)
+        if is_atom and abs(coefficient) == 1 and not rest.has(atom):
+            solved.append((atom, expanded(-rest / coefficient)))
+    return tuple(solved)

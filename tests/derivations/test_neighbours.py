@@ -39,18 +39,27 @@ def differs(e, points=6):
         return None
 
 
+def timed(e):
+    """The prover's answer, and what it took: seconds of one core."""
+    start = process_time()
+    return proves_equal(e.left, e.right, in_range=e.in_range), process_time() - start
+
+
 @pytest.mark.parametrize("seed", range(RUNS if SOAK else 3))
 def test_no_false_neighbour_is_proved(seed, record_property):
-    seen = Counter()
+    seen, slowest = Counter(), 0.0
     for _, e in neighbours(seed, changed):
         false = differs(e)
         seen[false] += 1
         if false:
-            assert not proves_equal(e.left, e.right, in_range=e.in_range), e
+            answer, seconds = timed(e)
+            slowest = max(slowest, seconds)
+            assert not answer, e
         if seen[True] == COUNT:
             break
-    assert seen[True] > seen[False]
-    record_property("false neighbours", seen[True])
+    assert seen[True] > seen[False] and slowest < SLOW
+    for name, value in {"false neighbours": seen[True], "proved": 0, "slowest, s": slowest}.items():
+        record_property(name, value)
 
 
 @pytest.mark.parametrize("seed", range(RUNS if SOAK else 3))
@@ -59,9 +68,8 @@ def test_true_rewritings_are_proved(seed, record_property):
     for number, (e, other) in enumerate(neighbours(100 + seed, rewritten)):
         if number == COUNT:
             break
-        start = process_time()
-        answer = proves_equal(other.left, other.right, in_range=e.in_range)
-        slowest = max(slowest, process_time() - start)
+        answer, seconds = timed(other)
+        slowest = max(slowest, seconds)
         if not answer:
             missed.append((other, answer.reason))
             assert not differs(other, 2), other  # the rule that wrote it is true
