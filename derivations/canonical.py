@@ -1,5 +1,6 @@
 """Canonical sums: indices that share no factor get sums of their own, and bound indices get names by position."""
 
+from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
@@ -115,6 +116,13 @@ def _sum(body, bounds, normalise):
     if numeric and prod(int(last) + 1 for last in numeric.values()) <= MAX_UNROLLED:
         limits = [(v, 0, last) for v, last in bounds.items() if v not in numeric]
         return _written_out(body, limits, list(numeric.items()), normalise)
+    return _named(body, tuple(bounds.items()))
+
+
+@lru_cache(maxsize=4096)
+def _named(body, limits):
+    """The sum over (index, last), each from 0, with canonical indices in canonical order."""
+    bounds = dict(limits)
     level = 1 + max([v.dummy_index - _FIRST_NAME for s in body.atoms(Sum) for v in s.variables], default=-1)
     names = [Dummy(f"b{level + k}", dummy_index=_FIRST_NAME + level + k, integer=True) for k in range(len(bounds))]
     candidates = []

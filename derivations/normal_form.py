@@ -150,15 +150,15 @@ class NormalForm:
         factors = [_single_delta(f) for f in factors]
         if S.Zero in factors:
             return []
-        deltas = [f for f in factors if isinstance(f, KroneckerDelta)]
+        deltas, limits = [f for f in factors if isinstance(f, KroneckerDelta)], tuple(bounds.items())
         for delta in deltas:
-            index, value = self._selected(delta, bounds)
+            index, value = _selected(delta, limits, self.ranges)
             if index is not None:
                 others = [f for f in factors if f != delta]
                 bounds = {v: last for v, last in bounds.items() if v != index}
                 return self._merged(self._replaced(others, index, value, bounds), applied)
         for delta in deltas:
-            index, value = _identified(delta, bounds)
+            index, value = _identified(delta, limits)
             if delta not in applied and index is not None and any(f != delta and f.has(index) for f in factors):
                 if len(applied) > MAX_DELTAS:
                     raise NotUnderstood("too many deltas")
@@ -179,15 +179,6 @@ class NormalForm:
         if key not in self.inserted:
             self.inserted[key] = insert(f, {index: value}, self.names)
         return self.inserted[key]
-
-    def _selected(self, delta, bounds):
-        """(index, value) when the delta picks the entry `value` from the sum over `index`."""
-        limits = {v: (S.Zero, last) for v, last in bounds.items()}
-        for index, value in _equations(delta, bounds):
-            if index in bounds and not bounds[index].has(*bounds) \
-                    and self.ranges.contains(S.Zero, bounds[index], value, limits):
-                return index, value
-        return None, None
 
 
 def _is_expandable(e):
@@ -236,8 +227,22 @@ def _delta(difference):
     return KroneckerDelta(positive, positive - expanded(difference))
 
 
-def _identified(delta, bounds):
+@lru_cache(maxsize=4096)
+def _selected(delta, limits, ranges):
+    """(index, value) when the delta picks the entry `value` from the sum over `index`; `limits` are (index, last)."""
+    bounds = dict(limits)
+    from_zero = {v: (S.Zero, last) for v, last in limits}
+    for index, value in _equations(delta, bounds):
+        if index in bounds and not bounds[index].has(*bounds) \
+                and ranges.contains(S.Zero, bounds[index], value, from_zero):
+            return index, value
+    return None, None
+
+
+@lru_cache(maxsize=4096)
+def _identified(delta, limits):
     """(index, value): where the delta is 1, `index` may be written as `value`; bound indices stay."""
+    bounds = dict(limits)
     candidates = _equations(delta, bounds)
     if not candidates:
         return None, None
