@@ -17,6 +17,8 @@ from math import isqrt
 
 import numpy as np
 
+from aclnn_viz.arrays.local_errors import over, times
+
 UNIT = 2.0**-53
 LOST = 2.0**-1072  # what a product or a quotient can lose to underflow
 _SAFE = 2.0**-950  # no product above loses anything to underflow, and neither does its residual
@@ -44,9 +46,10 @@ def two_product(a, b):
 def _halves(a):
     """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
     scaled = a * 134217729.0  # 2**27 + 1
-    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not
-        high, low = _halves(np.where(np.isfinite(a), a, 0.0) * 2.0**-30)
-        return high * 2.0**30, low * 2.0**30
+    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not; those beside them may be the smallest
+        scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
+        high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
+        return high * scale, low * scale
     high = scaled - (scaled - a)
     return high, a - high
 
@@ -59,7 +62,7 @@ def add(a, b):
         return (s, e), None
     if al is None or bl is None:
         tail, lost = two_sum(e, bl if al is None else al)
-        return two_sum(s, tail), np.abs(lost)
+        return two_sum(s, tail), np.abs(lost) * ROOM
     t, f = two_sum(al, bl)
     tail, lost = two_sum(e, t)
     s, tail = two_sum(s, tail)
@@ -95,9 +98,10 @@ def divide(a, b):
     for part in (al, None if bl is None else -q * bl):
         if part is not None:
             rest, inexact = rest + part, inexact + np.abs(part)
-    more = rest / bh
     size = np.abs(bh)
-    error = UNIT * (4.0 * np.abs(more) + 4.0 * inexact / size) * ROOM
+    # A rest next to the smallest numbers loses digits in its own division, and its bound may not vanish with it.
+    error = times(4.0 * UNIT * ROOM, over(np.abs(rest) + inexact, size))
+    more = rest / bh
     small = ((np.abs(ah) < _SAFE) | (np.abs(q) < _SAFE)) & (ah != 0.0)
     if np.any(small):
         error = error + np.where(small, LOST * (1.0 + 1.0 / size), 0.0)

@@ -1,5 +1,6 @@
 """Double-double arithmetic against 60 digits and more: results are within their bounds, and the bounds are small."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,40 @@ def test_results_next_to_the_ends_of_the_range_are_within_their_bounds(function,
         error = np.zeros(COUNT) if error is None else error + np.zeros(COUNT)
         for got, right, bound in zip(exact(value), (reference(*n) for n in zip(*map(exact, operands))), error):
             assert abs(got - right) <= mp.mpf(float(bound))
+
+
+def test_a_product_of_small_numbers_keeps_its_digits_beside_the_largest():
+    """Halves of the largest numbers need a scale; that of one element may not take the digits of another."""
+    a, b = np.float64([1.7e308, 0.1 * 2.0**-1000, 2.0**-1069]), np.float64([0.3, 0.7 * 2.0**1000, 0.44])
+    with np.errstate(over="ignore"):
+        high, low, lost = dd.two_product(a, b)
+    for x, y, p, e, missing in zip(a.tolist(), b.tolist(), high.tolist(), low.tolist(), lost.tolist()):
+        assert abs(Fraction(x) * Fraction(y) - Fraction(p) - Fraction(e)) <= Fraction(missing)
+    assert lost.tolist() == [0.0, 0.0, dd.LOST] and low[1] != 0.0
+
+
+def test_a_quotient_does_not_call_exact_what_underflows():
+    """2**-300 / 2**600 is exact; what a low part adds to it is below the smallest number, or next to it."""
+    rng = np.random.default_rng(4)
+    low = rng.uniform(1, 2, COUNT) * 2.0 ** rng.integers(-490, -400, COUNT)
+    value, error = dd.divide((np.full(COUNT, 2.0**-300), low), (np.full(COUNT, 2.0**600), None))
+    apart = [abs(Fraction(x) / 2**600 - Fraction(y)) for x, y in zip(low.tolist(), value[1].tolist())]
+    assert all(a <= Fraction(e) for a, e in zip(apart, error.tolist())) and sum(map(bool, apart)) > COUNT // 2
+    assert np.all(error <= 4 * np.finfo(float).smallest_subnormal + 2.0**-49 * np.abs(value[1]))
+
+
+def test_bounds_of_sums_are_not_rounded_down():
+    """1 and three numbers far below, one after another: what each addition loses is a number of 53 bits."""
+    rng = np.random.default_rng(6)
+    total, bound = (np.ones(COUNT), None), np.zeros(COUNT)
+    exactly = [Fraction(1)] * COUNT
+    for scale in (-60, -110, -160):
+        term = rng.uniform(1, 2, COUNT) * 2.0**scale
+        total, lost = dd.add(total, (term, None))
+        bound = bound + (0.0 if lost is None else lost)
+        exactly = [e + Fraction(t) for e, t in zip(exactly, term.tolist())]
+    assert all(abs(e - Fraction(h) - Fraction(x)) <= Fraction(b) for e, h, x, b in zip(
+        exactly, *(part.tolist() for part in (*total, bound))))
 
 
 def test_what_cancels_is_exact():
