@@ -22,10 +22,11 @@ from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.state import check_indices, choice, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.products import ASCEND_950, PRODUCTS
+from aclnn_viz.words.speech import message
 
 OP = operator("cross_entropy_loss")
-WEIGHTS = {"none": "none", "rising": "rising", "balanced": "balanced by frequency", "random": "random",
-           "half": "0 for odd classes"}
+WEIGHTS = {"none": "none", "rising": "rising", "balanced": message("balanced by frequency"), "random": "random",
+           "half": message("0 for odd classes")}
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ def compute(state: State, backward=host(OP)) -> Data:
     zloss = np.zeros_like(xGradOut)
     if given["lseForZlossOptional"] is not None:
         zloss = np.float64(OP.truth(**given)["xGradOut"] - truth)
-        notices += ("No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
-                    "beside it.",)
+        notices += (message("No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
+                            "beside it."),)
     target, weight = given["target"], given["weightOptional"]
     counted = target != state.ignoreIndex
     weights = np.ones(state.classes) if weight is None else np.float64(weight)

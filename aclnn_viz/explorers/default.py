@@ -23,10 +23,17 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number
+from aclnn_viz.words.speech import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, PAPER = 0, 2, 1, 4  # kinds of marks
 TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of errors
+EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
+WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
+                "at {place}: {value}, truth {truth}.")
+IN, RESULT, OFF = message("in {tensor}:{told}"), message("out {tensor}:{told}"), message("ulps off {tensor}:{told}")
+BOTH = message(", first {n} rows and {n} columns")
+ROWS, COLUMNS = message(", first {n} rows"), message(", first {n} columns")
 WRITTEN = 64  # elements of a tensor that the text writes out
 
 
@@ -62,14 +69,16 @@ def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
     start = case(op).inputs
     moved = [(name, made) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
-    moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, "Shape"))
+    moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())
     if shapes:
         texts = {k: _told(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
-        moved.append(("shapes", choice(-1, {-1: "these lengths"} | texts, "or", "Shape", "a shape worth trying")))
+        moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("or"), message("Shape"),
+                                       message("a shape worth trying"))))
     if len(_shape(op)) > 2:
-        moved.append(("plane", whole(0, 0, 63, "show", "Tensors", "which matrix of tensors with more than two axes")))
+        moved.append(("plane", whole(0, 0, 63, message("show"), message("Tensors"),
+                                     message("which matrix of tensors with more than two axes"))))
     moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
               ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]
     return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
@@ -89,10 +98,10 @@ def _parameters(op) -> dict:
 
 def _control(op, parameter, start: dict):
     """The control of a parameter, None for one that is drawn, or of which only one value is known."""
-    name, kind, group = parameter.name, parameter.kind, "Operator"
+    name, kind, group = parameter.name, parameter.kind, message("Operator")
     known = start.get(name, parameter.default)
     if kind == "tensor":
-        return flag(True, name, group, "or a null pointer") if parameter.optional and known is not None else None
+        return flag(True, name, group, message("or a null pointer")) if parameter.optional and known is not None else None
     tried = [mode[name] for mode in getattr(op, "modes", ()) if name in mode]
     values = list(dict.fromkeys([known, *getattr(parameter, "values", ()), *tried]))
     if kind == "bool":
@@ -114,9 +123,10 @@ def _signs(mask) -> str:
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
     if low is None and high is None and 0 < known < 0.01:  # such as epsilon
-        return real(round(log10(known), 6), -12.0, 2.0, 0.1, f"{parameter.name} 10^", "Operator", "a power of ten")
+        return real(round(log10(known), 6), -12.0, 2.0, 0.1, f"{parameter.name} 10^", message("Operator"),
+                    message("a power of ten"))
     low, high = known - 4.0 if low is None else low, known + 4.0 if high is None else high
-    return real(known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, "Operator")
+    return real(known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, message("Operator"))
 
 
 def _shape(op) -> tuple[int, ...]:
@@ -127,7 +137,7 @@ def _shape(op) -> tuple[int, ...]:
 def _labels(op) -> list[str]:
     pattern = getattr(getattr(op, "tensors", {}).get(op.outputs[0]), "shape", "").split()
     fits = len(pattern) == len(_shape(op)) and all(name.isidentifier() for name in pattern)
-    return pattern if fits else [f"axis {k}" for k in range(len(_shape(op)))]
+    return pattern if fits else [message("axis {k}", k=k) for k in range(len(_shape(op)))]
 
 
 def options(op, state) -> dict:
@@ -174,8 +184,9 @@ def compute(op, state, backward=None) -> Data:
     except StateError as error:
         if state.device != "host" or state.plan == "device":
             raise
-        outputs, notices = op.backward(**given), (f"Refused by {state.soc}, CANN {state.cann}: {error}",)
-        author = "this kit's own kernel, as the product refuses it"
+        outputs, notices = op.backward(**given), (
+            message("Refused by {soc}, CANN {cann}: {error}", soc=state.soc, cann=state.cann, error=error),)
+        author = message("this kit's own kernel, as the product refuses it")
     truth = op.truth(**given)
     errors = {}
     with np.errstate(all="ignore"):
@@ -194,7 +205,7 @@ def show(op, data: Data) -> Picture:
     panels += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
     panels += [_error(data, name, value) for name, value in data.errors.items()]
     placed = tuple(Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(panels, spans))
-    return Picture(tuple(headline(data)), placed, text(op, data), data.notices)
+    return Picture(tuple(headline(data)), placed, text(op, data), tuple(map(tr, data.notices)))
 
 
 def _spans(count: int) -> list[int]:
@@ -217,8 +228,9 @@ def _matrix(values, state) -> tuple[np.ndarray, str]:
         part, values = f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}", planes[shown]
     if values.ndim < 2 or min(values.shape) < 2:  # no map
         return values, part
-    cut = [f"{LONGEST} {what}" for what, count in zip(("rows", "columns"), values.shape) if count > LONGEST]
-    return values[:LONGEST, :LONGEST], part + (f", first {' and '.join(cut)}" if cut else "")
+    rows, columns = (count > LONGEST for count in values.shape)
+    cut = BOTH if rows and columns else ROWS if rows else COLUMNS if columns else ""
+    return values[:LONGEST, :LONGEST], part + (tr(cut, n=LONGEST) if cut else "")
 
 
 def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
@@ -230,13 +242,15 @@ def _error(data: Data, name: str, errors) -> Panel:
     values, part = _matrix(errors, data.state)
     finite = errors[np.isfinite(errors)]
     top = float(finite.max(initial=0.0))
-    title = f"{name}{part if errors.ndim > 1 else ''}: ulps off the truth, at most {number(errors.max(initial=0.0))}"
-    return _drawn(f"{name} error", title, values, ERROR, LOW, ("sequential", 0.0, max(top, 0.5)))
+    title = tr("{output}: ulps off the truth, at most {largest}", output=name + part * (errors.ndim > 1),
+               largest=number(errors.max(initial=0.0)))
+    return _drawn(name=f"{name} error", title=title, values=values, kind=ERROR, height=LOW,
+                  colours=("sequential", 0.0, max(top, 0.5)))
 
 
 def _drawn(name, title, values, kind, height, colours) -> Panel:
     if not values.size or not values.ndim:
-        words = number(values.item()) if values.size else "no elements"
+        words = number(values.item()) if values.size else tr("no elements")
         bare = Axis("", 0, 1, ticks=())
         return Panel(name, title, (Note(0.5, 0.5, words),), bare, bare, 10, height)
     if values.ndim == 2 and min(values.shape) > 1:
@@ -254,30 +268,31 @@ def headline(data: Data) -> list[str]:
     lines = []
     for name, errors in list(data.errors.items())[:3]:
         exact = int((errors <= 0.5).sum())
-        told = f"; {_worst(data, name)}." if exact < errors.size else "."
-        lines.append(f"{name}: {exact:,} of {errors.size:,} elements are as near to the truth as "
-                     f"{data.outputs[name].dtype} allows{told}")
-    return [*lines, f"Computed by {data.computed_by}."]
+        lines.append(tr(EXACT if exact == errors.size else WORST, output=name, exact=f"{exact:,}", all=f"{errors.size:,}",
+                        dtype=data.outputs[name].dtype, **(_worst(data, name) if exact < errors.size else {})))
+    return [*lines, tr("Computed by {who}.", who=tr(data.computed_by))]
 
 
-def _worst(data: Data, name: str) -> str:
+def _worst(data: Data, name: str) -> dict[str, str]:
+    """The largest error, its place, what is there and what should be, in words."""
     errors = np.nan_to_num(data.errors[name], nan=np.inf)
     at = np.unravel_index(int(errors.argmax()), errors.shape)
-    return (f"the largest error is {number(errors[at])} ulp at {[int(k) for k in at]}: "
-            f"{number(float(data.outputs[name][at]))}, truth {number(float(data.truth[name][at]))}")
+    return {"error": number(errors[at]), "place": f"{[int(k) for k in at]}", "value": number(float(data.outputs[name][at])),
+            "truth": number(float(data.truth[name][at]))}
 
 
 def text(op, data: Data) -> str:
     """Return the whole picture in words and numbers."""
     asked = ", ".join(f"{name} {value}" for name, value in data.inputs.items() if not isinstance(value, np.ndarray))
-    lines = [f"{op.aclnn_name} in {data.state.dtype}" + (f": {asked}" if asked else ""), *headline(data)]
-    groups = [("in", data.inputs), ("out", data.outputs), ("ulps off", data.errors)]
+    first = tr("{name} in {dtype}", name=op.aclnn_name, dtype=data.state.dtype)
+    lines = [f"{first}: {asked}" if asked else first, *headline(data)]
+    groups = [(IN, data.inputs), (RESULT, data.outputs), (OFF, data.errors)]
     for group, tensors in groups:
         for name, value in tensors.items():
             if not isinstance(value, np.ndarray):
                 continue
             told = f" {extent(np.float64(value))}" if value.size else ""
-            lines.append(f"{group} {name} {list(value.shape)} {value.dtype}:{told}")
+            lines.append(tr(group, tensor=f"{name} {list(value.shape)} {value.dtype}", told=told))
             if 0 < value.size <= WRITTEN:
                 lines.append("  " + np.array2string(np.float64(value), precision=4, separator=", ", prefix="  "))
-    return "\n".join([*lines, *data.notices])
+    return "\n".join([*lines, *map(tr, data.notices)])

@@ -9,9 +9,16 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.words.speech import message, ntr, tr
 
 TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
 TALL, LOW = 222, 172
+SUMS = message("sums over {samples} samples and {positions} positions")
+NOT_ASKED = message("sums over {samples} samples and {positions} positions; not asked: {outputs}")
+OVERALL = message("Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx "
+                  "would be {without} here, and {times} times as large overall.")
+HERE = message("Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx would "
+               "be {without} here.")
 
 
 def panels(data: Data) -> list[Panel]:
@@ -27,29 +34,30 @@ def _map(data: Data) -> Panel:
     for group in sorted(range(state.numGroups), key=lambda group: group == data.group):  # the chosen one on top
         if tall < 8 and group != data.group:
             continue
-        label = f"group {group}" if tall > 16 else ""
+        label = tr("group {group}", group=group) if tall > 16 else ""
         marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
                          LEFT if group == data.group else PAPER))
     marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
-    title = f"dxOut of sample {state.sample}: {groups(data)}"
-    return Panel("map", title, tuple(marks), Axis("position"), Axis("channel"), 8, TALL, ("position", "channel"))
+    title = tr("dxOut of sample {sample}: {groups}", sample=state.sample, groups=groups(data))
+    return Panel("map", title, tuple(marks), Axis(tr("position")), Axis(tr("channel")), 8, TALL, ("position", "channel"))
 
 
 def _swish(data: Data) -> Panel:
     state, own, chosen = data.state, data.chosen, element(data)
     z, swish, slope, early = data.curve
-    marks = [Line(z, swish, TAKEN, "swish"), Line(z, slope, LEFT, "its slope"),
-             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, f"group {data.group}", 2.2)]
+    marks = [Line(z, swish, TAKEN, tr("swish")), Line(z, slope, LEFT, tr("its slope")),
+             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, tr("group {group}", group=data.group), 2.2)]
     if data.early:
-        marks.append(Line(z, early, WRONG, f"slope in CANN {state.cann}"))
+        marks.append(Line(z, early, WRONG, tr("slope in CANN {cann}", cann=state.cann)))
     used = data.early_slope if data.early else data.slope
-    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, "chosen", 5.0))
-    return Panel("swish", f"swish: z · σ({number(state.swishScale)} z)", tuple(marks), Axis("z = γ x̂ + β"),
+    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, tr("chosen"), 5.0))
+    return Panel("swish", tr("swish: z · σ({scale} z)", scale=number(state.swishScale)), tuple(marks), Axis("z = γ x̂ + β"),
                  Axis("", -1.0, 2.0), 6, TALL)
 
 
 def groups(data: Data) -> str:
-    return f"numGroups {data.state.numGroups}, {data.depth} channel{'s' if data.depth > 1 else ''} each"
+    return ntr("numGroups {groups}, {n} channel each", "numGroups {groups}, {n} channels each", data.depth,
+               groups=data.state.numGroups)
 
 
 def element(data: Data) -> tuple[int, int, int]:
@@ -64,13 +72,13 @@ def _line(data: Data) -> Panel:
     n = xhat.size
     ends = np.array([min(-2.5, xhat.min()), max(2.5, xhat.max())])
     here, at = data.xhat[chosen], data.dxhat[chosen]
-    marks = [Line(ends, n * (mean + along * ends), WRONG, f"without 1/n: {n} times that"),
-             Line(ends, mean + along * ends, TAKEN, "mean + x̂ · mean(dx̂ x̂), taken away"),
-             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, "what is left: dx / rstd", 2.6),
+    marks = [Line(ends, n * (mean + along * ends), WRONG, tr("without 1/n: {n} times that", n=n)),
+             Line(ends, mean + along * ends, TAKEN, tr("mean + x̂ · mean(dx̂ x̂), taken away")),
+             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, tr("what is left: dx / rstd"), 2.6),
              Dots(xhat, dxhat, LEFT, "", 2.2), Dots(here.reshape(1), at.reshape(1), CHOSEN, "", 5.0)]
     reach = 1.15 * max(float(np.abs(dxhat).max()), 1e-9)
-    return Panel("line", f"group {data.group}: dx̂ over x̂, n = {n}", tuple(marks), Axis("x̂"),
-                 Axis("dx̂ = dy · slope · γ", -reach, reach), 6, TALL)
+    return Panel("line", tr("group {group}: dx̂ over x̂, n = {n}", group=data.group, n=n), tuple(marks), Axis("x̂"),
+                 Axis(tr("dx̂ = dy · slope · γ"), -reach, reach), 6, TALL)
 
 
 def terms(data: Data) -> np.ndarray:
@@ -87,9 +95,9 @@ def _terms(data: Data) -> Panel:
     marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
              Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
              Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
-    ticks = tuple(zip(at.tolist(), ("direct", "−mean", "−x̂·mean", "dx")))
+    ticks = tuple(zip(at.tolist(), (tr("direct"), tr("−mean"), tr("−x̂·mean"), "dx")))
     n, c, p = element(data)
-    return Panel("terms", f"dx[{n}, {c}, {p}] = {number(dx)} in its terms", marks, Axis("", -0.6, 3.6, ticks=ticks),
+    return Panel("terms", tr("dx[{place}] = {dx} in its terms", place=f"{n}, {c}, {p}", dx=number(dx)), marks, Axis("", -0.6, 3.6, ticks=ticks),
                  Axis(""), 6, LOW)
 
 
@@ -97,12 +105,12 @@ def _growth(data: Data) -> Panel:
     right, wrong = data.norms
     own = data.depth * data.state.positions
     drawn = [np.where(values > 0, values, np.nan) for values in (wrong, right)]
-    marks = (Line(data.sizes, drawn[0], WRONG, "without 1/n"), Dots(data.sizes, drawn[0], WRONG, "without 1/n", 3.5),
+    marks = (Line(data.sizes, drawn[0], WRONG, tr("without 1/n")), Dots(data.sizes, drawn[0], WRONG, tr("without 1/n"), 3.5),
              Line(data.sizes, drawn[1], LEFT, "dx"), Dots(data.sizes, drawn[1], LEFT, "dx", 3.5),
              Rule("x", own, f"n = {own}", CHOSEN))
     ends = data.sizes[0] / 1.3, data.sizes[-1] * 1.3
-    return Panel("growth", "root mean square of dx by group size", marks,
-                 Axis("elements of a group, n", *ends, "log"), Axis("", scale="log"), 6, LOW)
+    return Panel("growth", tr("root mean square of dx by group size"), marks,
+                 Axis(tr("elements of a group, n"), *ends, "log"), Axis("", scale="log"), 6, LOW)
 
 
 def _parameters(data: Data) -> Panel:
@@ -110,20 +118,19 @@ def _parameters(data: Data) -> Panel:
     marks, off = [Rule("y", 0.0, kind=PAPER)], []
     if state.numGroups <= 16:
         marks += [Rule("x", group * data.depth - 0.5, kind=PAPER) for group in range(1, state.numGroups)]
-    for name, values, moved, kind in (("dgamma", data.dgamma, -0.2, TAKEN), ("dbeta", data.dbeta, 0.2, LEFT)):
+    for name, values, moved, kind in (("dgammaOut", data.dgamma, -0.2, TAKEN), ("dbetaOut", data.dbeta, 0.2, LEFT)):
         if values is None:
             off.append(name)
         else:
-            marks.append(Bars(channels + moved, values, kind, f"{name}Out", 0.38))
+            marks.append(Bars(channels + moved, values, kind, name, 0.38))
     marks.append(Rule("x", state.channel, kind=CHOSEN))
-    title = f"sums over {state.samples} samples and {state.positions} positions"
-    if off:
-        title += "; not asked: " + ", ".join(f"{name}Out" for name in off)
+    title = tr(NOT_ASKED if off else SUMS, samples=state.samples, positions=state.positions,
+               outputs=", ".join(off))
     if len(off) == 2:
-        marks = [Note((state.channels - 1) / 2, 0.0, "dgammaIsRequire and dbetaIsRequire are off")]
+        marks = [Note((state.channels - 1) / 2, 0.0, tr("dgammaIsRequire and dbetaIsRequire are off"))]
     step = -(-state.channels // 16)
     ticks = tuple((channel, str(channel)) for channel in range(0, state.channels, step))
-    return Panel("parameters", title, tuple(marks), Axis("channel", -0.6, state.channels - 0.4, ticks=ticks),
+    return Panel("parameters", title, tuple(marks), Axis(tr("channel"), -0.6, state.channels - 0.4, ticks=ticks),
                  Axis("", -1.0, 1.0) if len(off) == 2 else Axis(""), 8, LOW, ("channel",))
 
 
@@ -134,27 +141,28 @@ def headline(data: Data) -> list[str]:
     n = data.depth * state.positions
     without = direct - n * (mean + along)
     right, wrong = data.norms[:, list(data.sizes).index(n)]
-    times = f", and {number(wrong / right)} times as large overall" if right > 0 else ""
-    return [f"dx of channel {state.channel}, position {state.position}: direct {signed(direct)}, minus mean "
-            f"{signed(mean)}, minus x̂ times mean {signed(along)} = {signed(dx)}.",
-            f"Both means run over the n = {n} elements of group {data.group}. Without 1/n, as the documents print the sums, "
-            f"dx would be {signed(without)} here{times}.",
+    times = number(wrong / right) if right > 0 else ""
+    return [tr("dx of channel {channel}, position {position}: direct {direct}, minus mean {mean}, minus x̂ times mean {along} = "
+               "{dx}.", channel=state.channel, position=state.position, direct=signed(direct), mean=signed(mean),
+               along=signed(along), dx=signed(dx)),
+            tr(OVERALL if times else HERE, n=n, group=data.group, without=signed(without), times=times),
             _slope(data), _errors(data)]
 
 
 def _slope(data: Data) -> str:
     state, chosen = data.state, element(data)
-    told = f"z = {number(data.z[chosen])} has the slope {number(data.slope[chosen])}"
+    told = {"z": number(data.z[chosen]), "slope": number(data.slope[chosen]), "scale": number(state.swishScale),
+            "cann": state.cann, "early": number(data.early_slope[chosen])}
     if not data.early:
-        return f"{told} for swishScale {number(state.swishScale)}."
+        return tr("z = {z} has the slope {slope} for swishScale {scale}.", **told)
     if state.swishScale == 1:
-        return f"{told}; CANN {state.cann} leaves out one factor swishScale, which is 1 here."
-    return (f"{told}, but the kernel of CANN {state.cann} leaves out one factor swishScale = {number(state.swishScale)}: "
-            f"{number(data.early_slope[chosen])}.")
+        return tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **told)
+    return tr("z = {z} has the slope {slope}, but the kernel of CANN {cann} leaves out one factor swishScale = {scale}: "
+              "{early}.", **told)
 
 
 def _errors(data: Data) -> str:
-    return "Largest error: " + ", ".join(f"{name} {number(value)}" for name, value in data.errors.items()) + "."
+    return tr("Largest error: {errors}.", errors=", ".join(f"{name} {number(value)}" for name, value in data.errors.items()))
 
 
 def text(data: Data) -> str:
@@ -162,31 +170,32 @@ def text(data: Data) -> str:
     state, (sample, channel, _) = data.state, element(data)
     own = data.chosen
     mean, along = data.means[sample, data.group]
-    lines = [f"aclnnGroupNormSwishGrad: {state.samples} samples, {state.channels} channels, {state.positions} positions, "
-             f"{groups(data)}; {state.dtype}, swishScale {number(state.swishScale)}",
-             *headline(data), f"Computed by {data.computed_by}.", "",
-             f"Group {data.group} of sample {sample}: rstd {number(data.rstd[sample, data.group])}, mean of dx̂ "
-             f"{signed(mean)}, mean of dx̂ x̂ {signed(along)}; z from {number(data.z[own].min())} to "
-             f"{number(data.z[own].max())}.", "",
-             f"Channel {channel}, one line a position:",
-             "  position  x̂          z          slope      dx̂         dx",
+    lines = [tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
+                name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions,
+                groups=groups(data), dtype=state.dtype, scale=number(state.swishScale)),
+             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
+             tr("Group {group} of sample {sample}: rstd {rstd}, mean of dx̂ {mean}, mean of dx̂ x̂ {along}; z from {low} to "
+                "{high}.", group=data.group, sample=sample, rstd=number(data.rstd[sample, data.group]), mean=signed(mean),
+                along=signed(along), low=number(data.z[own].min()), high=number(data.z[own].max())), "",
+             tr("Channel {channel}, one line a position:", channel=channel),
+             tr("  position  x̂          z          slope      dx̂         dx"),
              *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
                                          (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
                for p in range(state.positions)), "",
-             "Root mean square of dx by the size of the groups:", "  n      dx         without 1/n",
+             tr("Root mean square of dx by the size of the groups:"), tr("  n      dx         without 1/n"),
              *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
-             "Parameters:", "  channel  group  dgammaOut   dbetaOut",
+             tr("Parameters:"), tr("  channel  group  dgammaOut   dbetaOut"),
              *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
                for c in range(state.channels))]
-    return "\n".join([*lines, *data.notices])
+    return "\n".join([*lines, *map(tr, data.notices)])
 
 
 def _given(values, at: int) -> str:
-    return "not asked" if values is None else signed(values[at])
+    return tr("not asked") if values is None else signed(values[at])
 
 
 def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), data.notices)
+    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
 
 
 def subject():

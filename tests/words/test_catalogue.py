@@ -38,9 +38,10 @@ def faults(english, chinese, terms=av.glossary()):
         said[:1] == " ") != (one[:1] == " ") else []
     words = re.sub(r"\{\w+\}", "", many).casefold()
     for term in sorted(terms, key=lambda term: -len(term.term)):  # a tail block is no block
-        if re.search(rf"\b{re.escape(term.term.casefold())}s?\b", words):
+        if re.search(rf"(?<![-\w]){re.escape(term.term.casefold())}s?\b", words):
             words = words.replace(term.term.casefold(), "")
-            if term.chinese.casefold() not in said.casefold():
+            kept = term.term in visible.KEPT and term.term in said  # a parameter or a mode of that name
+            if term.chinese.casefold() not in said.casefold() and not kept:
                 found.append(f"{one!r}: {term.term} is {term.chinese} in the glossary")
     return found
 

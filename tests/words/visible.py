@@ -7,11 +7,11 @@ import re
 from aclnn_viz.pictures import marks, panels
 from notebooks.gallery.catalogue import names
 
-KEPT = names() | {"CANN", "Ascend", "float", "inf", "nan", "linear", "log"}
+KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None"}
 SPOKEN = {"tr", "ntr", "message"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need"}  # stay English
-WORD = re.compile(r"[A-Za-z]{2,}")
+WORD = re.compile(r"\b[A-Za-z]{2,}\b")
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
 SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
@@ -61,7 +61,8 @@ def _never_shown(node):
             yield from (part for value in node.args for part in ast.walk(value)
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
         if called == "Panel" and node.args:
-            yield node.args[0]
+            yield from ast.walk(node.args[0])
+        yield from (part for keyword in node.keywords if keyword.arg == "name" for part in ast.walk(keyword.value))
 
 
 def _read(call):
