@@ -79,7 +79,7 @@ class Machine:
                 core.ub.give_back()
         self.cores.clear()
         self._threads.clear()
-        self.schedule = None
+        self.schedule = self.trace = self.landed = None
 
     def _finish(self, core: Core):
         if core.ended_at is None:

@@ -46,14 +46,15 @@ def test_a_launch_finds_nothing_of_the_one_before(schedule):
     assert [hazard.kind for hazard in run.hazards] == ["unwritten"] and np.isnan(run.outputs["out"]).all()
 
 
+@pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("schedule", ["eager", "late", 0])
-def test_a_launch_leaves_nothing_that_waits_for_the_collector(schedule):
+def test_a_launch_leaves_nothing_that_waits_for_the_collector(schedule, traced):
     case, program, enabled = av.case("rms_norm"), av.tiles.programs("rms_norm")[0], gc.isenabled()
     gc.disable()
     try:
         gc.collect()
         before = memories()
-        av.tiles.launch(program, schedule=schedule, traced=False, **case.inputs)
+        av.tiles.launch(program, schedule=schedule, traced=traced, **case.inputs)
         assert memories() == before
     finally:
         if enabled:
