@@ -214,7 +214,7 @@ def _work(*values) -> Work:
         jobs[slot.core].append(made[one])
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
               for memory, span in one.writes if memory is not one.core.ub]
-    return Work(program, run, owned(program, given, run, stores), dict(jobs),
+    return Work(program, run, owned(program, state, run, stores), dict(jobs),
                 max((job.step for every in jobs.values() for job in every), default=0) + 1, _least(run),
                 _overtaken(run))
 
@@ -229,10 +229,16 @@ def _least(run) -> int:
     return sum(int(elements.sum()) * memory.unit for memory, elements in reached.items())
 
 
-def owned(program, given, run, stores) -> list[Owned]:
+@lru_cache(8)  # whatever of the machine is changed, the numbers that are right stay
+def _right(op: str, plan, dtype: str, seed: int, given: tuple):
+    values = case(op, dtype, seed, **dict(given)).inputs
+    return operator(op).truth(**values), envelope(operator(op), plan, **values)
+
+
+def owned(program, state: State, run, stores) -> list[Owned]:
     """Return who writes each element of the outputs, by the stores (core, memory, span, atomic) in their order."""
-    op, found = operator(program.operator), []
-    truth, bounds = op.truth(**given), envelope(op, program.plan, **given)
+    found = []
+    truth, bounds = _right(program.operator, program.plan, state.dtype, state.seed, tuple(options(state).items()))
     for name, actual in run.outputs.items():
         n = actual.size
         core, tile, tail, counts = np.full((2, n), -1), np.full((2, n), -1), np.zeros(n, bool), defaultdict(int)

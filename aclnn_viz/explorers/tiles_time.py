@@ -1,10 +1,12 @@
 """The panels of a core in the explorer of tile programs: its Unified Buffer, and its pipes and buffers step by step."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from aclnn_viz.explorers.tiles_data import Data, Job, pipe_name
+from aclnn_viz.explorers.tiles_data import Data, Job, Work, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
@@ -43,33 +45,38 @@ class Life:
     holds: tuple[tuple[int, int], ...]
 
 
-def lives(data: Data) -> list[Life]:
+def lives(data: Data) -> tuple[Life, ...]:
     """Return the buffers of the chosen core in their order, each with its steps."""
-    if data.state.core >= data.work.run.cores:
-        return []
-    found, blocks = [], data.work.run.buffers[data.state.core]
+    return _lives(data.work, data.state.core)
+
+
+@lru_cache(1)  # three panels ask, and step after step of one core is looked at
+def _lives(work: Work, core: int) -> tuple[Life, ...]:
+    if core >= work.run.cores:
+        return ()
+    found, blocks = [], work.run.buffers[core]
     names = [block.label or block.name for block in blocks]
+    touched = [(span.start, span.end, job.step, writing) for job in work.jobs.get(core, [])
+               for spans, writing in ((job.writes, True), (job.reads, False))
+               for memory, span in spans if not hasattr(memory, "name")]  # global memory has a name
     for k, block in enumerate(blocks):
         writes, reads = {}, set()
-        for job in data.jobs:
-            for spans, writing in ((job.writes, True), (job.reads, False)):
-                for memory, span in spans:
-                    if hasattr(memory, "name") or not block.start <= span.start < block.start + block.length:
-                        continue  # global memory has a name
-                    if writing:
-                        writes[job.step] = max(writes.get(job.step, 0), span.end - block.start)
-                    else:
-                        reads.add(job.step)
+        for start, end, step, writing in touched:
+            if block.start <= start < block.start + block.length:
+                if writing:
+                    writes[step] = max(writes.get(step, 0), end - block.start)
+                else:
+                    reads.add(step)
         holds = []
-        starts = sorted(writes)
+        starts, ends = sorted(writes), sorted(reads)
         for at, until in zip(starts, [*starts[1:], np.inf]):
-            used = [step for step in reads if at < step <= until]
-            if used:
-                holds.append((at, max(used)))
+            last = bisect_right(ends, until)
+            if last and ends[last - 1] > at:
+                holds.append((at, ends[last - 1]))
         number = names[:k].count(names[k])
         name = f"{names[k]} {number + 1}" if names.count(names[k]) > 1 else names[k]
         found.append(Life(name, block.start, block.length, writes, reads, tuple(holds)))
-    return found
+    return tuple(found)
 
 
 def state_of(life: Life, step: int) -> tuple[int | None, int]:
