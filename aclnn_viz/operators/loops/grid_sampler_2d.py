@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import cuts, over, read, step, write
+from aclnn_viz.arrays.loops import over, read, step, write
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -17,8 +17,8 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = 16  # of a sample that one thread takes at a time
-POINTS = 4096  # whose taps fit the second cache beside an image
+CHANNELS = 16, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+KNOWN = 4096  # taps that fit the second cache beside an image
 PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
 NOWHERE, HUGE = -100.0, 2.0**31  # the device's place for what no int32 holds, which is outside of every image
 
@@ -92,56 +92,77 @@ def place(x, size, stride, interpolation, padding, aligned, index, weight, slope
         slope[k] *= along
 
 
+@step
+def spread(p, taps, deep, index, weight, slope, pixels, weights, slopes):
+    """The taps of all axes together: the pixel, -1 outside; the weight, and the derivatives by x, y, z."""
+    tap = 0
+    for k in range(deep):
+        for j in range(taps):
+            for i in range(taps):
+                z, y, x = index[2, k], index[1, j], index[0, i]
+                pixels[p, tap] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
+                weights[p, tap] = weight[2, k] * weight[1, j] * weight[0, i]
+                slopes[p, tap, 0] = weight[2, k] * weight[1, j] * slope[0, i]
+                slopes[p, tap, 1] = weight[2, k] * slope[1, j] * weight[0, i]
+                if deep > 1:
+                    slopes[p, tap, 2] = slope[2, k] * weight[1, j] * weight[0, i]
+                tap += 1
+
+
 @cache
-def sampler(taps, deep):
-    """The loop for so many taps along an axis, and along the depth: what is known now need not be counted then."""
-    def units(part, first, last, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like, inputGrad,
-              gridSums):
-        channels, points, pixels = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
-        axes = grid.shape[2]
+def sampler(taps, axes):
+    """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
+    deep = taps if axes == 3 else 1
+    known = taps * taps * deep
+    most = KNOWN // known  # points at a time
+
+    def units(part, first, last, each, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like,
+              inputGrad, gridSums):
+        channels, points, elements = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
         chunks = gridSums.shape[1]
-        together = max(1, min(CHANNELS, PIXELS // pixels))
-        index = np.zeros((3, POINTS, taps), np.int64)
-        weight, slope = np.ones((3, POINTS, taps)), np.zeros((3, POINTS, taps))
-        images = np.empty((together if wanted[0] else 0, pixels), like.dtype)
+        together = max(1, min(each, PIXELS // elements))
+        index, weight, slope = np.zeros((3, taps), np.int64), np.ones((3, taps)), np.zeros((3, taps))
+        pixels, weights = np.empty((most, known), np.int64), np.empty((most, known), like.dtype)
+        slopes = np.empty((most, known, axes))
+        images = np.empty((together if wanted[0] else 0, elements), like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
-            end = min((chunk + 1) * CHANNELS, channels)
-            for begin in range(chunk * CHANNELS, end, together):
+            end = min((chunk + 1) * each, channels)
+            for begin in range(chunk * each, end, together):
                 images[:] = 0
-                for start in range(0, points, POINTS):
-                    count = min(POINTS, points - start)
+                for start in range(0, points, most):
+                    count = min(most, points - start)
                     for p in range(count):
                         at = grid[sample, start + p]
                         stride = 1
                         for axis in range(axes):
                             place(np.float64(read(at, axis)), size[axis], stride, interpolation, padding, aligned,
-                                  index[axis, p], weight[axis, p], slope[axis, p])
+                                  index[axis], weight[axis], slope[axis])
                             stride *= size[axis]
+                        spread(p, taps, deep, index, weight, slope, pixels, weights, slopes)
                     sums = gridSums[sample, chunk, start:start + count]
                     for channel in range(begin, min(begin + together, end)):
                         grads, plane = gradOutput[sample, channel, start:start + count], input[sample, channel]
-                        image = images[channel - begin if wanted[0] else 0:]
-                        for p in range(count):
-                            grad = read(grads, p)
-                            along_x = along_y = along_z = 0.0
-                            for k in range(deep):
-                                for j in range(taps):
-                                    wzy, dzy = weight[2, p, k] * weight[1, p, j], weight[2, p, k] * slope[1, p, j]
-                                    dz = slope[2, p, k] * weight[1, p, j]
-                                    z, y = index[2, p, k], index[1, p, j]
-                                    for i in range(taps):
-                                        x = index[0, p, i]
-                                        if z >= 0 and y >= 0 and x >= 0:  # a nan outside must reach nothing
-                                            pixel, w = z + y + x, weight[0, p, i]
-                                            if wanted[0]:
-                                                image[0, pixel] += grad * like.dtype.type(wzy * w)
-                                            if wanted[1] and taps > 1:
-                                                dot = np.float64(grad) * np.float64(read(plane, pixel))
-                                                along_x += dot * (wzy * slope[0, p, i])
-                                                along_y += dot * (dzy * w)
-                                                along_z += dot * (dz * w)
-                            if wanted[1] and taps > 1:
+                        if wanted[0]:
+                            image = images[channel - begin]
+                            for p in range(count):
+                                grad = read(grads, p)
+                                for tap in range(known):
+                                    at = pixels[p, tap]
+                                    if at >= 0:
+                                        image[at] += grad * weights[p, tap]
+                        if wanted[1] and taps > 1:
+                            for p in range(count):
+                                grad = np.float64(read(grads, p))
+                                along_x = along_y = along_z = 0.0
+                                for tap in range(known):
+                                    at = pixels[p, tap]
+                                    if at >= 0:
+                                        dot = grad * read(plane, at)
+                                        along_x += dot * slopes[p, tap, 0]
+                                        along_y += dot * slopes[p, tap, 1]
+                                        if axes == 3:
+                                            along_z += dot * slopes[p, tap, 2]
                                 sums[p, 0] += along_x
                                 sums[p, 1] += along_y
                                 if axes == 3:
@@ -149,7 +170,7 @@ def sampler(taps, deep):
                 if wanted[0]:
                     for channel in range(begin, min(begin + together, end)):
                         image, result = images[channel - begin], inputGrad[sample, channel]
-                        for pixel in range(pixels):
+                        for pixel in range(elements):
                             write(result, pixel, image[pixel])
     return units
 
@@ -159,11 +180,13 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     points, axes = grid.shape[1:]
     compute = np.float64 if input.dtype == np.float64 else np.float32
     flat = samples, channels, int(np.prod(size))
-    chunks = -(-channels // CHANNELS)
+    each = min(max(CHANNELS[0], samples * channels // 4), CHANNELS[1])
+    chunks = -(-channels // each)
     gridSums = np.zeros((samples, chunks, points, axes))
-    run = sampler(TAPS[interpolationMode], 1 if axes == 2 else TAPS[interpolationMode])
-    over(cuts(samples * chunks, samples * chunks * (1 << 30)), run, gradOutput, input.reshape(flat), grid,
-         np.array(size[::-1]), interpolationMode, paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
+    run = sampler(TAPS[interpolationMode], axes)
+    units = [(unit, unit, unit + 1) for unit in range(samples * chunks)]
+    over(units, run, each, gradOutput, input.reshape(flat), grid, np.array(size[::-1]), interpolationMode, paddingMode,
+         alignCorners, np.array(outputMask), np.empty(0, compute),
          outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)
     if outputMask[1]:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1))
