@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,56 @@ def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatc
     rows = conventions.recompute([operator("grid_sampler_3d")])
     assert [(row.topic, row.holds) for row in rows if row.topic == "tie"] == [("tie", False), ("tie", True)]
     assert all(row.holds for row in rows if row.topic != "tie")
+
+
+# Edits of pages that change nothing but what happens at kinks and ties and for special values, and the topic of a row
+# that tells.
+EDITS = [
+    ("hardswish", "x < -3.0", "x <= -3.0", "kink"), ("hardswish", "x <= 3.0", "x < 3.0", "kink"),
+    ("hardswish", "xp.where(x <= 3.0, inside, xp.ones_like(x))", "xp.where(x > 3.0, xp.ones_like(x), inside)",
+     "not finite"),
+    ("rms_norm", "return x * rstd", "return x * abs(rstd)", "parameter"),
+    ("cross_entropy_loss", "gradLoss * counted if", "xp.where(counted > 0, gradLoss, 0 * counted) if", "not finite"),
+    ("cross_entropy_loss", "gradLoss / weightSum", "gradLoss / xp.where(weightSum == 0, 1.0, weightSum)",
+     "zero divisor"),
+    ("cross_entropy_loss", "nll + smooth * xp.sum(weight)", "nll", "not finite"),
+    ("group_norm_swish", "xp.clip(s * z, -2e4, 2e4)", "s * z", "not finite"),
+    ("group_norm_swish", "(x - mean) * rstd\n    dz", "xp.where(x == mean, 0, (x - mean) * rstd)\n    dz",
+     "zero divisor"),
+    ("layer_norm", "return (input - mean) * rstd", "return (input - mean) * abs(rstd)", "parameter"),
+    *[(name, old, new, topic) for name in ("grid_sampler_2d", "grid_sampler_3d") for old, new, topic in (
+        ("u > 0.0", "u >= 0.0", "kink"), ("u < size - 1)", "u <= size - 1)", "kink"),
+        ("first = xp.floor(u)\n    t =", "first = xp.ceil(u) - 1.0\n    t =", "kink"),
+        ("xp.round(u), xp.ones", "xp.floor(u + 0.5), xp.ones", "tie"),
+        ("xp.round(u), xp.ones", "xp.ceil(u - 0.5), xp.ones", "tie"), ("NOWHERE = -100.0", "NOWHERE = 0.0", "not finite"),
+        ("xp.zeros_like(u) * u, xp", "xp.zeros_like(u), xp", "not finite"),
+        ("(size - 1) / 2\n", "max(size - 1, 1) / 2\n", "zero divisor"))],
+    ("grid_sampler_2d", "HUGE = 2.0**31", "HUGE = 2.0**50", "parameter"),
+    ("grid_sampler_2d", "dot * xp.reshape(dx, (-1,)), dot)", "dot * xp.reshape(dx, (-1,)), dot * dx.ravel())",
+     "not finite"),
+    ("grid_sampler_2d", "if paddingMode != REFLECTION:  #", "if True:  #", "not finite"),
+    ("grid_sampler_2d", "dot = xp.where(inside, xp.astype(dot, xp.float64), xp.zeros_like(grad_x))", "",
+     "not finite"),
+    ("grid_sampler_2d", "interpolationMode != NEAREST:\n            dot", "True:\n            dot",
+     "not finite"),
+    ("grid_sampler_2d", "xp.full_like(index, pixels)", "xp.zeros_like(index)", "not finite"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "topic"), EDITS)
+def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, new, topic, monkeypatch):
+    page = operator(name).page
+    edited = page if old in Path(page.__file__).read_text() else operator("grid_sampler_2d").page
+    source = Path(edited.__file__).read_text()
+    assert source.count(old) == 1
+    changed = {"__name__": "changed"}
+    exec(compile(source.replace(old, new), edited.__file__, "exec"), changed)  # noqa: S102
+    for each in {edited.__name__: edited, page.__name__: page}.values():
+        for key in vars(each).keys() & changed.keys():
+            if key == "taps" or each is edited and not key.startswith("__"):
+                monkeypatch.setattr(each, key, changed[key])
+    rows = conventions.recompute([operator(name)])
+    assert topic in {row.topic for row in rows if not row.holds}
 
 
 def test_the_text_and_the_data_hold_the_same(capsys):

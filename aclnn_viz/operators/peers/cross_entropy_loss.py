@@ -56,6 +56,8 @@ DIFFERENCES = {
                    convention="gradLoss = [1, inf] and the second row is ignored: row 2"),
         Difference("a gradient of an ignored row that is nan is skipped", LOSS,
                    convention="gradLoss = [1, nan] and the second row is ignored: row 2"),
+        Difference("without smoothing nothing is multiplied by 0: an infinite gradient stays infinite", LOSS,
+                   convention="gradLoss = inf, sum, no smoothing"),
         Difference("the weight of a class that does not occur is never read", LOSS,
                    convention="the weight of a class that does not occur is nan, no smoothing")),
     "jax": (

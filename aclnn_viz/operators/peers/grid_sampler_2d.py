@@ -31,4 +31,10 @@ DIFFERENCES = {"torch": (
                convention="x = nan, bilinear, border: inputGrad, gridGrad by x"),
     Difference("reflection padding of an infinite coordinate ends the process on a CPU: refused", SOURCE,
                convention="x = inf, bilinear, reflection: inputGrad, gridGrad by x"),
+    Difference("between two mirrors that coincide a coordinate that is nan becomes 0, too", SOURCE,
+               convention="x = nan, one pixel, bilinear, reflection, aligned: inputGrad, gridGrad by x"),
+    Difference("bicubic weights of a coordinate that is nan reach the gradient by the grid", SOURCE,
+               convention="x = nan, bicubic, zeros: inputGrad, gridGrad by x"),
+    Difference("gradOutput of a point outside is multiplied by 0, and a nan stays", SOURCE,
+               convention="gradOutput = nan at a point far outside, bilinear, zeros: inputGrad, gridGrad by x"),
 )}

@@ -100,24 +100,28 @@ def _sampled(u: float, interpolationMode: int, paddingMode: int, alignCorners: b
 # The table of conventions
 
 A2 = "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h"
+BICUBIC_A2 = "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad_bicubic.h"
 ROUND = "round(), without a word on ties"
 CRASHES = "a segmentation fault (2.13.0 on a CPU)"  # which is why PyTorch is not asked again for these rows
+CAST = "undefined: nan is cast to an index"
 NOTHING = "nothing about coordinates that are no numbers, or too large"
 
 
-def both_gradients(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None):
-    """inputGrad of the row, then gridGrad by x, for gradOutput 1 at (x, 0)."""
+def both_gradients(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None,
+                   upstream: float = 1.0):
+    """inputGrad of the row, then gridGrad by x, for gradOutput `upstream` at (x, 0)."""
     image = PIXELS[None, None, None, :size or SIZES[alignCorners]]
 
     def run():
         found = operator("grid_sampler_2d").backward(
-            gradOutput=np.ones((1, 1, 1, 1)), input=image, grid=np.array([[[[x, 0.0]]]]),
+            gradOutput=np.full((1, 1, 1, 1), upstream), input=image, grid=np.array([[[[x, 0.0]]]]),
             interpolationMode=interpolationMode, paddingMode=paddingMode, alignCorners=alignCorners)
         return [*found["inputGrad"].ravel(), found["gridGrad"].ravel()[0]]
     return run
 
 
-def both_in_torch(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None):
+def both_in_torch(x: float, interpolationMode: int, paddingMode: int, alignCorners: bool, size: int | None = None,
+                  upstream: float = 1.0):
     row = PIXELS[None, None, None, :size or SIZES[alignCorners]]
 
     def run(torch):
@@ -127,15 +131,16 @@ def both_in_torch(x: float, interpolationMode: int, paddingMode: int, alignCorne
                 ("zeros", "border", "reflection")[paddingMode], alignCorners)
 
         grid = torch.tensor([[[[x, 0.0]]]], dtype=torch.float64)
-        by_image = gradient(torch, lambda t: sampled(t, grid), row)
-        by_grid = gradient(torch, lambda t: sampled(torch.tensor(row), t), [[[[x, 0.0]]]])
+        by_image = gradient(torch, lambda t: sampled(t, grid), row, upstream)
+        by_grid = gradient(torch, lambda t: sampled(torch.tensor(row), t), [[[[x, 0.0]]]], upstream)
         return [*by_image.ravel(), by_grid.ravel()[0]]
     return run
 
 
-def row(topic, where, x, mode, returns, document, published, pytorch, why, size=None) -> Convention:
-    return Convention(topic, f"{where}: inputGrad, gridGrad by x", both_gradients(x, *mode, size), returns, document,
-                      published, pytorch, why, None if pytorch is CRASHES else both_in_torch(x, *mode, size))
+def row(topic, where, x, mode, returns, document, published, pytorch, why, size=None, upstream=1.0) -> Convention:
+    peer = None if isinstance(pytorch, str) else both_in_torch(x, *mode, size, upstream)
+    return Convention(topic, f"{where}: inputGrad, gridGrad by x", both_gradients(x, *mode, size, upstream), returns,
+                      document, published, pytorch, why, peer)
 
 
 def without_points():
@@ -160,6 +165,9 @@ CONVENTIONS = (
     row("kink", "bilinear on the last pixel, reflection, aligned", 1.0, (0, 2, True), [0, 0, 0, 0, 1, 0],
         "grad_refl is 1 or -1, times grad_clip", f"grad_clip makes it 0 ({A2})", [0, 0, 0, 0, 1, 0],
         "the kernels and PyTorch agree: the mean of both sides"),
+    row("kink", "bilinear on the first pixel, border, aligned", -1.0, (0, 1, True), [1, 0, 0, 0, 0, 0],
+        "grad_clip is 0 outside of the border, else 1", f"0 on the border, too ({A2})", [1, 0, 0, 0, 0, 0],
+        "the kernels and PyTorch agree: the derivative from outside"),
     row("tie", "nearest, halfway between the pixels 0 and 1, aligned", -0.75, (1, 0, True), [1, 0, 0, 0, 0, 0], ROUND,
         f"to even, pixel 0 ({A2}, CAST_RINT)", [1, 0, 0, 0, 0, 0], "the kernels and PyTorch agree"),
     row("tie", "nearest, halfway between the pixels 1 and 2, aligned", -0.25, (1, 0, True), [0, 0, 1, 0, 0, 0], ROUND,
@@ -172,11 +180,26 @@ CONVENTIONS = (
         f"clipped to the last pixel, multiplier 0 ({A2})", [0, 0, 0, 1, 0], "as on Atlas A2"),
     row("not finite", "x = inf, bilinear, reflection", np.inf, (0, 2, False), [0] * 5, NOTHING,
         f"becomes -100: nothing is read ({A2})", CRASHES, "as on Atlas A2"),
+    row("not finite", "x = nan, one pixel, bilinear, reflection, aligned", np.nan, (0, 2, True), [0, 0], NOTHING,
+        f"becomes -100 after the coordinate 0: nothing is read ({A2})", [1, 0], "as on Atlas A2", 1),
+    row("not finite", "x = nan, bicubic, zeros", np.nan, (2, 0, False), [0] * 5, NOTHING,
+        f"becomes -100, outside of the image ({BICUBIC_A2})", [0, 0, 0, 0, np.nan], "as on Atlas A2"),
+    row("not finite", "x = nan, bicubic, border", np.nan, (2, 1, False), [1, 0, 0, 0, 0], NOTHING,
+        f"becomes -100, and the taps around it are clipped to the first pixel ({BICUBIC_A2})",
+        CAST, "as on Atlas A2"),
+    row("not finite", "x = nan, bicubic, reflection", np.nan, (2, 2, False), [0] * 5, NOTHING,
+        f"no special case: a nan is cast to an integer ({BICUBIC_A2})", CAST,
+        "nothing is read, as at any other coordinate that is no number"),
+    row("not finite", "gradOutput = nan at a point far outside, bilinear, zeros", 9.0, (0, 0, False), [0] * 5, SILENT,
+        f"pixels outside are skipped ({A2})", [0, 0, 0, 0, np.nan], "what is not read has no part in it",
+        upstream=np.nan),
+    row("not finite", "gradOutput = nan, nearest, on the pixel 1, aligned", -0.5, (1, 0, True),
+        [0, np.nan, 0, 0, 0, 0], SILENT, "0: nearest computes no gradient by the grid", [0, np.nan, 0, 0, 0, 0],
+        "the gradient by the grid is 0, not 0 times gradOutput", upstream=np.nan),
     row("parameter", "x = 1e10, bilinear, zeros", 1e10, (0, 0, False), [0] * 5, NOTHING,
         f"becomes -100, outside of the image ({A2})", [0] * 5, "it is outside in any case"),
     row("parameter", "x = 1e10, bicubic, border", 1e10, (2, 1, False), [1, 0, 0, 0, 0], NOTHING,
-        "becomes -100, and the taps around it are clipped to the first pixel "
-        "(ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad_bicubic.h)", [0, 0, 0, 1, 0],
+        f"becomes -100, and the taps around it are clipped to the first pixel ({BICUBIC_A2})", [0, 0, 0, 1, 0],
         "as on Atlas A2, where the left edge is read for a coordinate far to the right"),
     row("zero divisor", "one pixel, aligned, reflection: the mirrors coincide", 0.5, (0, 2, True), [1, 0], SILENT,
         f"coordinate 0, multiplier 0 ({A2})", [1, 0], "as on Atlas A2", 1),
