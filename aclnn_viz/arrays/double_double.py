@@ -95,13 +95,20 @@ def divide(a, b):
     q = ah / bh
     p, e, _ = two_product(q, bh)
     rest, inexact = (ah - p) - e, 0.0  # exact, but for underflow
-    for part in (al, None if bl is None else -q * bl):
-        if part is not None:
-            rest, inexact = rest + part, inexact + np.abs(part)
+    if al is not None:
+        rest, inexact = rest + al, np.abs(al)
+    lost = None
+    if bl is not None:
+        cross = q * bl
+        rest, inexact = rest - cross, inexact + np.abs(cross)
+        small = (np.abs(cross) < _SAFE) & (q != 0.0) & (bl != 0.0)
+        lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.any(small) else None
     size = np.abs(bh)
     # A rest next to the smallest numbers loses digits in its own division, and its bound may not vanish with it.
     error = times(4.0 * UNIT * ROOM, over(np.abs(rest) + inexact, size))
     more = rest / bh
+    if lost is not None:
+        error = error + lost
     small = ((np.abs(ah) < _SAFE) | (np.abs(q) < _SAFE)) & (ah != 0.0)
     if np.any(small):
         error = error + np.where(small, LOST * (1.0 + 1.0 / size), 0.0)

@@ -61,7 +61,8 @@ def exact_quotient(result, a, b, dtype) -> np.ndarray:
     """Whether result = a / b without rounding; in float64 only divisions by powers of two are recognised."""
     if np.dtype(dtype) != np.float64:
         return result * b == a
-    return ((np.abs(np.frexp(b)[0]) == 0.5) & (np.abs(result) > 1e-280)) | (a == 0.0)
+    in_range = (np.abs(result) > 1e-280) & (np.isfinite(result) | np.isinf(a))
+    return ((np.abs(np.frexp(b)[0]) == 0.5) & in_range) | (a == 0.0)
 
 
 def _halves(a):

@@ -121,7 +121,8 @@ def _divide(xp, a, b):
     least = size / dd.ROOM if b.error is None else size / dd.ROOM - b.error * SLACK
     spread = plus(a.error, None if b.error is None else times(np.abs(value[0]) * dd.ROOM, b.error))
     if spread is not None:
-        error = error + np.where(least > 0.0, over(spread, least), np.where(spread > 0.0, np.inf, 0.0))
+        # 0 over what is not known at all is 0 * inf here, and no exact 0.
+        error = error + np.where(least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf))
     result = _finished(xp, np.divide, (a, b), value, error)
     if b.low is None and b.error is None:
         result.multiples = multiples.quotient(a.multiples, b.high)

@@ -82,6 +82,15 @@ def test_a_quotient_does_not_call_exact_what_underflows():
     assert np.all(error <= 4 * np.finfo(float).smallest_subnormal + 2.0**-49 * np.abs(value[1]))
 
 
+@pytest.mark.parametrize("low", [2.0**-1074, 3e-208])
+def test_a_quotient_by_a_pair_does_not_lose_what_its_low_part_takes(low):
+    """0.75 (1 - low) is what 0.75 / (1 + low) is, next to nothing: a product of low parts underflows."""
+    value, error = dd.divide((np.array([0.75, 3e-208]), None), (np.ones(2), np.full(2, low)))
+    for top, high, rest, bound in zip((0.75, 3e-208), *(part.tolist() for part in (*value, error))):
+        apart = abs(Fraction(top) / (1 + Fraction(low)) - Fraction(high) - Fraction(rest))
+        assert 0 < apart <= Fraction(bound)
+
+
 def test_bounds_of_sums_are_not_rounded_down():
     """1 and three numbers far below, one after another: what each addition loses is a number of 53 bits."""
     rng = np.random.default_rng(6)

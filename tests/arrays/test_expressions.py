@@ -1,0 +1,142 @@
+"""Random expressions over the number systems of truth and of bounds: every number is within its error of fractions.
+
+Numbers of every magnitude side by side, equal ones, zeros and the smallest: what no tensor of a network looks like.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from operator import add, mul, sub, truediv
+
+import numpy as np
+import pytest
+from machine import SOAK
+
+from aclnn_viz.arrays.bounded import BoundedArrays
+from aclnn_viz.arrays.local_errors import SLACK
+from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.arrays.precise import PreciseArrays
+from aclnn_viz.arrays.sized import SizedArrays
+from aclnn_viz.dtypes import FORMATS, float_format, round_to
+
+EXPRESSIONS = 20_000 if SOAK else 120
+COUNT, STEPS = 16, 7
+LONGEST = 40_000  # bits of a fraction that is followed
+DTYPES = [f.name for f in FORMATS]
+NARROW = [name for name in DTYPES if name != "float64"]
+PLANS = (Plan(), HOST, Plan(division_ulps=1.0, saturate=True), Plan(order="sequential", leading="sequential"),
+         Plan(compute="float16", accumulate="float16"))
+
+
+def wild(rng, dtype):
+    """An array of one of seven kinds, from numbers of every size to a few of the smallest."""
+    fmt, sign = float_format(dtype), rng.choice([-1.0, 1.0], COUNT)
+    low, high = fmt.min_exponent - fmt.significand_bits, int(np.log2(fmt.largest))
+    values = [
+        lambda: rng.standard_normal(COUNT),
+        lambda: sign * 2.0 ** rng.uniform(low, high, COUNT),
+        lambda: sign * 2.0 ** (rng.uniform(low, high) + rng.uniform(0, 1, COUNT)),
+        lambda: np.where(rng.random(COUNT) < 0.3, 0.0, sign * np.where(rng.random(COUNT) < 0.1, fmt.largest / 8, 1.0)),
+        lambda: rng.standard_normal() * (1 + rng.choice([0, 1, -1], COUNT) * 2.0 ** (2 - fmt.significand_bits)),
+        lambda: sign * 2.0 ** rng.integers(low, low + 8, COUNT) * rng.integers(0, 4, COUNT),
+        lambda: sign * rng.integers(0, 4, COUNT),
+    ][rng.integers(7)]()
+    return round_to(np.clip(values, -fmt.largest, fmt.largest), dtype)
+
+
+def precise(rng):
+    return PreciseArrays(), "float64"
+
+
+def sized(rng):
+    return SizedArrays(), str(rng.choice(NARROW))
+
+
+def bounded(rng):
+    plan, dtype = PLANS[rng.integers(len(PLANS))], str(rng.choice(DTYPES))
+    if dtype == "float64":
+        plan = replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None)
+    return BoundedArrays(plan, dtype), dtype
+
+
+def parts(array):
+    """(numbers whose sum the array stands for, its errors)."""
+    if isinstance(array.xp, PreciseArrays):
+        numbers = array.high, array.low
+    else:
+        numbers = array.data if isinstance(array.xp, SizedArrays) else array.wide, None
+    return [np.zeros(array.shape) if part is None else part for part in (*numbers, array.error)]
+
+
+def beyond(array, exact, room=Fraction(1)):
+    """Which elements are farther from the exact numbers (None: not followed) than their errors; and how many were judged."""
+    found, judged = [], 0
+    for place, (right, *numbers) in enumerate(zip(exact, *(np.broadcast_to(part, COUNT).tolist() for part in parts(array)))):
+        if right is not None and np.isfinite(numbers).all():
+            high, low, error = map(Fraction, numbers)
+            found += [place] * (abs(high + low - right) > error * room)
+            judged += 1
+    return found, judged
+
+
+def exactly(operation, a, b):
+    for x, y in zip(a, b):
+        right = None if x is None or y is None or operation is truediv and not y else operation(x, y)
+        short = right is not None and right.numerator.bit_length() + right.denominator.bit_length() < LONGEST
+        yield right if short else None
+
+
+def summed(xp, array):
+    """The sum of an array for each of its elements."""
+    total = xp.sum(array, axis=0, keepdims=True)
+    return total + xp.zeros(COUNT, total.dtype)
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("system", [precise, sized, bounded])
+def test_every_number_is_within_its_error(system, record_property):
+    count, room = 0, Fraction(SLACK) if system is bounded else Fraction(1)  # which envelopes give back
+    for seed in range(EXPRESSIONS):
+        rng = np.random.default_rng(seed)
+        xp, dtype = system(rng)
+        pool, story = [], []
+        for _ in range(3):
+            given = xp.astype(xp.given(wild(rng, dtype)), getattr(xp, "compute", np.float64))
+            if system is bounded:
+                given = xp.given(np.asarray(given.data))
+            pool.append((given, [Fraction(x) if np.isfinite(x) else None for x in parts(given)[0].tolist()]))
+        for _ in range(STEPS):
+            left, right = rng.integers(len(pool), size=2)
+            (a, x), (b, y) = pool[left], pool[right]
+            operation = [add, sub, mul, truediv, sum][rng.integers(5)]
+            result = summed(xp, a) if operation is sum else operation(a, b)
+            exact = list(exactly(operation, x, y)) if operation is not sum else COUNT * [None if None in x else sum(x)]
+            story.append(f"{operation.__name__} {left} {right}")
+            found, judged = beyond(result, exact, room)
+            assert not found, (seed, dtype, story, found)
+            pool.append((result, exact))
+            count += judged
+    record_property("numbers", count)
+    assert count > 40 * EXPRESSIONS
+
+
+def test_the_judge_refuses_an_error_that_is_too_small():
+    thirds = PreciseArrays().given(np.ones(COUNT)) / 3.0
+    thirds.error = thirds.error * 0.0
+    assert len(beyond(thirds, [Fraction(1, 3)] * COUNT)[0]) == COUNT
+
+
+def test_what_an_overflow_divides_is_not_known():
+    """1e308 / 2**-10 is no float64 number; 1 divided by it is 1e-311."""
+    for xp in (PreciseArrays(), BoundedArrays(Plan(compute="float64", accumulate="float64"), "float64")):
+        with np.errstate(all="ignore"):
+            quotient = xp.given(np.float64([1e308])) / 2.0**-10
+            inverse = 1.0 / quotient
+        assert np.isinf(quotient.error).all() and not inverse.error <= 9e-312
+
+
+def test_nothing_is_known_of_zero_over_what_may_be_zero():
+    xp = PreciseArrays()
+    unknown = xp.given(np.ones(1))
+    unknown.error = np.full(1, np.inf)
+    with np.errstate(all="ignore"):
+        assert np.isinf((xp.given(np.zeros(1)) / unknown).error).all()
