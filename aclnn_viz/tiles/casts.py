@@ -8,7 +8,7 @@ from aclnn_viz.arrays.plan import round_away
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.lanes import spans
+from aclnn_viz.tiles.lanes import operands
 from aclnn_viz.tiles.memory import V
 
 
@@ -36,21 +36,20 @@ def Cast(dst, src, mode: RoundMode, *form):
     if mode.value not in modes:
         taken = ", ".join(one.name for one in RoundMode if one.value in modes)
         core.stop("format", f"Cast from {pair[0]} to {pair[1]} takes {taken or 'no mode'}, not {mode.name}")
-    found, _ = spans(core, "Cast", form, [(dst, True), (src, False)])
+    found, _ = operands(core, "Cast", form, dst, (src,))
     if not found:
         return
     _need_safe_overlap(core, dst, src, found)
-    parts = [[span.values(core.ub.bytes, tensor.dtype) for span, tensor in zip(one, (dst, src))] for one in found]
 
     def run():
-        for out, given in parts:
+        for (_, out), (_, given) in found:
             out[...] = converted(given, dst.dtype, mode)
-    core.issue(V, "Cast", run, [(core.ub, one[1]) for one in found], [(core.ub, one[0]) for one in found])
+    core.issue(V, "Cast", run, [(core.ub, given[0]) for _, given in found], [(core.ub, out[0]) for out, _ in found])
 
 
 def _need_safe_overlap(core, dst, src, found):
     """In place, a widening Cast must not write what it has still to read: the source lies at the upper end."""
-    wide, narrow = found[0][0], found[0][1]
+    (wide, _), (narrow, _) = found[0]
     if wide.start < narrow.end and narrow.start < wide.end:
         ratio = dst.dtype.itemsize / src.dtype.itemsize
         last = max(-(-wide.length // 256) - 1, 0) * 256  # where the last repeat of the result begins

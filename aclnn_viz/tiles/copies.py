@@ -1,6 +1,6 @@
 """Copies between global memory and the Unified Buffer: `DataCopy` in blocks of 32 bytes, `DataCopyPad` in bytes."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 
 
-@dataclass(frozen=True)
-class DataCopyParams:
+class DataCopyParams(NamedTuple):
     """Blocks of `blockLen` x 32 bytes; gaps, in 32 bytes, lie between the end of one and the start of the next."""
 
     blockCount: int = 1
@@ -22,8 +21,7 @@ class DataCopyParams:
     dstGap: int = 0
 
 
-@dataclass(frozen=True)
-class DataCopyExtParams:
+class DataCopyExtParams(NamedTuple):
     """Blocks of `blockLen` bytes; the gap is in bytes in global memory, and in 32 bytes in the Unified Buffer."""
 
     blockCount: int = 1
@@ -33,8 +31,7 @@ class DataCopyExtParams:
     rsv: int = 0
 
 
-@dataclass(frozen=True)
-class DataCopyPadExtParams:
+class DataCopyPadExtParams(NamedTuple):
     """With `isPad`, `paddingValue` fills `leftPadding` and `rightPadding` elements of each block, at most 32 bytes."""
 
     isPad: bool = False
@@ -109,10 +106,11 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         blocks = ((), ()), ((), ())
     read = src.span(name, False, length, *blocks[0])
     write = dst.span(name, True, row or length, *blocks[1])
-    data = write._replace(start=write.start + left, length=length)
+    data = write if write.length == length else write._replace(start=write.start + left, length=length)
     source, target = read.values(src.memory.bytes, src.dtype), data.values(dst.memory.bytes, dst.dtype)
-    fillers = [write._replace(start=start, length=end - start) for start, end in
-               ((write.start, data.start), (data.start + length, write.start + write.length)) if end > start]
+    fillers = [] if data is write else [
+        write._replace(start=start, length=end - start) for start, end in
+        ((write.start, data.start), (data.start + length, write.start + write.length)) if end > start]
     if pipe == MTE3 and core.atomic is not None:
         if core.atomic != dst.dtype:
             core.stop("format", f"{name} adds {c_name(dst.dtype)} while SetAtomicAdd is on for {c_name(core.atomic)}")

@@ -83,11 +83,6 @@ def counted(core, name: str, count: int) -> int:
     return int(count)
 
 
-def count_spans(name: str, count: int, operands) -> list[list[Span]]:
-    """One run: the first `count` elements of each (tensor, writing) operand."""
-    return [[tensor.span(name, writing, count * tensor.dtype.itemsize) for tensor, writing in operands]]
-
-
 def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[list[Span]]:
     """The runs of the form with a mask: for each, the spans of the operands, (repeats, blocks) runs of lanes each."""
     widest = max(tensor.dtype.itemsize for tensor, _ in operands)
@@ -122,21 +117,29 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     return found
 
 
-def spans(core, name: str, form: tuple, operands) -> tuple[list[list[Span]], bool]:
-    """The runs of either form, and whether repeats must follow one another because the result stays in place."""
+def operands(core, name: str, form: tuple, dst, sources) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
+    """The runs of either form, for each the span and the elements of dst and of the sources.
+
+    And whether repeats must follow one another because the result stays in place.
+    """
     if len(form) == 1:
         count = counted(core, name, form[0])
-        return (count_spans(name, count, operands) if count > 0 else []), False
+        if count <= 0:
+            return [], False
+        return [[dst.operand(core, name, True, count),
+                 *[source.operand(core, name, False, count) for source in sources]]], False
     mask, repeats, params = form
     pairs = params.pairs
-    return mask_spans(core, name, mask, repeats, pairs, operands), pairs[0][1] == 0 and repeats > 1
+    found = mask_spans(core, name, mask, repeats, pairs, [(dst, True), *((source, False) for source in sources)])
+    return [[(span, span.values(core.ub.bytes, tensor.dtype)) for span, tensor in zip(one, (dst, *sources))]
+            for one in found], pairs[0][1] == 0 and repeats > 1
 
 
-def need_apart(core, name: str, dst, sources, found: list[list[Span]]):
+def need_apart(core, name: str, dst, sources, found: list[list[tuple[Span, np.ndarray]]]):
     """Operands are the same or disjoint."""
-    for part in found:
-        for source, span in zip(sources, part[1:]):
-            if source.start != dst.start and part[0].start < span.end and span.start < part[0].end \
+    for (write, _), *reads in found:
+        for source, (span, _) in zip(sources, reads):
+            if source.start != dst.start and write.start < span.end and span.start < write.end \
                     and not (span.shape and np.prod(span.shape) > 1):
-                core.hazard("overlap", f"{name} writes bytes {part[0].start} to {part[0].end} and reads {span.start} "
+                core.hazard("overlap", f"{name} writes bytes {write.start} to {write.end} and reads {span.start} "
                             f"to {span.end}")

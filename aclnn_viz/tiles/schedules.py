@@ -5,6 +5,7 @@ All three are legal. A program whose waits are right gives the same bits under e
 
 import heapq
 import random
+from collections import defaultdict
 from operator import ge
 
 from aclnn_viz.errors import problem, shown
@@ -33,7 +34,7 @@ class Late:
 
     def __init__(self):
         self.ready: list = []  # a heap of (priority, number, instruction)
-        self.waiting: dict = {}  # core and pipe -> {position: [instructions]}
+        self.waiting: dict = defaultdict(list)  # (core, pipe, position) -> instructions
         self.landed: dict = {}  # core -> positions up to which each pipe has landed
         self.number = 0
 
@@ -45,11 +46,11 @@ class Late:
 
     def issue(self, one: Instruction):
         self.number += 1
-        landed = self.landed.setdefault(one.core, [0] * 4)
+        core, horizon, landed = one.core, one.horizon, self.landed.setdefault(one.core, [0] * 4)
         for pipe in PIPES:
-            if one.horizon[pipe] > landed[pipe]:
+            if horizon[pipe] > landed[pipe]:
                 one.missing += 1
-                self.waiting.setdefault((one.core, pipe), {}).setdefault(one.horizon[pipe], []).append(one)
+                self.waiting[core, pipe, horizon[pipe]].append(one)
         one.entry = self.priority(one), self.number, one
         if not one.missing:
             heapq.heappush(self.ready, one.entry)
@@ -58,10 +59,10 @@ class Late:
         one.land()
         one.landed, one.entry = True, None
         landed, issued = self.landed[one.core], one.core.issued[one.pipe]
-        waiting = self.waiting.get((one.core, one.pipe), {})
-        while landed[one.pipe] < len(issued) and issued[landed[one.pipe]].landed:
-            landed[one.pipe] += 1
-            for freed in waiting.pop(landed[one.pipe], ()):
+        core, pipe = one.core, one.pipe
+        while landed[pipe] < len(issued) and issued[landed[pipe]].landed:
+            landed[pipe] += 1
+            for freed in self.waiting.pop((core, pipe, landed[pipe]), ()):
                 freed.missing -= 1
                 if not freed.missing:
                     heapq.heappush(self.ready, freed.entry)

@@ -104,6 +104,19 @@ class LocalTensor:
                         writing)
         return span
 
+    def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:
+        """Return where the first elements lie, and the elements; tiles ask for the same ones again and again."""
+        key = self.block, self.start, self.end, self.dtype, count
+        found = core.ub.operands.get(key)
+        if found is not None:
+            self.block.check_use(core, name, writing, self.turn)
+            return found
+        span = self.span(name, writing, count * self.dtype.itemsize)
+        found = span, span.values(core.ub.bytes, self.dtype)
+        if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:
+            core.ub.operands[key] = found  # in which nothing was wrong
+        return found
+
     def GetValue(self, index: int):
         """Read one element by the scalar unit, as a number of its format."""
         part = self[index]

@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.lanes import need_apart, spans
+from aclnn_viz.tiles.lanes import need_apart, operands
 from aclnn_viz.tiles.memory import V
 
 
@@ -19,7 +19,7 @@ def need_format(core, name: str, dtype):
         core.stop("format", f"{name} takes {taken}, not {c_name(dtype)}")
 
 
-def elementwise(name: str, function, dst, sources, form: tuple, formats=True, reads_dst: bool = False):
+def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     """Issue `function(*sources)` into dst over the lanes of a form."""
     core = current()
     if formats:
@@ -28,19 +28,19 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True, re
             if source.dtype != dst.dtype:
                 need_format(core, name, source.dtype)
                 core.stop("format", f"{name} mixes {c_name(dst.dtype)} and {c_name(source.dtype)}")
-    found, in_turn = spans(core, name, form, [(dst, True), *((source, False) for source in sources)])
+    found, in_turn = operands(core, name, form, dst, sources)
     if not found:
         return
     need_apart(core, name, dst, sources, found)
-    parts = [[span.values(core.ub.bytes, tensor.dtype) for span, tensor in zip(run, (dst, *sources))] for run in found]
+    parts = [[view for _, view in one] for one in found]
     if in_turn:  # a running sum: each repeat reads what the one before has left
         parts = [[view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))]
 
     def run():
         for out, *given in parts:
             out[...] = function(*given)
-    reads = [(core.ub, span) for one in found for span in one[not reads_dst:]]
-    core.issue(V, name, run, reads, [(core.ub, one[0]) for one in found])
+    reads = [(core.ub, span) for one in found for span, _ in one[1:]]
+    core.issue(V, name, run, reads, [(core.ub, one[0][0]) for one in found])
 
 
 def _binary(name, function):
@@ -59,7 +59,7 @@ def _unary(name, function):
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
-        number = np.asarray(scalar).astype(dst.dtype)[()]
+        number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
     return _named(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
                               "`(dst, src, scalar, count)` or "

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_kernels import buffer, gm
+from small_kernels import buffer, gm, queue, ran
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
@@ -30,6 +30,16 @@ def test_spans_meet_where_they_share_a_byte():
         seen.add((bool(some.shape), bool(other.shape), meet(some, other)))
         assert meet(some, other) == bool(bytes_of(some) & bytes_of(other)), (some, other)
     assert len(seen) == 8
+
+
+def test_operands_that_were_right_are_looked_at_again():
+    def kernel(x, y):
+        que = queue(TPipe(), VECIN, 1, 256)
+        tensor = que.AllocTensor(float32)
+        Duplicate(tensor, 1.0, 64)
+        que.FreeTensor(tensor)
+        Duplicate(tensor, 1.0, 64)
+    assert ran(kernel, sync="auto").kinds == ["used after FreeTensor"]
 
 
 def reads_what_nobody_wrote(gradOutput, x, out, workspace, tiling):
