@@ -1,9 +1,20 @@
 """What tests of the checker share: none of them writes where a person keeps what was solved."""
 
+from dataclasses import replace
+
 import pytest
+
+from aclnn_viz.checking import depth
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def unexplained(monkeypatch):
+    """Search no explanation: it takes all the time that it may, which tests of other things have no use for."""
+    for name, level in depth.DEPTHS.items():
+        monkeypatch.setitem(depth.DEPTHS, name, replace(level, searching=0.0))

@@ -16,6 +16,8 @@ from aclnn_viz.checking.intermediates import intermediates
 from aclnn_viz.checking.running import named, to_numpy
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
+pytestmark = pytest.mark.usefixtures("unexplained")
+
 
 @pytest.fixture(scope="module")
 def missing():

@@ -15,6 +15,8 @@ from aclnn_viz.faults import faults
 from aclnn_viz.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
+pytestmark = pytest.mark.usefixtures("unexplained")
+
 
 @pytest.mark.parametrize("title", ["infinity times a zero mask", "upper kink open"])
 def test_what_chance_would_show_is_no_condition(title):

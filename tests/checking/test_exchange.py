@@ -17,6 +17,8 @@ from aclnn_viz.devices import record
 from aclnn_viz.faults import faults
 from aclnn_viz.storage.damage import AlteredError
 
+pytestmark = pytest.mark.usefixtures("unexplained")
+
 
 def tensors(place, described):
     """The tensors of a folder from their raw bytes and cases.json alone."""

@@ -14,6 +14,8 @@ from aclnn_viz.faults import faults
 from checking.test_exchange import run_outside
 from checking.wrong_kernels import RMS, fault
 
+pytestmark = pytest.mark.usefixtures("unexplained")
+
 GRID = av.operator("grid_sampler_2d")
 
 
