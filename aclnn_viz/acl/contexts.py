@@ -14,6 +14,7 @@ from aclnn_viz.codes import (
     ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS,
 )
 from aclnn_viz.products import Version
+from aclnn_viz.words.speech import message
 
 _DEVICES = 1
 _COUNTED = Version.parse("9.0")  # the first version whose reference counts aclrtSetDevice
@@ -46,7 +47,7 @@ class ContextCalls(State):
             return status
         key = self.thread.key
         if self.primary is None or not self.primary.sets[key]:
-            self.record("aclrtResetDevice", "this thread did not set the device")
+            self.record("aclrtResetDevice", message("this thread did not set the device"))
             return ACL_SUCCESS
         sets = self.primary.sets
         if self.cann < _COUNTED:
@@ -93,7 +94,7 @@ class ContextCalls(State):
                 self.record_queued("aclrtDestroyContext", stream)
                 stream.queue.clear()
                 if stream is not context.default_stream:
-                    self.record("aclrtDestroyContext", f"{stream!r} not destroyed")
+                    self.record("aclrtDestroyContext", message("{handle} not destroyed", handle=repr(stream)))
                 self.destroy(stream)
         self.destroy(context)
         return ACL_SUCCESS
@@ -149,7 +150,7 @@ class ContextCalls(State):
         if status or stream is None:
             return status
         if not isinstance(stream, HostStream):
-            self.record(call, f"{shown(stream)} is no stream")
+            self.record(call, message("{value} is no stream", value=shown(stream)))
             return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {shown(stream)} is no stream")
         if not self.check_alive(call, stream):
             return self.failed(ACL_ERROR_RT_STREAM_CONTEXT, f"{call}: {stream!r} does not exist")
@@ -175,7 +176,7 @@ class ContextCalls(State):
         if context is None:
             return self.failed(ACL_ERROR_INVALID_PARAM, f"{call}: context is a null pointer")
         if not isinstance(context, HostContext):
-            self.record(call, f"{shown(context)} is no context")
+            self.record(call, message("{value} is no context", value=shown(context)))
         elif self.check_alive(call, context):
             return ACL_SUCCESS
         return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: {shown(context)} does not exist")

@@ -22,6 +22,7 @@ from aclnn_viz.codes import (
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
 from aclnn_viz.operators.contract.model import KernelFault
+from aclnn_viz.words.speech import message
 
 #: What no kernel computes with is still read, as bytes.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
@@ -88,7 +89,7 @@ class Launch:
         except KernelFault as fault:
             return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
-            self._state.record(self.name, f"outputs stay as they were; {refusal}")
+            self._state.record(self.name, message("outputs stay as they were; {refusal}", refusal=str(refusal)))
             return ACL_SUCCESS
         for name in left:
             if results[name].size and not self._exists(self._addresses[name]):  # written although its view is empty
@@ -110,7 +111,7 @@ class Launch:
             start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
             complaint = self._state.memory.complaint(start, 0, size)
             if complaint:
-                self._state.record(self.name, f"reads {name}: {complaint}")
+                self._state.record(self.name, message("reads {name}: {complaint}", name=name, complaint=complaint))
             found = self._state.memory.read(start, size)
         found = np.concatenate([found[:size], np.full(max(size - found.size, 0), POISON, np.uint8)])
         return found.view(NUMPY_DTYPES[dtype])
@@ -137,11 +138,15 @@ class Launch:
             low, high = byte_range(view, itemsize)
             complaint = self._state.memory.complaint(address, low, high)
             if complaint:
-                self._state.record(self.name, f"{'writes' if output else 'reads'} {name}: {complaint}")
+                told = {"name": name, "complaint": complaint}
+                self._state.record(self.name, message("writes {name}: {complaint}", **told) if output else
+                                   message("reads {name}: {complaint}", **told))
             elif address % _ALIGNMENT:
-                self._state.record(self.name, f"{name} starts at {address:#x}, which is not aligned to 32 bytes")
+                self._state.record(self.name, message("{name} starts at {address}, which is not aligned to 32 bytes", name=name,
+                                                        address=f"{address:#x}"))
             if view.size * itemsize > self._state.memory.capacity:  # only a view that overlaps itself gets here
-                self._state.record(self.name, f"{name} has {view.size * itemsize} bytes, more than the device")
+                self._state.record(self.name, message("{name} has {n} bytes, more than the device", name=name,
+                                                        n=view.size * itemsize))
                 self._fault = True
             self._used.append(address)
             if isinstance(address, int):
@@ -155,11 +160,12 @@ class Launch:
         workspace, size = self._workspace
         required = self._outcome.workspace_size
         if size < required:
-            self._state.record(self.name, f"workspaceSize is {size}, and phase 1 asked for {required}")
+            self._state.record(self.name, message("workspaceSize is {size}, and phase 1 asked for {required}", size=size,
+                                                    required=required))
         if size:
             complaint = self._state.memory.complaint(workspace, 0, size)
             if complaint:
-                self._state.record(self.name, f"writes workspace: {complaint}")
+                self._state.record(self.name, message("writes {name}: {complaint}", name="workspace", complaint=complaint))
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))
             self._used.append(workspace)

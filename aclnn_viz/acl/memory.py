@@ -15,6 +15,7 @@ import numpy as np
 
 from aclnn_viz.operators.contract.call import TensorDescriptor
 from aclnn_viz.products import Product
+from aclnn_viz.words.speech import message
 
 POISON = 0xA5
 _FIRST_ADDRESS = 0x12C0_0000_0000
@@ -56,7 +57,7 @@ class Block:
         self._data = self._room = None
 
     def __str__(self) -> str:
-        return f"{self.size} bytes at {self.start:#x}"
+        return message("{n} bytes at {address}", n=self.size, address=f"{self.start:#x}")
 
 
 class DeviceMemory:
@@ -105,12 +106,12 @@ class DeviceMemory:
         """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
         block = self.find(address)
         if block is None:
-            return f"{shown(address)} is no device address"
+            return message("{value} is no device address", value=shown(address))
         if block.freed:
-            return f"memory already freed ({block})"
+            return message("memory already freed ({block})", block=str(block))
         low, high = address + low - block.start, address + high - block.start
         beyond = max(high - block.size, 0) + max(-low, 0)
-        return f"{beyond} bytes outside the allocation of {block}" if beyond else None
+        return message("{n} bytes outside the allocation of {block}", n=beyond, block=str(block)) if beyond else None
 
     def read(self, address: int, count: int) -> np.ndarray:
         """Return `count` bytes from an address in a live block, not to be changed; poison behind its end."""

@@ -9,6 +9,7 @@ from aclnn_viz.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS,
 )
 from aclnn_viz.operators.contract.call import TensorDescriptor, contiguous_strides
+from aclnn_viz.words.speech import message
 
 
 class MetaCalls(State):
@@ -18,10 +19,12 @@ class MetaCalls(State):
         if strides is None:
             strides = contiguous_strides(shape)
         elif len(strides) < len(shape):
-            self.record("aclCreateTensor", f"reads {len(shape)} strides from an array of {len(strides)}")
+            self.record("aclCreateTensor", message("reads {n} strides from an array of {there}", n=len(shape),
+                                                   there=len(strides)))
             strides += (0,) * (len(shape) - len(strides))
         if min(*shape, *strides, offset, 0, 0) < 0:
-            self.record("aclCreateTensor", f"dims {shape}, strides {strides} and offset {offset} must not be negative")
+            self.record("aclCreateTensor", message("dims {shape}, strides {strides} and offset {offset} must not be negative",
+                                                   shape=shape, strides=strides, offset=offset))
         descriptor = TensorDescriptor(shape, dtype, strides[:len(shape)], offset, format, storage_dims or ())
         return HostTensor(self, descriptor, address)
 

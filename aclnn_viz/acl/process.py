@@ -17,6 +17,7 @@ from aclnn_viz.codes import (
 from aclnn_viz.products import DAV_2201, DAV_3510
 from aclnn_viz.storage.damage import StoredError
 from aclnn_viz.storage.reading import read_file
+from aclnn_viz.words.speech import message
 
 _LONGEST_CONFIG = 1 << 20
 _API_VERSION = (1, 15, 0)  # of the ACL interface, which CANN counts apart from its own version
@@ -47,7 +48,7 @@ class ProcessCalls(State):
         if self.finalised:
             return self.failed(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize: already finalised")
         if not self.initialised:
-            self.record("aclFinalize", "aclInit has not been called")
+            self.record("aclFinalize", message("aclInit has not been called"))
         self._finalise("aclFinalize")
         return ACL_SUCCESS
 

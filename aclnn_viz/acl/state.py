@@ -11,6 +11,7 @@ from aclnn_viz.acl.memory import DeviceMemory
 from aclnn_viz.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_SUCCESS
 from aclnn_viz.operators.contract.call import TensorDescriptor
 from aclnn_viz.products import Product, Version
+from aclnn_viz.words.speech import message
 
 
 class HostHandle(Handle):
@@ -19,7 +20,7 @@ class HostHandle(Handle):
     A subclass sets its own attributes first: an interrupt must not leave a registered handle without them.
     """
 
-    end = "was destroyed before"
+    end = message("was destroyed before")
 
     def __init__(self, owner: "State"):
         self.owner = owner
@@ -78,7 +79,7 @@ class HostExecutor(HostHandle, Executor):
         """Phase 2 takes the executor, and frees it unless it is repeatable."""
         if not self.repeatable:
             self.owner.destroy(self)
-            self.end = "has served before; phase 1 makes a new one"
+            self.end = message("has served before; phase 1 makes a new one")
 
 
 class _Thread(threading.local):
@@ -115,7 +116,7 @@ class State:
 
     def record(self, call: str, what: str) -> None:
         """Record what the vendor's library would not have noticed."""
-        self.misuse.append(f"{call}: {what}")
+        self.misuse.append(message("{call}: {what}", call=call, what=what))
 
     def failed(self, status: int, text: str) -> int:
         """Set the text that `aclGetRecentErrMsg` returns in this thread, and return the status."""
@@ -141,9 +142,9 @@ class State:
     def check_alive(self, call: str, handle: HostHandle) -> bool:
         """Record a handle that was destroyed or that another process made; tell whether it may be used."""
         if getattr(handle, "owner", None) is not self:
-            self.record(call, f"{handle!r} belongs to another process")
+            self.record(call, message("{handle} belongs to another process", handle=repr(handle)))
         elif not handle.alive:
-            self.record(call, f"{handle!r} {handle.end}")
+            self.record(call, message("{handle} {end}", handle=repr(handle), end=handle.end))
         else:
             return True
         return False
@@ -170,7 +171,7 @@ class State:
 
     def record_queued(self, call: str, stream: HostStream) -> None:
         for task in stream.queue:
-            self.record(call, f"{task.name} is still queued; synchronise before")
+            self.record(call, message("{task} is still queued; synchronise before", task=task.name))
 
     def release_device(self, call: str) -> None:
         """Take back what the device holds, and record what the program had left there."""
@@ -178,20 +179,20 @@ class State:
             self.record_queued(call, stream)
             stream.queue.clear()
         for block in self.memory.live:
-            self.record(call, f"device memory not freed ({block})")
+            self.record(call, message("device memory not freed ({block})", block=str(block)))
             self.memory.free(block)
         contexts = [handle for handle in self.handles if isinstance(handle, HostContext)]
         default_streams = {context.default_stream for context in contexts}
         for handle in self.streams() + contexts:
             if handle not in default_streams and handle is not self.primary:
-                self.record(call, f"{handle!r} not destroyed")
+                self.record(call, message("{handle} not destroyed", handle=repr(handle)))
             self.destroy(handle)
         self.primary = None
 
     def release_host(self, call: str) -> None:
         """Record the descriptors and executors that the program never gave back."""
         for handle in list(self.handles):
-            self.record(call, f"{handle!r} not destroyed")
+            self.record(call, message("{handle} not destroyed", handle=repr(handle)))
             self.destroy(handle)
 
     def default_stream_or(self, stream) -> HostStream:

@@ -17,8 +17,10 @@ from aclnn_viz.codes import (
     ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST,
     ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE, ACL_SUCCESS,
 )
+from aclnn_viz.words.speech import message
 
 #: Of each kind: whether the destination and the source lie on the device. The remaining kind means any.
+READS, WRITES = message("reads"), message("writes")
 _DIRECTIONS = {ACL_MEMCPY_HOST_TO_HOST: (False, False), ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
                ACL_MEMCPY_DEVICE_TO_HOST: (False, True), ACL_MEMCPY_DEVICE_TO_DEVICE: (True, True),
                ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: (True, False), ACL_MEMCPY_INNER_DEVICE_TO_DEVICE: (True, True),
@@ -58,11 +60,11 @@ class TransferCalls(State):
             return status
         block = self.memory.find(address)
         if block is None or block.start != address:
-            wrong = f"{shown(address)} did not come from aclrtMalloc"
+            wrong = message("{value} did not come from aclrtMalloc", value=shown(address))
         elif block.freed:
-            wrong = f"memory freed twice ({block})"
+            wrong = message("memory freed twice ({block})", block=str(block))
         else:
-            self._record_use("aclrtFree", address, block.size, writes=True, verb="frees")
+            self._record_use("aclrtFree", address, block.size, writes=True, verb=message("frees"))
             self.memory.free(block)
             return ACL_SUCCESS
         self.record("aclrtFree", wrong)
@@ -81,10 +83,10 @@ class TransferCalls(State):
             return status
         on_device = isinstance(dst, int), isinstance(src, int)
         if on_device != _DIRECTIONS.get(kind, on_device):
-            self.record("aclrtMemcpy", f"kind {kind} is not the direction of the pointers")
-        room = min(self._room("aclrtMemcpy", dst, count, "writes"), self._room("aclrtMemcpy", src, count, "reads"))
-        self._record_use("aclrtMemcpy", src, room, writes=False, verb="reads")
-        self._record_use("aclrtMemcpy", dst, room, writes=True, verb="writes")
+            self.record("aclrtMemcpy", message("kind {kind} is not the direction of the pointers", kind=kind))
+        room = min(self._room("aclrtMemcpy", dst, count, WRITES), self._room("aclrtMemcpy", src, count, READS))
+        self._record_use("aclrtMemcpy", src, room, writes=False, verb=READS)
+        self._record_use("aclrtMemcpy", dst, room, writes=True, verb=WRITES)
         values = self.memory.read(src, room) if on_device[1] else same_memory(src)[:room]
         if on_device[0]:
             self.memory.write(dst, values)
@@ -99,8 +101,8 @@ class TransferCalls(State):
         status = status or self._known("aclrtMemset", address)
         if status or not count:
             return status
-        room = self._room("aclrtMemset", address, count, "writes")
-        self._record_use("aclrtMemset", address, room, writes=True, verb="writes")
+        room = self._room("aclrtMemset", address, count, WRITES)
+        self._record_use("aclrtMemset", address, room, writes=True, verb=WRITES)
         if isinstance(address, int):
             self.memory.fill(address, room, value % 256)
         else:
@@ -126,8 +128,8 @@ class TransferCalls(State):
         block = self.memory.find(pointer)
         if isinstance(pointer, np.ndarray) or block is not None and not block.freed:
             return ACL_SUCCESS
-        nothing = f"{shown(pointer)} is neither device memory nor a host array"
-        wrong = f"memory already freed ({block})" if block else nothing
+        nothing = message("{value} is neither device memory nor a host array", value=shown(pointer))
+        wrong = message("memory already freed ({block})", block=str(block)) if block else nothing
         self.record(call, wrong)
         return self.failed(ACL_ERROR_RT_PARAM_INVALID, f"{call}: {wrong}")
 
@@ -135,11 +137,12 @@ class TransferCalls(State):
         """Record bytes that lie outside the memory pointed to, and return how many lie inside."""
         if isinstance(pointer, np.ndarray):
             if count > pointer.nbytes:
-                self.record(call, f"{verb} {count - pointer.nbytes} bytes outside a host array of {pointer.nbytes}")
+                self.record(call, message("{verb} {n} bytes outside a host array of {size}", verb=verb,
+                                          n=count - pointer.nbytes, size=pointer.nbytes))
             return min(count, pointer.nbytes)
         complaint = self.memory.complaint(pointer, 0, count)
         if complaint:
-            self.record(call, f"{verb} {complaint}")
+            self.record(call, message("{verb} {complaint}", verb=verb, complaint=complaint))
         block = self.memory.find(pointer)
         return max(min(count, block.start + block.size - pointer), 0)
 
@@ -147,4 +150,5 @@ class TransferCalls(State):
         """Record what collides with queued work: a read of what it writes, a write to what it touches."""
         for task in self.tasks():
             for name in task.touching(pointer, count, written_only=not writes):
-                self.record(call, f"{verb} {name} of {task.name}, which is still queued; synchronise before")
+                self.record(call, message("{verb} {name} of {task}, which is still queued; synchronise before", verb=verb,
+                                          name=name, task=task.name))

@@ -12,6 +12,7 @@ from aclnn_viz.acl.meta import MetaCalls
 from aclnn_viz.acl.state import HostExecutor
 from aclnn_viz.codes import ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract import Contract
+from aclnn_viz.words.speech import message
 
 
 class OperatorCalls(MetaCalls, ContextCalls):
@@ -39,7 +40,8 @@ class OperatorCalls(MetaCalls, ContextCalls):
             return status
         executor.serve()
         if executor.contract is not operator:
-            self.record(name, f"{executor!r} was made for {executor.contract.aclnn_name}")
+            self.record(name, message("{handle} was made for {name}", handle=repr(executor),
+                                      name=executor.contract.aclnn_name))
             return self.failed(ACLNN_ERR_INNER, f"{name}: {executor!r} is not usable")
         return (self._refused(operator, workspace, workspace_size, executor)
                 or self._queue(executor, workspace, workspace_size, stream))
@@ -54,7 +56,7 @@ class OperatorCalls(MetaCalls, ContextCalls):
         name, outcome = executor.contract.aclnn_name, executor.outcome
         for value in executor.arguments.values():
             if isinstance(value, Handle) and not value.alive:
-                self.record(name, f"{value!r} was destroyed between the phases")
+                self.record(name, message("{handle} was destroyed between the phases", handle=repr(value)))
         if not outcome.runs:
             self._record_idle(executor)
             return ACLNN_SUCCESS
@@ -70,7 +72,7 @@ class OperatorCalls(MetaCalls, ContextCalls):
         """Record why phase 2 has nothing to do, where the caller expected results."""
         operator, call = executor.contract, call_of(self, executor.arguments)
         if any(call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required):
-            self.record(operator.aclnn_name, "phase 1 was given null pointers, and nothing is computed")
+            self.record(operator.aclnn_name, message("phase 1 was given null pointers, and nothing is computed"))
             return
         for constraint in operator.violations(call):
             if constraint.enforced_by == "device.run":

@@ -1,6 +1,5 @@
 """The explorer of the two-phase call: calls and lifetimes, what was noticed, memory, view and result, in words, too."""
 
-import textwrap
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,18 +11,21 @@ from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.text import number, wrapped
+from aclnn_viz.words.speech import message, ntr, tr
 
-MEANINGS = {1: "the caller", 2: "a resource", 3: "the runtime", 5: "the inside of the library"}
+MEANINGS = {1: message("the caller"), 2: message("a resource"), 3: message("the runtime"), 5: message("the inside of the library")}
 #: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
-LANES = (("context", ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
-         ("memory", ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
-         ("tensors", ("aclCreateTensor", "aclCreateBoolArray", "aclCreateIntArray", "aclCreateFloatArray"),
+LANES = ((message("context"), ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
+         (message("memory"), ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
+         (message("tensors"), ("aclCreateTensor", "aclCreateBoolArray", "aclCreateIntArray", "aclCreateFloatArray"),
           ("aclDestroyTensor", "aclDestroyBoolArray", "aclDestroyIntArray", "aclDestroyFloatArray"),
           "aclFinalize"))
 STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
 FEWEST = 16  # rows that the panel of calls has room for, at least
 POISON = 0xA5
+EARLY = message("Call {k} of {n}, {call}, fails with {status} {name}: phase 1 checks the call before anything runs; {result}.")
+FAILS = message("Call {k} of {n}, {call}, fails with {status} {name}; {result}.")
 LINE = 50  # characters of a line of words
 
 
@@ -45,7 +47,7 @@ class Row:
 
     @property
     def code(self) -> str:
-        return "a handle" if self.status is None else f"{self.status}  {status_name(self.status)}"
+        return tr("a handle") if self.status is None else f"{self.status}  {status_name(self.status)}"
 
 
 def rows(data: Data) -> list[Row]:
@@ -62,8 +64,8 @@ def rows(data: Data) -> list[Row]:
 
 def _about(call) -> str:
     if call.function == "aclrtMemcpy":
-        return "to the device" if call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE else "to the host"
-    return "workspace" if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
+        return tr("to the device") if call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE else tr("to the host")
+    return tr("workspace") if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
 
 
 def panels(data: Data) -> list[Panel]:
@@ -85,15 +87,15 @@ def calls(data: Data) -> Panel:
                   Note(ALIVE - 0.15, k, "", "left")]  # where the status must end
     for lane, (name, start, end, left) in enumerate(lifetimes(found)):
         at = ALIVE + lane * WIDE
-        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), name, "center"))  # names are wider than lanes
+        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), tr(name), "center"))  # names are wider than lanes
         if start is not None:
             stop = len(found) - 1 if end is None else end
             marks.append(Box(at + 0.2 * WIDE, start - 0.35, at + 0.7 * WIDE, stop + 0.35, "", lane, filled=True))
             if left:
-                marks.append(Note(at + 0.45 * WIDE, stop, "left", "center"))
-    marks += [Note(0.5, -1, "call", "left"), Note(STATUS, -1, "status", "left")]
-    title = (f"Calls on the emulated {data.state.soc}, CANN {data.state.cann} (✗ fails, ! only the emulator notices), "
-             "and what they keep alive")
+                marks.append(Note(at + 0.45 * WIDE, stop, tr("left"), "center"))
+    marks += [Note(0.5, -1, tr("call"), "left"), Note(STATUS, -1, tr("status"), "left")]
+    title = tr("Calls on the emulated {soc}, CANN {cann} (✗ fails, ! only the emulator notices), and what they keep alive",
+               soc=data.state.soc, cann=data.state.cann)
     return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
                  Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()), 14, 312)
 
@@ -112,10 +114,10 @@ def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]
         lives.append((name, born[0] if born else None, end[-1] if born and end else None, left and bool(born)))
     planned = [k for k, row in enumerate(found) if row.function.endswith("GetWorkspaceSize") and not row.status]
     run = [k for k, row in enumerate(found) if row.stage == "phase 2" and row.function.startswith("aclnn")]
-    lives.append(("executor", planned[0] if planned else None, run[0] if planned and run else None, False))
+    lives.append((message("executor"), planned[0] if planned else None, run[0] if planned and run else None, False))
     queued = [k for k in run if not found[k].status]
     done = [k for k, row in enumerate(found) if row.function == "aclrtSynchronizeStream"]
-    lives.append(("work", queued[0] if queued else None, done[0] if queued and done else None, False))
+    lives.append((message("work"), queued[0] if queued else None, done[0] if queued and done else None, False))
     return lives
 
 
@@ -123,40 +125,44 @@ def words(data: Data) -> Panel:
     """What the library says, what only the emulator notices, and whether the result is right."""
     lines = []
     for title, texts in noticed(data):
-        lines += [title, *(f"   {part}" for text in texts for part in textwrap.wrap(text, LINE)), ""]
+        lines += [title, *(f"   {part}" for text in texts for part in wrapped(text, LINE)), ""]
     most = 24
     if len(lines) > most:
-        lines = [*lines[:most - 1], "   …  (the whole list stands in the picture in words)"]
+        lines = [*lines[:most - 1], tr("   …  (the whole list stands in the picture in words)")]
     marks = tuple(Note(0.1, k, text, "left") for k, text in enumerate(lines) if text)
-    return Panel("words", "What is noticed, and by whom", marks, Axis("", 0, 10, ticks=()),
+    return Panel("words", tr("What is noticed, and by whom"), marks, Axis("", 0, 10, ticks=()),
                  Axis("", most - 0.4, -0.6, ticks=()), 6, 306)
 
 
 def noticed(data: Data) -> list[tuple[str, list[str]]]:
     failing = data.failing
     if failing is None:
-        library = ["nothing: every status is 0"]
+        library = [tr("nothing: every status is 0")]
     else:
         call = data.calls[failing]
-        library = [f"{call.function} returns {call.status}, {status_name(call.status)}", f"“{call.message}”",
-                   f"First digit {str(call.status)[0]}: {MEANINGS[int(str(call.status)[0])]} is to blame."]
-    return [("THE LIBRARY", library),
-            ("ONLY THE EMULATOR (acl.misuse)", data.misuse or ["nothing: the program keeps the rules"]),
-            ("THE RESULT", [verdict(data)])]
+        digit = str(call.status)[0]
+        library = [tr("{call} returns {status}, {name}", call=call.function, status=call.status, name=status_name(call.status)),
+                   f"“{call.message}”", tr("First digit {digit}: {who} is to blame.", digit=digit, who=tr(MEANINGS[int(digit)]))]
+    return [(tr("THE LIBRARY"), library),
+            (tr("ONLY THE EMULATOR (acl.misuse)"), [*map(tr, data.misuse)] or [tr("nothing: the program keeps the rules")]),
+            (tr("THE RESULT"), [verdict(data)])]
 
 
 def verdict(data: Data) -> str:
     if not data.right:
-        return "no output was copied back"
+        return tr("no output was copied back")
     wrong = [name for name, right in data.right.items() if not right]
     if not wrong:
-        return f"right: {', '.join(data.right)}"
+        return tr("right: {outputs}", outputs=", ".join(data.right))
     if data.name not in wrong:
-        return f"wrong: {', '.join(wrong)}"
+        return tr("wrong: {outputs}", outputs=", ".join(wrong))
     off, fresh = _wrong(data), int(_poison(data).sum())
-    others = "".join(f", and {name}" for name in wrong if name != data.name)
-    return f"wrong: {int(off.sum())} of {off.size} elements of {data.name}{others}" + (
-        f"; {fresh} were never written, and show what was in the memory before" if fresh else "")
+    told = {"wrong": int(off.sum()), "all": off.size, "fresh": fresh,
+            "output": data.name + "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)}
+    if fresh:
+        return tr("wrong: {wrong} of {all} elements of {output}; {fresh} were never written, and show what was in the memory "
+                  "before", **told)
+    return tr("wrong: {wrong} of {all} elements of {output}", **told)
 
 
 def _wrong(data: Data) -> np.ndarray:
@@ -187,29 +193,30 @@ def storage(data: Data) -> Panel:
     across = tuple((k, f"+{k}") for k in range(0, wide, 2 if wide > 10 else 1))
     marks = (Heat(cells, "sequential", 0, at.size - 1, digits=True),
              *(Box(k % wide - 0.5, k // wide - 0.5, k % wide + 0.5, k // wide + 0.5) for k in np.unique(at).tolist()))
-    return Panel("storage", f"Storage of {data.chosen.name}: which element of the view lies where", marks,
+    return Panel("storage", tr("Storage of {tensor}: which element of the view lies where", tensor=data.chosen.name), marks,
                  Axis("", -0.5, wide - 0.5, ticks=across),
-                 Axis("position", cells.shape[0] - 0.5, -0.5, ticks=ticks), 8, 158)
+                 Axis(tr("position"), cells.shape[0] - 0.5, -0.5, ticks=ticks), 8, 158)
 
 
 def view(data: Data) -> Panel:
     """The view that the kernel is given, with the numbers of its elements."""
     layout = data.chosen.layout
     cells = np.arange(np.prod(layout.shape[-2:]), dtype=np.float64).reshape(layout.shape[-2:])
-    return Panel("view", f"The view: strides {list(layout.strides[-2:])}, offset {layout.offset}",
+    return Panel("view", tr("The view: strides {strides}, offset {offset}", strides=list(layout.strides[-2:]), offset=layout.offset),
                  (Heat(cells, "sequential", 0, cells.size - 1, digits=True),), *_cells(cells), 5, 158)
 
 
 def result(data: Data) -> Panel:
     """The main output as it was copied back; wrong elements are outlined."""
     if data.fetched is None:
-        note, nothing = Note(0.5, 0.5, "nothing was copied back"), Axis("", 0, 1, ticks=())
-        return Panel("result", f"{data.name}: not fetched", (note,), nothing, nothing, 7, 158)
+        note, nothing = Note(0.5, 0.5, tr("nothing was copied back")), Axis("", 0, 1, ticks=())
+        return Panel("result", tr("{output}: not fetched", output=data.name), (note,), nothing, nothing, 7, 158)
     got, wrong = (part.reshape(part.shape[-2:]) for part in (data.fetched.astype(np.float64), _wrong(data)))
     usual = np.where(wrong, np.nan, got)
     marks = (Heat(got, *scale(usual if np.isfinite(usual).any() else data.expected.astype(np.float64)), digits=True),
              *(Box(c - 0.46, r - 0.46, c + 0.46, r + 0.46, "", 1) for r, c in np.argwhere(wrong).tolist()))
-    title = f"{data.name}: {'right' if not wrong.any() else f'{int(wrong.sum())} of {wrong.size} wrong (outlined)'}"
+    title = tr("{output}: right", output=data.name) if not wrong.any() else tr(
+        "{output}: {wrong} of {all} wrong (outlined)", output=data.name, wrong=int(wrong.sum()), all=wrong.size)
     return Panel("result", title, marks, *_cells(got), 7, 158)
 
 
@@ -220,54 +227,61 @@ def _cells(cells: np.ndarray) -> tuple[Axis, Axis]:
 
 def headline(data: Data) -> list[str]:
     failing, lines = data.failing, []
-    result = f"the result is {verdict(data)}" if data.right else "no result is copied back"
+    result = tr("the result is {verdict}", verdict=verdict(data)) if data.right else tr("no result is copied back")
     if failing is None:
-        lines.append(f"All {len(data.calls)} calls return 0, and {result}.")
+        lines.append(tr("All {n} calls return 0, and {result}.", n=len(data.calls), result=result))
     else:
         call = data.calls[failing]
-        early = ": phase 1 checks the call before anything runs" if call.function.endswith("GetWorkspaceSize") else ""
-        lines.append(f"Call {failing + 1} of {len(data.calls)}, {call.function}, fails with {call.status} "
-                     f"{status_name(call.status)}{early}; {result}.")
+        said = EARLY if call.function.endswith("GetWorkspaceSize") else FAILS
+        lines.append(tr(said, k=failing + 1, n=len(data.calls), call=call.function, status=call.status,
+                        name=status_name(call.status), result=result))
     if data.misuse:
-        told = "one complaint" if len(data.misuse) == 1 else f"{len(data.misuse)} complaints"
-        lines.append(f"The emulator has {told} that no status tells of: the library does not notice.")
+        lines.append(ntr("The emulator has one complaint that no status tells of: the library does not notice.",
+                         "The emulator has {n} complaints that no status tells of: the library does not notice.",
+                         len(data.misuse)))
     elif failing is None:
-        lines.append("The emulator has no complaint either.")
+        lines.append(tr("The emulator has no complaint either."))
     lines.append(_workspace(data))
     return lines
 
 
 def _workspace(data: Data) -> str:
     if data.workspace is None:
-        return "Phase 1 gave no plan, so there is nothing for phase 2 to run."
+        return tr("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
     if not data.workspace:
-        idle = {"small": " (so there is none to halve)", "no workspace": " (so null is right)"}
-        return f"Phase 1 asks for no workspace{idle.get(data.state.mistake, '')}."
-    return f"Phase 1 asks for a workspace of {data.workspace:,} bytes, from shapes, strides and product."
+        if data.state.mistake == "small":
+            return tr("Phase 1 asks for no workspace (so there is none to halve).")
+        if data.state.mistake == "no workspace":
+            return tr("Phase 1 asks for no workspace (so null is right).")
+        return tr("Phase 1 asks for no workspace.")
+    return tr("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.", n=f"{data.workspace:,}")
 
 
 def describe(data: Data) -> str:
     """The text twin: every call, everything noticed, the layout and the result."""
     layout, at = data.chosen.layout, places(data)
     lines = [*headline(data),
-             f"Emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware.", ""]
+             tr("Emulated: {soc}, CANN {cann}; nothing here was measured on hardware.", soc=data.state.soc,
+                cann=data.state.cann), ""]
     for k, call in enumerate(data.calls):
         status = "" if call.status is None else f" -> {call.status} {status_name(call.status)}"
-        lines.append(f"{'✗' if call.status else ' '} {k + 1:2} {call.stage:8} {call.code}{status}")
+        lines.append(f"{'✗' if call.status else ' '} {k + 1:2} {tr(call.stage):8} {call.code}{status}")
         lines += [f"      {call.message}"] if call.message else []
-        lines += [f"      misuse: {text}" for text in call.misuse]
-    lines += [""] + [f"{title.capitalize()}: {'; '.join(texts)}" for title, texts in noticed(data)]
-    lines += ["", f"{data.chosen.name}: view {list(layout.shape)}, strides {list(layout.strides)}, "
-              f"offset {layout.offset}, storage {list(layout.storage)}; its rows lie at positions",
+        lines += [tr("      misuse: {text}", text=tr(text)) for text in call.misuse]
+    lines += [""] + [
+        tr("{title}: {texts}", title=title.capitalize(), texts="; ".join(texts)) for title, texts in noticed(data)]
+    lines += ["", tr("{tensor}: view {view}, strides {strides}, offset {offset}, storage {storage}; its rows lie at positions",
+                     tensor=data.chosen.name, view=list(layout.shape), strides=list(layout.strides), offset=layout.offset,
+                     storage=list(layout.storage)),
               *(f"  {' '.join(f'{p:3}' for p in row)}" for row in at.tolist())]
     if data.fetched is not None:
-        lines += [f"{data.name} as copied back:", *(f"  {'  '.join(number(float(v)) for v in row)}"
+        lines += [tr("{output} as copied back:", output=data.name), *(f"  {'  '.join(number(float(v)) for v in row)}"
                                                    for row in data.fetched.reshape(data.fetched.shape[-2:]))]
     return "\n".join(lines)
 
 
 def show(data: Data) -> Picture:
-    notice = f"emulated: {data.state.soc}, CANN {data.state.cann}; nothing here was measured on hardware"
+    notice = tr("emulated: {soc}, CANN {cann}; nothing here was measured on hardware", soc=data.state.soc, cann=data.state.cann)
     return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
 
 

@@ -13,9 +13,11 @@ from aclnn_viz.acl.conversion import ARRAYS
 from aclnn_viz.acl.program import bare_type
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract import contract
+from aclnn_viz.words.speech import message
 
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
-    "start", "memory", "tensors", "phase 1", "phase 2", "stream", "release")
+    message("start"), message("memory"), message("tensors"), message("phase 1"), message("phase 2"), message("stream"),
+    message("release"))
 WITHOUT_STATUS = ("aclCreateTensor", *(f"aclCreate{kind.__name__}" for kind in ARRAYS))  # they return the handle
 
 

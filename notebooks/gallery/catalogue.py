@@ -1,13 +1,12 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
 
 What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
-all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in these modules, from the
-front end, and from the controls of their states.
+all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message`, from the front end, and from
+the controls of these modules.
 """
 
 import importlib
 import re
-from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
 
 ROOT = PLACE.parents[1]
+SPEECH, OWN = "words.speech import", PLACE / "speech.py"
 KEYWORDS = {"tr": None, "message": None, "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
@@ -32,14 +32,15 @@ HEAD = "# Messages of explorers and pictures. Translations use the terms of acln
 
 def names() -> set[str]:
     """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
-    found = {"host", "atlas", *MODES, *PEERS, *(fmt.name for fmt in FORMATS), *(product.example_soc for product in PRODUCTS)}
+    found = {"host", "atlas", *(op.name for op in operators()), *MODES, *PEERS, *(fmt.name for fmt in FORMATS), *(product.example_soc for product in PRODUCTS)}
     return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
 
 
 def messages(language: str) -> dict:
-    """Return {message: places} of all translated modules; a message with a plural is a pair."""
+    """Return {message: places} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
-    for path in [*(ROOT / f"{name.replace('.', '/')}.py" for name in sorted(translated(language))), *sorted(FRONT.glob("*.js"))]:
+    spoken = [path for path in sorted((ROOT / "aclnn_viz").rglob("*.py")) if SPEECH in path.read_text("utf-8") and path != OWN]
+    for path in [*spoken, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         with open(path, "rb") as file:
             for line, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
@@ -51,9 +52,8 @@ def messages(language: str) -> dict:
 
 
 def texts_of_states(module) -> set[str]:
-    """Return what the controls of a module's states say in words: labels, groups, hints and options."""
-    states = [one for one in vars(module).values() if isinstance(one, type) and is_dataclass(one) and one.__module__ == module.__name__]
-    told = [control for state in states for control in controls(state)]
+    """Return what the controls of the state that a module shows say in words: labels, groups, hints and options."""
+    told = controls(module.State) if hasattr(module, "State") else []
     return {text for each in told for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))
             if WORD.search(text)}
 

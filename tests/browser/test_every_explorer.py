@@ -193,6 +193,30 @@ def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer):
         assert inside <= outside and contrast > 7, theme
 
 
+@pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
+def test_another_language_is_followed_at_once_fits_and_is_left_again(explorer):
+    """Fonts are the machine's own: what is asked is where the words stand, not how their letters look."""
+    root = explorer.page.locator(".aclnn-explorer")
+    english = root.inner_text()
+    explorer.run("import aclnn_viz as av; before = av.language(); av.language('zh')")
+    try:
+        explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').lang === 'zh'")
+        explorer.settle()
+        chinese = root.inner_text()
+        assert "重置" in chinese and "斜率" in chinese and "Reset" not in chinese and "slope" not in chinese
+        inside, outside, contrast = explorer.page.evaluate(FIT)
+        assert inside <= outside and contrast > 7
+        explorer.set(("rotate", 40))
+        explorer.settle()
+        assert explorer.shown()["rotate"] == 40 and explorer.problem() == ""
+    finally:
+        explorer.run("av.language(before)")
+    explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').lang === 'en'")
+    explorer.reset()
+    assert root.inner_text() == english
+    check(explorer)
+
+
 def memory(explorer):
     """Bytes of the page's JavaScript heap, nodes, and listeners, after a collection."""
     session = explorer.page.context.new_cdp_session(explorer.page)

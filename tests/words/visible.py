@@ -17,6 +17,7 @@ READ = {"label", "title", "text", "words"}  # fields of panels and marks that ar
 SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
          for name, one in vars(module).items() if dataclasses.is_dataclass(one)}
 OPEN, CLOSE = "⟦⟧"
+CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 
 
@@ -40,7 +41,7 @@ def english(source: str):
 
 
 def _foreign(text) -> bool:
-    return isinstance(text, str) and any(word not in KEPT for word in WORD.findall(text))
+    return isinstance(text, str) and any(word not in KEPT and word[:3] != "acl" for word in WORD.findall(text))
 
 
 def _called(node) -> str:
@@ -51,6 +52,8 @@ def _never_shown(node):
     """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
     if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
         yield node.body[0].value
+    elif isinstance(node, ast.Compare):
+        yield from (node.left, *node.comparators)
     elif isinstance(node, ast.Raise):
         yield from ast.walk(node)
     elif isinstance(node, ast.JoinedStr):
@@ -93,6 +96,7 @@ def unspoken(text: str) -> str:
     """What of a text in that language stands in no brackets, if it holds a word."""
     while INNER.search(text):
         text = INNER.sub("", text)
+    text = CODE.sub("", text)
     return text if _foreign(text) else ""
 
 
@@ -103,4 +107,5 @@ def texts(picture: dict):
         yield from (panel["title"], panel["x"]["label"], panel["y"]["label"])
         yield from (text for axis in "xy" for _, text in panel[axis]["ticks"])
         for mark in panel["marks"]:
-            yield from (mark.get("label", ""), mark.get("text", ""), *(mark.get("words") or ()))
+            yield from (mark.get("label", ""), *(mark.get("words") or ()))
+        yield " ".join(mark["text"] for mark in panel["marks"] if "text" in mark)  # a sentence may fill several lines

@@ -138,8 +138,10 @@ function explorer(build) {
   function render({ model, el }) {
     let stop = made({ model, el });
     const reworded = () => {
+      const { open } = el.querySelector(".ae-twin");
       stop();
       stop = made({ model, el });
+      el.querySelector(".ae-twin").open = open;
     };
     model.on("change:wording", reworded);
     return () => {
