@@ -1,4 +1,4 @@
-"""The capsules of PyTorch and JAX that ship with lesson 07: labelled with what recorded them, and right as documented."""
+"""The capsules of the peers that ship with lessons 07 and 13: labelled with what recorded them, and right as documented."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from aclnn_viz.verification.peers import explained
 from machine import ROOT
 
 FOLDER = ROOT / "notebooks" / "capsules"
-LIBRARIES = "torch", "jax"
+LIBRARIES = "torch", "jax", "numba"
 
 
 def recorded(name):
@@ -30,7 +30,7 @@ def test_it_tells_library_place_threads_and_flags_and_is_no_atlas(name):
 
 def test_both_hold_the_same_cases_in_two_formats():
     held = [[(op.name, {key: getattr(value, "tobytes", lambda value=value: value)() for key, value in inputs.items()})
-             for op, inputs in recorded(name).cases()] for name in LIBRARIES]
+             for op, inputs in recorded(name).cases()] for name in LIBRARIES[:2]]
     assert held[0] == held[1] and len(held[0]) == 2
 
 
