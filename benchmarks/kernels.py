@@ -1,12 +1,13 @@
 """The kit's kernels beside PyTorch and beside the memory of this machine, in one run.
 
-    python benchmarks/kernels.py [operator ...] [--dtypes float32,bfloat16] [--rounds 5]
+    python benchmarks/kernels.py [operator ...] [--dtypes float32,bfloat16] [--rounds 5] [--engines numba,torch]
     python benchmarks/kernels.py --sizes [operator ...]     # how time and memory grow up to 10^8 elements
 
-Each row is one mode: the best time of NumPy (`backward`), of the page compiled by JAX and of PyTorch's own backward on
-the same inputs, turn by turn, so that other work on the machine meets all alike. `memory` is the time in which the machine
-copies as many bytes as inputs and outputs have: no kernel can be faster. PyTorch and JAX are left out where they are not
-installed; then the last column alone compares. `--cpu` counts processor time instead of wall time, of all cores together:
+Each row is one mode: the best time of NumPy (`backward`), of the page compiled by JAX, of the fused loops compiled by
+numba and of PyTorch's own backward on the same inputs, turn by turn, so that other work on the machine meets all alike.
+`memory` is the time in which the machine copies as many bytes as inputs and outputs have: no kernel can be faster. What is
+not installed is left out; without PyTorch the last column alone compares. `--sizes` takes the first of the engines; it
+sees what NumPy allocates, not the scratch inside of a loop, which is at most some megabytes a thread. `--cpu` counts processor time instead of wall time, of all cores together:
 on a machine that others use, too, it is the steadier one. The means are geometric, over the modes of an operator and then over
 the operators.
 """
@@ -24,6 +25,7 @@ import numpy as np
 
 import aclnn_viz as av
 from aclnn_viz import rooms
+from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 
@@ -38,6 +40,7 @@ SIZES = {
     "layer_norm": {"shape": (4096, 4096)},
     "grid_sampler_3d": {"shape": (2, 16, 32, 32, 32), "grid_shape": (32, 32, 32)},
 }
+ENGINES = ("numpy", "jax", "numba", "torch")
 SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
 GROWN = {  # shapes of about n elements
     "hardswish": lambda n: {"shape": (n,)},
@@ -102,22 +105,30 @@ def in_torch(torch, op, inputs):
     return lambda: function(torch, **given)
 
 
-def compiled(op, inputs):
-    """A call of the page compiled by JAX, None without it."""
-    device = av.open_device("jax") if imported("jax") else None
-    return device and (lambda: device.run(op, **inputs))
+def opened(name: str, op, inputs):
+    """A call of a device of the kit, None without its library."""
+    if imported(name) is None or not computed_by(name, op):
+        return None
+    device = av.open_device(name)
+    return lambda: device.run(op, **inputs)
+
+
+def engine(name: str, op, inputs):
+    """A call of one of ENGINES on inputs, None where it is not there."""
+    if name == "numpy":
+        return lambda: op.backward(**inputs)
+    return in_torch(imported(name), op, inputs) if name == "torch" else opened(name, op, inputs)
 
 
 def size_of(arrays) -> int:
     return sum(value.nbytes for value in arrays.values() if isinstance(value, np.ndarray))
 
 
-def rows(op, dtype: str, rounds: int):
+def rows(op, dtype: str, rounds: int, engines):
     """Yield (mode, seconds by engine) of an operator."""
-    torch = imported("torch")
     for mode in op.modes:
         inputs = av.case(op, dtype=dtype, seed=0, **SIZES.get(op.name, {}), **mode).inputs
-        calls = {"numpy": lambda: op.backward(**inputs), "jax": compiled(op, inputs), "torch": in_torch(torch, op, inputs)}
+        calls = {name: engine(name, op, inputs) for name in engines}
         calls["memory"] = copying(size_of(inputs) + size_of(op.backward(**inputs)))
         yield mode, best({name: call for name, call in calls.items() if call}, rounds)
 
@@ -129,44 +140,44 @@ def mean(values) -> float:
 
 def told(times: dict) -> list[float]:
     """Milliseconds of the engines, then how much faster than PyTorch they are, and than what memory allows."""
-    found = {name: times.get(name, math.nan) for name in ("numpy", "jax", "torch", "memory")}
-    engines = [found["numpy"], found["jax"]]
-    return [*(1e3 * value for value in found.values()), *(found["torch"] / mine for mine in engines),
-            found["memory"] / np.nanmin(engines)]
+    *kit, torch, memory = (times.get(name, math.nan) for name in (*ENGINES, "memory"))
+    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / np.nanmin(kit)]
 
 
-COLUMNS = ("numpy ms", "jax ms", "torch ms", "memory ms", "torch/numpy", "torch/jax", "memory/kit")
+COLUMNS = (*(f"{name} ms" for name in (*ENGINES, "memory")), *(f"torch/{name}" for name in ENGINES[:-1]), "memory/kit")
+TIMES = len(ENGINES) + 1
 
 
-def table(chosen, dtypes, rounds: int) -> None:
+def table(chosen, dtypes, rounds: int, engines) -> None:
     for dtype in dtypes:
         print(f"\n{dtype:<44}" + "".join(f"{name:>12}" for name in COLUMNS))
         means = []
         for op in chosen:
             ratios = []
-            for mode, times in rows(op, dtype, rounds):
+            for mode, times in rows(op, dtype, rounds, engines):
                 values = told(times)
-                ratios.append(values[4:])
+                ratios.append(values[TIMES:])
                 name = " ".join([op.name, *(f"{value:g}" if not isinstance(value, str) else value
                                             for value in mode.values())])
                 print(f"{name:<44}" + "".join(f"{value:12.3g}" for value in values), flush=True)
             means.append([mean(value for value in column if value == value) for column in zip(*ratios)])
-            print(f"  {'its mean':<42}{'':48}" + "".join(f"{value:12.3g}" for value in means[-1]))
-        print(f"{'geometric mean of the operators':<44}{'':48}" + "".join(
+            print(f"  {'its mean':<42}{'':{12 * TIMES}}" + "".join(f"{value:12.3g}" for value in means[-1]))
+        print(f"{'geometric mean of the operators':<44}{'':{12 * TIMES}}" + "".join(
             f"{mean(value for value in column if value == value):12.3g}" for column in zip(*means)))
 
 
-def growth(chosen, most: int, rounds: int) -> bool:
-    """Print how time and memory of `backward` grow; tell whether both stay within their limits."""
+def growth(chosen, most: int, rounds: int, name: str) -> bool:
+    """Print how time and memory of an engine grow; tell whether both stay within their limits."""
     held = True
     print(f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}")
     for op in chosen:
         points = []
         for elements in (10**k for k in range(5, int(math.log10(most)) + 1)):
             inputs = av.case(op, **GROWN[op.name](elements)).inputs
-            seconds = best({"numpy": lambda: op.backward(**inputs)}, rounds)["numpy"]
+            call = engine(name, op, inputs)
+            seconds = best({name: call}, rounds)[name]
             tracemalloc.start()
-            outputs = op.backward(**inputs)
+            outputs = call()
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             data = size_of(inputs) + size_of(outputs)
@@ -187,6 +198,7 @@ def main() -> int:
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
     parser.add_argument("--dtypes", default="float32,bfloat16")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--sizes", action="store_true", help="growth of time and memory instead")
     parser.add_argument("--most", type=float, default=1e8, help="elements at the end of --sizes")
     parser.add_argument("--cpu", action="store_true", help="processor time instead of wall time")
@@ -194,8 +206,8 @@ def main() -> int:
     clock = time.process_time if chosen.cpu else time.perf_counter
     found = [av.operator(name) for name in chosen.operators or SIZES]
     if chosen.sizes:
-        return int(not growth(found, int(chosen.most), chosen.rounds))
-    table(found, chosen.dtypes.split(","), chosen.rounds)
+        return int(not growth(found, int(chosen.most), chosen.rounds, chosen.engines.split(",")[0]))
+    table(found, chosen.dtypes.split(","), chosen.rounds, chosen.engines.split(","))
     return 0
 
 
