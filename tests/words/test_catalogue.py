@@ -13,6 +13,7 @@ import visible
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers.widget import FRONT, SCRIPTS
 from aclnn_viz.words import speech as room
 from machine import ROOT
 from notebooks.gallery import catalogue
@@ -38,8 +39,9 @@ def faults(english, chinese, terms=av.glossary()):
         said[:1] == " ") != (one[:1] == " ") else []
     words = re.sub(r"\{\w+\}", "", many).casefold()
     for term in sorted(terms, key=lambda term: -len(term.term)):  # a tail block is no block
-        if re.search(rf"(?<![-\w]){re.escape(term.term.casefold())}s?\b", words):
-            words = words.replace(term.term.casefold(), "")
+        name = term.term.casefold()
+        if name in words and re.search(rf"(?<![-\w]){re.escape(name)}s?\b", words):
+            words = words.replace(name, "")
             kept = term.term in visible.KEPT and term.term in said  # a parameter or a mode of that name
             if term.chinese.casefold() not in said.casefold() and not kept:
                 found.append(f"{one!r}: {term.term} is {term.chinese} in the glossary")
@@ -93,6 +95,28 @@ def test_an_english_text_is_noticed(source):
     'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)'])
 def test_what_is_translated_or_never_shown_is_let_through(source):
     assert [*visible.english(source)] == []
+
+
+def unsaid(script):
+    """Texts of several words in a script of the front end that are no argument of `tr`."""
+    script = re.sub(r"//[^\n]*", "", script)
+    found = re.finditer(r'(.{0,3})(["`])((?:(?!\2)[^\n])*)\2', script)
+    return [text for before, _, text in (match.groups() for match in found) if re.search("[a-z]{2,} [a-z]{2,}", text)
+            and before[-3:] != "tr(" and not any(part in text for part in ("ae-", "sans-serif", *ENGLISH_ANYWAY))]
+
+
+# Said only where no font could show anything else.
+ENGLISH_ANYWAY = {"This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_front_end_says_nothing_but_messages(name):
+    assert unsaid((FRONT / name).read_text("utf-8")) == []
+
+
+def test_a_text_of_the_front_end_that_is_no_message_is_noticed():
+    assert unsaid('x = tr("copy it all"); // two words\ny = "saved as file";') == ["saved as file"]
+    assert unsaid("status = `row ${r} of many`;") == ["row ${r} of many"]
 
 
 def marked(subject, **values):

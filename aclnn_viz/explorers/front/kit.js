@@ -15,6 +15,17 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Two different letters that are drawn alike are boxes: no font here has them.
+function areBoxes(...letters) {
+  const drawn = letters.map((letter) => {
+    const canvas = element("canvas", { width: 24, height: 24 }), context = canvas.getContext("2d");
+    context.font = "20px system-ui, sans-serif";
+    context.fillText(letter, 2, 20);
+    return canvas.toDataURL();
+  });
+  return new Set(drawn).size === 1;
+}
+
 // The arrays of a picture as views of its one buffer; {data, shape} each.
 function unpacked(picture) {
   const view = picture.buffer;
@@ -183,6 +194,10 @@ function explorer(build) {
     reset.addEventListener("click", () => kit.set(model.get("initial")));
     lifts.bar.insertBefore(reset, lifts.bar.lastChild);
     foot.append(twin);
+    if (el.lang === "zh" && areBoxes("梯", "度")) {
+      foot.append(element("div", { class: "ae-notice", lang: "en" },
+        "This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."));
+    }
     const parts = build(kit);
 
     function draw() {
