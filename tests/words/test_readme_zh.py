@@ -1,0 +1,39 @@
+"""The Chinese README is true: its blocks are those of README, which run; its links lead somewhere, and both ways."""
+
+import re
+
+import pytest
+
+from aclnn_viz import cli
+from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.words.speech import translated
+from machine import ROOT
+
+CHINESE, ENGLISH = ((ROOT / name).read_text("utf-8") for name in ("README.zh.md", "README.md"))
+BLOCK = re.compile(r"```\w+\n.*?```", re.DOTALL)
+
+
+def faults(text):
+    """What in a Chinese README is not what README says, or leads nowhere."""
+    yield from (f"a block that README has not: {block.splitlines()[1]}" for block in BLOCK.findall(text)
+                if block not in ENGLISH)
+    yield from (f"no {path}" for path in re.findall(r"\]\(([^)]+)\)", text) if not (ROOT / path).exists())
+    yield from (f"no command {name}" for name in re.findall(r"`aclnn-viz (?:--lang zh )?(\w+)", text) if name not in cli.COMMANDS)
+    yield from (f"no explorer {name}" for name in re.findall(r'`"(\w+)"`', text) if name not in explorers())
+
+
+def test_blocks_links_commands_and_explorers_are_there():
+    assert list(faults(CHINESE)) == [] and len(BLOCK.findall(CHINESE)) >= 3
+    assert "](README.md)" in CHINESE and "](README.zh.md)" in ENGLISH
+
+
+@pytest.mark.parametrize("text", ["```sh\nmake everything\n```", "[x](notebooks/no.ipynb)", "`aclnn-viz simulate`", '`"hard_swish"`'])
+def test_what_is_not_there_is_noticed(text):
+    assert list(faults(text))
+
+
+@pytest.mark.parametrize("text, told", [(CHINESE, r"(\S+)目前仍是英文"), (ENGLISH, "all but (.{,60}), which are English so far")],
+                         ids=["zh", "en"])
+def test_it_names_the_explorers_that_are_english_so_far(text, told):
+    silent = [name for name in explorers() if subject_of(name).show.__module__ not in translated("zh")]
+    assert re.findall(r'"(\w+)"', re.search(told, " ".join(text.split()))[1]) == silent
