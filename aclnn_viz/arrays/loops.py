@@ -70,8 +70,9 @@ def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
 
     others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)]
     work()
-    for other in others:
-        other.result()
+    for other in others:  # one that has not begun need not: all is done, and in a forked process it never would
+        if not other.cancel():
+            other.result()
 
 
 @cache

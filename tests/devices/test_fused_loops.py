@@ -1,6 +1,7 @@
 """Fused loops: right as they are written and as numba compiles them, within their plan, whatever the threads."""
 
 import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -92,6 +93,20 @@ def test_cuts_cover_every_unit_once():
         parts = loops.cuts(units, elements)
         assert [part for part, _, _ in parts] == list(range(len(parts))) and len(parts) <= loops.MOST
         assert [first for _, first, _ in parts] == [0, *(last for _, _, last in parts[:-1])] and parts[-1][2] == units
+
+
+def test_a_call_waits_for_no_thread_that_has_not_begun(written, monkeypatch):
+    """As in a forked process, whose copies of the threads do not run."""
+    monkeypatch.setattr(loops, "threads", lambda: 2)
+    loops._helpers.cache_clear()
+    done, release = [], threading.Event()
+    try:
+        loops._helpers().submit(release.wait)
+        loops.over(loops.cuts(4, 4 * loops.PART), lambda part, first, last: done.append(part))
+    finally:
+        release.set()
+        loops._helpers.cache_clear()
+    assert done == [0, 1, 2, 3]
 
 
 def test_a_failing_loop_fails_the_call(written):
