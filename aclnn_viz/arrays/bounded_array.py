@@ -149,9 +149,14 @@ def _quotient_rounding(value, a, b):
     return rounding(value.data, exact, ulps)
 
 
+def _remainder_rounding(value, a, b):
+    """Where the signs differ the divisor has been added, and the sum rounded."""
+    return rounding(value.data, (a.wide < 0.0) == (b.wide < 0.0))
+
+
 _LOCAL = {
     np.add: _sum_rounding(1.0), np.subtract: _sum_rounding(-1.0),
-    np.multiply: _product_rounding, np.divide: _quotient_rounding,
+    np.multiply: _product_rounding, np.divide: _quotient_rounding, np.remainder: _remainder_rounding,
 }
 
 
@@ -265,11 +270,11 @@ def _behind(earlier, mask, others):
 
 def _remainder(xp, value, decisions, a, b):
     far = np.zeros(np.shape(a.wide)) if a.error is None else reach(a)
-    open_ = np.floor((a.wide - far) / b.wide) != np.floor((a.wide + far) / b.wide)
+    below, above = a.wide - far, a.wide + far
+    open_ = (np.floor(below / b.wide) != np.floor(above / b.wide)) | ((below < 0.0) != (above < 0.0))
     if b.error is not None:
         open_ = open_ | (b.error > 0.0)
-    turned = (a.wide < 0.0) != (b.wide < 0.0)  # then the divisor has been added, and the sum rounded
-    error, variance = rounding(value.data, ~turned)
+    error, variance = _remainder_rounding(value, a, b)
     error = np.where(open_, np.abs(b.wide), plus(np.zeros(value.shape), a.error, error))
     decisions = either(decisions, np.where(open_, UNKNOWN, 0) if open_.any() else None)
     return BoundedArray(xp, value, error, plus(np.zeros(value.shape), a.variance, variance), decisions)
