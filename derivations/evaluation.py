@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal, DivisionByZero, getcontext, localcontext
 
 import mpmath
 import numpy as np
@@ -62,10 +63,13 @@ def evaluate(e, values, indices=(), digits=None):
           digits, "pass such as 50")
     indices = dict(indices)
     numbers = _Digits() if digits else _Float64()
-    with mpmath.workdps(digits) if digits else nullcontext():
+    with numbers.context(digits) if digits else nullcontext():
         arrays = {name: numbers.array(value) for name, value in values.items()}
         axes = tuple(indices)
         result = _Evaluator(arrays, numbers).value(e, axes, {index: (0, length) for index, length in indices.items()})
+        if digits:
+            with mpmath.workdps(digits):
+                result = np.frompyfunc(_of_mpmath, 1, 1)(result)
         return np.array(np.broadcast_to(result, [indices[index] for index in axes]))
 
 
@@ -75,7 +79,7 @@ def _need(holds, asked, value, fix):
 
 
 class _Float64:
-    exp, log, sqrt, floor = np.exp, np.log, np.sqrt, np.floor
+    exp, log, sqrt, floor, nan = np.exp, np.log, np.sqrt, np.floor, np.nan
 
     def array(self, value):
         value = np.asarray(value)
@@ -88,24 +92,49 @@ class _Float64:
         return np.power(np.asarray(base, np.float64), self.number(exponent))
 
 
+def _each(function):
+    """A function of one decimal number for arrays of any numbers."""
+    return np.frompyfunc(lambda value: function(Decimal(value)), 1, 1)
+
+
 class _Digits:
-    exp = np.frompyfunc(mpmath.exp, 1, 1)
-    log = np.frompyfunc(mpmath.log, 1, 1)
-    sqrt = np.frompyfunc(mpmath.sqrt, 1, 1)
-    floor = np.frompyfunc(lambda v: mpmath.floor(v), 1, 1)
+    """Decimal numbers: Python computes with them in C, and ten times as fast as with those of mpmath."""
+
+    exp, log, sqrt = _each(Decimal.exp), _each(Decimal.ln), _each(Decimal.sqrt)
+    floor = _each(lambda value: value.to_integral_value(ROUND_FLOOR))
+    nan = Decimal("nan")
+
+    @staticmethod
+    def context(digits):
+        return localcontext(Context(digits + 3, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[DivisionByZero]))
 
     def array(self, value):
         value = np.asarray(value)
-        if value.dtype.kind in "iuO":
+        if value.dtype.kind in "iu":
             return value
-        return np.frompyfunc(mpmath.mpf, 1, 1)(value.astype(np.float64)) + mpmath.mpf(0)
+        return np.frompyfunc(_decimal, 1, 1)(value if value.dtype.kind == "O" else value.astype(np.float64))
 
     def number(self, e):
-        return mpmath.mpf(int(e.p)) / int(e.q) if e.is_Rational else mpmath.mpf(str(e.evalf(mpmath.mp.dps + 5)))
+        return Decimal(int(e.p)) / int(e.q) if e.is_Rational else Decimal(str(e.evalf(getcontext().prec + 5)))
 
     def power(self, base, exponent):
-        exponent = int(exponent) if exponent.is_Integer else self.number(exponent)
-        return np.frompyfunc(lambda b: mpmath.power(b, exponent), 1, 1)(base)
+        exponent = self.number(exponent)
+        return _each(lambda value: value ** exponent)(base)
+
+
+def _decimal(value):
+    """A number of Python or mpmath as a decimal one."""
+    if not isinstance(value, mpmath.mpf):
+        return Decimal(value)
+    if not mpmath.isfinite(value):
+        return Decimal(str(value))
+    sign, mantissa, exponent, _ = value._mpf_
+    return (-1) ** sign * Decimal(int(mantissa)) * Decimal(2) ** exponent
+
+
+def _of_mpmath(value):
+    """A decimal number as one of mpmath; others as they are."""
+    return mpmath.mpf(str(value).lower().replace("infinity", "inf")) if isinstance(value, Decimal) else value
 
 
 class _Evaluator:
@@ -182,7 +211,7 @@ class _Evaluator:
         return self.numbers.exp(value(exponent) * self.numbers.log(base))
 
     def _cases(self, e, value):
-        result = np.nan
+        result = self.numbers.nan
         for branch, condition in reversed(e.args):
             result = np.where(self._holds(condition, value), value(branch), result)
         return result
@@ -221,7 +250,7 @@ class _Evaluator:
             below = self.numbers.floor(args[0])
             rest = args[0] - below
             half = self.numbers.number(S.Half)
-            up = (rest > half) | ((rest == half) & (below % 2 == 1))
+            up = (rest > half) | ((rest == half) & (below % 2 != 0))
             return self._integers(below + up)
         raise KeyError(f"evaluate: got the function {type(e).__name__}; give an expression of known functions")
 

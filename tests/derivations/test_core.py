@@ -173,6 +173,16 @@ def test_evaluate_with_digits_is_exact_to_these_digits():
         assert abs(value - mpmath.exp(mpmath.mpf(1) / 3)) < mpmath.mpf(10) ** -48
 
 
+def test_evaluate_with_digits_takes_and_gives_numbers_of_mpmath():
+    with mpmath.workdps(50):
+        given = [mpmath.mpf(-1) / 3, mpmath.mpf(2) ** -1100, mpmath.inf, mpmath.nan]
+        third, small, infinite, unknown = evaluate(3 * x[i] - 1, {"x": given}, {i: 4}, digits=50)
+        assert abs(third + 2) < 1e-49 and small == -1 and infinite == mpmath.inf and mpmath.isnan(unknown)
+        assert evaluate(x[i] * exp(-x[i]), {"x": [mpmath.mpf(9999)]}, {i: 1}, digits=50)[0] > 0
+    with pytest.raises(ZeroDivisionError):
+        evaluate(1 / x[i], {"x": [0.0]}, {i: 1}, digits=50)
+
+
 def test_evaluate_rounds_half_to_even():
     values = {"x": np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.6])}
     for digits in (None, 50):
