@@ -3,7 +3,8 @@
 from functools import lru_cache
 from math import lcm, prod
 
-from sympy import Add, Dummy, Integer, Mul, Poly, Pow, Rational, Sum, exp, expand, fraction, prime, together
+from sympy import (
+    Add, Dummy, Indexed, Integer, Mul, Poly, Pow, Rational, Sum, Tuple, exp, expand, fraction, prime, together)
 
 from derivations.expressions import NotUnderstood
 from derivations.ranges import is_nonnegative
@@ -28,8 +29,14 @@ def is_rationally_zero(e):
 
 @lru_cache(maxsize=64)
 def operations(e):
-    """How many operations an expression has, as SymPy counts them."""
-    return e.count_ops()
+    """How many operations an expression has: additions, products, and what else has arguments, but for array entries."""
+    count, todo = 0, [e]
+    while todo:
+        node = todo.pop()
+        if node.args and not isinstance(node, (Indexed, Tuple)):
+            count += len(node.args) - 1 if isinstance(node, (Add, Mul)) else 1
+            todo += node.args
+    return count
 
 
 def _is_zero_fraction(e):
