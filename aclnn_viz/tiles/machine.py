@@ -144,7 +144,10 @@ class _Thread:
 
     def resume(self):
         if self.worker is None:
-            self.worker = _idle.pop() if _idle else _Worker()
+            try:
+                self.worker = _idle.pop()
+            except IndexError:  # to ask before is too early: other threads launch as well
+                self.worker = _Worker()
             self.worker.run = self._threaded
         self.worker.step()
         if self.ended and not self.abandoned:

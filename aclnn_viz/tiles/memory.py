@@ -74,7 +74,10 @@ class UnifiedBuffer:
 
     def __init__(self, size: int):
         self.size = size
-        self.bytes, self.marks = _spare[size].pop() if _spare[size] else (np.empty(size, np.uint8), bytearray(size))
+        try:
+            self.bytes, self.marks = _spare[size].pop()
+        except IndexError:  # to ask before is too early: other threads launch as well
+            self.bytes, self.marks = np.empty(size, np.uint8), bytearray(size)
         self.bytes[...] = POISON
         self.state = np.frombuffer(self.marks, np.uint8)  # the same, which can be searched as bytes
         self.state[...] = UNWRITTEN

@@ -1,10 +1,12 @@
 """What the machine keeps of a launch, in it and after it."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from judged import same_bits
 from small_kernels import buffer, gm, queue, ran
 
 import aclnn_viz as av
@@ -73,3 +75,11 @@ def test_a_launch_leaves_nothing_that_waits_for_the_collector(schedule, traced):
 
 def memories():
     return sum(isinstance(thing, UnifiedBuffer) for thing in gc.get_objects())
+
+
+def test_launches_of_several_threads_share_what_is_idle():
+    case, program = av.case("rms_norm"), av.tiles.programs("rms_norm")[0]
+    right = av.tiles.launch(program, **case.inputs).outputs
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda seed: av.tiles.launch(program, schedule=seed, traced=False, **case.inputs), range(8)))
+    assert all(same_bits(run.outputs, right) and not run.hazards for run in found)
