@@ -171,7 +171,7 @@ def good_calls(tmp_path):
         (av.tiles.timeline, [run], {}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}),
-        (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}),
+        (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),
         (errata.errata, [], {}), (errata.recompute, [[]], {}), (errata.text_table, [[]], {}), (errata.to_json, [[]], {}),
         (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),
         (derivations.theorems, [], {}),
