@@ -104,7 +104,8 @@ class BoundedArrays(PlannedArrays):
         same = value.wide == x.wide
         error, variance = (None, None) if same.all() else rounding(value.data, same)
         others = None if x.others is None else round_to(x.others, dtype)
-        return saturated(trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others))
+        result = trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others)
+        return saturated(result, lambda: x.wide)
 
     def where(self, condition, x, y):
         """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
@@ -177,7 +178,7 @@ class BoundedArrays(PlannedArrays):
         if x.error is not None:
             error, variance = error + add(x.error), variance + add(x.variance)
         # A partial sum may have overflowed; where it saturates, that shows in nothing but the size of the terms.
-        lost = 2.0 * sizes >= float_format(x.dtype).largest if self.plan.saturate else ~np.isfinite(value.wide)
+        lost = ~(2.0 * sizes < float_format(x.dtype).largest) if self.plan.saturate else ~np.isfinite(value.wide)
         error = np.where(lost, np.inf, error)
         return (error, variance) if error.any() else (None, None)
 

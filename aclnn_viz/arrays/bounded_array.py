@@ -69,8 +69,10 @@ class BoundedArray(NDArrayOperatorsMixin):
             others = elsewhere(lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs)
             rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
             error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
-            return saturated(trimmed(self.xp, value, error, variance, decisions, others))
-        return saturated(_RULES[ufunc](self.xp, value, decisions, *inputs))
+            result = trimmed(self.xp, value, error, variance, decisions, others)
+        else:
+            result = _RULES[ufunc](self.xp, value, decisions, *inputs)
+        return saturated(result, lambda: ufunc(*(np.asarray(x.wide) for x in inputs)))
 
 
 def plain(x) -> np.ndarray:
@@ -110,10 +112,11 @@ def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
     return BoundedArray(xp, value, error, variance, decisions, others if error is None else None)
 
 
-def saturated(result):
-    """The array; where a plan has put the largest number for an infinity, nothing is known of the exact value."""
+def saturated(result, before):
+    """The array; where a plan has put the largest number for an infinity, or 0 for what is no number, nothing is known
+    of the exact value. `before()` returns the numbers that the plan has found, in float64."""
     if isinstance(result, BoundedArray) and result.xp.plan.saturate and is_float(result):
-        clipped = np.abs(result.wide) == float_format(result.dtype).largest
+        clipped = (np.abs(result.wide) == float_format(result.dtype).largest) | np.isnan(before())
         if clipped.any():
             result.error = np.where(clipped, np.inf, 0.0 if result.error is None else result.error)
             result.variance = result.error if result.variance is None else result.variance + 0.0 * clipped

@@ -111,6 +111,21 @@ def test_one_envelope_holds_for_every_order_of_the_atomics(name):
     assert len(seen) > 1
 
 
+@pytest.mark.parametrize("name", ["hardswish", "rms_norm", "layer_norm", "cross_entropy_loss", "group_norm_swish"])
+def test_nothing_is_claimed_of_what_a_nan_reaches(name):
+    """A product that reads nan as 0 returns numbers there; the formula has none."""
+    inputs = CASES[name](np.random.default_rng(3), "float32", 200, PLAIN)
+    list(inputs.values())[0].reshape(-1)[::50] = np.nan
+    truths, lost = truths_of(name, inputs), 0
+    for plan in PLANS:
+        out, envelopes = planned(name, PLANS[plan](name), inputs)
+        for output, (truth, _) in truths.items():
+            env, missing = envelopes[output], ~np.isfinite(truth).reshape(out[output].shape)
+            assert not (missing & ~env.undecided & np.isfinite(out[output].astype(float)) & np.isfinite(env.bound)).any()
+            lost += missing.sum()
+    assert lost
+
+
 ONES_AND_HALVES = [("rms_norm", "dgammaOut", shape) for shape in ((16384, 2), (8192, 4), (2048, 16))]
 ONES_AND_HALVES += [("group_norm_swish", "dbetaOut", (16384, 2, 1))]
 
