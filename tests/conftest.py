@@ -4,12 +4,14 @@ import compileall
 import gc
 import os
 import re
+import sys
 
 import pytest
 
 from machine import FAST, ROOT, SOAK, forbidden_skip, missing
 
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
 
 # What `make check` leaves out: a browser, notebooks, C++, processes, sweeps and searches.
 DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps)/|tests/(arrays/test_(bound|tight|truth)|checking/"
