@@ -51,6 +51,10 @@ class NotUnderstood(Exception):
     """The expression lies outside the algebra; nothing is proved about it."""
 
 
+class TooLarge(NotUnderstood):
+    """An expansion has too many terms: it is given up, though other ways may be open."""
+
+
 def is_index(e):
     return isinstance(e, Idx)
 

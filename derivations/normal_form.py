@@ -27,7 +27,7 @@ from sympy import (
 
 from derivations.canonical import closed, common_monomial, exponential_parts, positive_factor
 from derivations.expressions import (
-    Names, NotUnderstood, expanded, freshen, insert, is_function, is_index, multiplied)
+    Names, NotUnderstood, TooLarge, expanded, freshen, insert, is_function, is_index, multiplied)
 from derivations.ranges import Ranges
 
 MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
@@ -81,7 +81,7 @@ class NormalForm:
         for arg in args:
             factors = self._terms(arg)
             if len(terms) * len(factors) > MAX_TERMS:
-                raise NotUnderstood("a product with too many terms")
+                raise TooLarge("a product with too many terms")
             terms = [(f + g, {**b, **c}) for (f, b), (g, c) in product(terms, factors)]
         return terms
 
@@ -143,7 +143,7 @@ class NormalForm:
             else:
                 done += self._with_deltas(Mul.make_args(merged), bounds, applied)
             if len(todo) + len(done) > MAX_TERMS:
-                raise NotUnderstood("a sum with too many terms")
+                raise TooLarge("a sum with too many terms")
         return done
 
     def _with_deltas(self, factors, bounds, applied):

@@ -2,16 +2,17 @@
 
 from functools import lru_cache
 
-from sympy import Pow, nan, zoo
+from sympy import KroneckerDelta, Pow, Sum, nan, zoo
 
 from derivations.canonical import is_total
-from derivations.expressions import NotUnderstood, multiplied
+from derivations.expressions import NotUnderstood, TooLarge, multiplied
 from derivations.normal_form import normal_form
 from derivations.poles import require_no_poles
 from derivations.ranges import Ranges
-from derivations.rational import is_rationally_zero, operations
+from derivations.rational import is_rationally_zero, operations, terms
 from derivations.understood import as_expression
 
+MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
 MAX_SHOWN = 60  # operations of a difference that a reason writes out
 
 
@@ -81,7 +82,12 @@ def _examined(a, b, ranges):
 def _compared(a, b, ranges):
     require_no_poles(a, ranges)
     require_no_poles(b, ranges)
-    difference = multiplied(normal_form(a, ranges) - normal_form(b, ranges))
+    try:
+        difference = multiplied(normal_form(a, ranges) - normal_form(b, ranges))
+    except TooLarge:
+        if (a - b).has(Sum, KroneckerDelta) or terms(a - b) > MAX_EXPANDED:
+            raise
+        difference = a - b  # nothing but the expansion of fractions was to be done, and they may stay as they are
     if difference.has(nan, zoo):
         return Answer("not understood: a pole: the difference is not finite")
     if difference == 0 or is_rationally_zero(difference):

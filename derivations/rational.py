@@ -39,6 +39,15 @@ def operations(e):
     return count
 
 
+def terms(e):
+    """At most how many terms the numerator of a fraction has when all is multiplied out."""
+    if isinstance(e, Add):
+        return sum(map(terms, e.args))
+    if isinstance(e, Mul):
+        return prod(map(terms, e.args))
+    return terms(e.base) ** abs(int(e.exp)) if isinstance(e, Pow) and e.exp.is_Integer else 1
+
+
 def _is_zero_fraction(e):
     atoms = _Atoms(e)
     in_atoms = atoms.rational(e)
