@@ -83,7 +83,7 @@ KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 STRETCH = 1 << 15  # elements whose temporaries stay in a core's second cache
 
 _BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
-_BY_DTYPE = {f.numpy for f in KNOWN}
+_BY_DTYPE = {f.numpy: f for f in KNOWN}
 
 
 def float_format(dtype) -> FloatFormat:
@@ -99,6 +99,8 @@ def float_format(dtype) -> FloatFormat:
     if isinstance(dtype, str) and dtype in _BY_NAME:
         return _BY_NAME[dtype]
     got = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
+    if isinstance(got, np.dtype) and got in _BY_DTYPE:
+        return _BY_DTYPE[got]  # most calls: a dtype makes its name anew each time
     try:
         if got is None:  # which NumPy takes for float64
             raise TypeError
