@@ -95,7 +95,8 @@ def _map(data: Data) -> Panel:
     marks += [Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0), Rule("x", here, kind=CHOSEN)]
     marks += [Dots(np.array([here]), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
-    title = tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else tr("which column is read for x = −3 … 3; ◆ are kinks")
+    title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
+             tr("which column is read for x = −3 … 3; ◆ are kinks"))
     return Panel("map", title, tuple(marks), Axis("", -REACH, REACH, ticks=()),
                  Axis("", -0.55 * size - 0.5, 1.55 * size - 0.5, ticks=ticks), 8, TALL)
 

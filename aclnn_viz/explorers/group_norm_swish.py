@@ -97,8 +97,8 @@ def _terms(data: Data) -> Panel:
              Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
     ticks = tuple(zip(at.tolist(), (tr("direct"), tr("−mean"), tr("−x̂·mean"), "dx")))
     n, c, p = element(data)
-    return Panel("terms", tr("dx[{place}] = {dx} in its terms", place=f"{n}, {c}, {p}", dx=number(dx)), marks, Axis("", -0.6, 3.6, ticks=ticks),
-                 Axis(""), 6, LOW)
+    title = tr("dx[{place}] = {dx} in its terms", place=f"{n}, {c}, {p}", dx=number(dx))
+    return Panel("terms", title, marks, Axis("", -0.6, 3.6, ticks=ticks), Axis(""), 6, LOW)
 
 
 def _growth(data: Data) -> Panel:

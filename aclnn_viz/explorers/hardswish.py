@@ -87,7 +87,8 @@ def _window(data: Data) -> Panel:
         if state.centre == kink:
             marks.append(Dots(np.zeros(1), np.array([slope * data.gradOutput]), SECOND, "V2", 5.0))
     ticks = tuple((k, f"{k:+d}" if k else number(state.centre)) for k in (-state.steps, 0, state.steps))
-    return Panel("window", tr("{centre} ± {steps} ulp of {step}", centre=number(state.centre), steps=state.steps, step=number(step)), tuple(marks),
+    title = tr("{centre} ± {steps} ulp of {step}", centre=number(state.centre), steps=state.steps, step=number(step))
+    return Panel("window", title, tuple(marks),
                  Axis(tr("steps of the format"), -state.steps - 0.7, state.steps + 0.7, ticks=ticks), Axis(""), 6, 205)
 
 
@@ -220,7 +221,8 @@ def text(data: Data) -> str:
                zip(range(-state.steps, state.steps + 1), data.window.tolist(), data.window_out, data.window_truth)), "",
              tr("{title}, in ulp of the truth: mean {mean}, largest {largest}.", title=_errors_title(data),
                 mean=number(sweep.errors.mean()), largest=number(sweep.errors.max())),
-             *(tr("  {distance} ulp from the nearest number: {count}", distance=name, count=f"{count:,}") for name, count in zip(CLASSES, found))]
+             *(tr("  {distance} ulp from the nearest number: {count}", distance=name, count=f"{count:,}")
+               for name, count in zip(CLASSES, found))]
     missed = _misses(sweep)
     if missed.size:
         worst = missed[np.argsort(-sweep.errors[missed], kind="stable")[:12]]

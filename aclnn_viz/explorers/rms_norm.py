@@ -93,8 +93,8 @@ def _dx(data: Data) -> Panel:
     state = data.state
     marks = (Heat(data.dxOut, *scale(data.dxOut)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
              Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, "", PART))
-    return Panel("dx", tr("dxOut, {extent}", extent=extent(data.dxOut)), marks, Axis(tr("column")), Axis(tr("row"), state.rows - 0.5, -0.5), 10,
-                 195, ("column", "row"))
+    return Panel("dx", tr("dxOut, {extent}", extent=extent(data.dxOut)), marks, Axis(tr("column")),
+                 Axis(tr("row"), state.rows - 0.5, -0.5), 10, 195, ("column", "row"))
 
 
 def _dgamma(data: Data) -> Panel:

@@ -32,7 +32,8 @@ HEAD = "# Messages of explorers and pictures. Translations use the terms of acln
 
 def names() -> set[str]:
     """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
-    found = {"host", "atlas", *(op.name for op in operators()), *MODES, *PEERS, *(fmt.name for fmt in FORMATS), *(product.example_soc for product in PRODUCTS)}
+    found = {"host", "atlas", *MODES, *PEERS, *(named.name for named in (*operators(), *FORMATS)),
+             *(product.example_soc for product in PRODUCTS)}
     return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
 
 
