@@ -15,7 +15,8 @@ from machine import ROOT
 
 LESSONS = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz" / "samples").glob("*.py")}
-BESIDE = {f"capsules/{name}" for name in ("predicted_a2.capsule", "torch.capsule", "jax.capsule", "cases.json")}
+BESIDE = {f"capsules/{name}" for name in ("predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule",
+                                               "cases.json")}
 
 
 def copied(folder, capsys):

@@ -197,6 +197,8 @@ def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer):
 def test_another_language_is_followed_at_once_fits_and_is_left_again(explorer):
     """Fonts are the machine's own: what is asked is where the words stand, not how their letters look."""
     root = explorer.page.locator(".aclnn-explorer")
+    # What was saved before is told until the language changes.
+    root.locator("[role=status]").evaluate_all("found => found.forEach(one => { one.textContent = ''; })")
     english = root.inner_text()
     explorer.run("import aclnn_viz as av; before = av.language(); av.language('zh')")
     try:
