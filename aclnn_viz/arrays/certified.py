@@ -67,7 +67,9 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
         return round_to(high, fmt)
     given = np.asarray(high)
     high, low = (np.asarray(part) for part in two_sum(given, np.where(np.isfinite(given), low, 0.0)))
-    high = np.where((given == 0.0) & (high == 0.0), given, high)  # -0.0 + 0.0 would lose the sign
+    zero = given == 0.0
+    if zero.any():  # -0.0 + 0.0 would lose the sign
+        high = np.where(zero & (high == 0.0), given, high)
     if fmt is not FLOAT64:
         # Rounding to odd first keeps on which side of a tie the sum lies.
         even = (np.atleast_1d(high).view(np.int64) & 1 == 0).reshape(high.shape)
