@@ -53,10 +53,10 @@ def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[l
     `like` is the tensor that sets the format `fmt`; `tensors` are those given, by name. The rules: "same", "same or
     float32", "wide" (float32, and float64 for float64), "float32" (where everything is float64 also that), and "as x".
     """
-    if rule == "same":
+    if rule == "same" or rule == "same or float32" and fmt is FLOAT64:
         return [fmt], f"that of {like}"
     if rule == "same or float32":
-        return ([fmt] if fmt is FLOAT64 else [fmt, FLOAT32]), f"that of {like}, or float32"
+        return [fmt, FLOAT32], f"that of {like}, or float32"
     if rule == "wide":
         return [FLOAT64 if fmt is FLOAT64 else FLOAT32], f"for {like} in {fmt.name}"
     if rule == "float32":

@@ -12,6 +12,7 @@ F32 = np.float32
 RMS = av.case("rms_norm", shape=(4, 6)).inputs
 GRID = av.case("grid_sampler_2d", shape=(1, 2, 3, 4), grid_shape=(2, 2)).inputs
 CE = av.case("cross_entropy_loss", shape=(4, 3)).inputs
+LN64 = av.case("layer_norm", shape=(2, 3), dtype="float64").inputs
 GN = av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2).inputs
 HS = av.case("hardswish", shape=(2, 3)).inputs
 
@@ -106,6 +107,8 @@ REFUSED = [
      r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"'),
     ("cross_entropy_loss", CE | {"reduction": "none"}, ValueError, r'one value a row for reduction "none"'),
     ("cross_entropy_loss", CE | {"lseSquareScaleForZloss": 0.1}, ValueError, r"lseForZlossOptional is needed when"),
+    ("layer_norm", LN64 | {"weightOptional": np.ones(3, F32)}, TypeError,
+     r"weightOptional must be float64, that of input: got float32"),
     ("group_norm_swish", GN | {"numGroups": 3}, ValueError,
      r"numGroups must be positive and divide axis 1 of x, .*: got numGroups 3, x \(2, 4, 3\); choose a divisor"),
     ("group_norm_swish", GN | {"numGroups": 0}, ValueError, r"got numGroups 0"),
