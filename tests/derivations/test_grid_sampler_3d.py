@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 from machine import SOAK
 from reference import grid_sampler_3d as reference

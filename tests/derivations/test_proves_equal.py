@@ -56,7 +56,6 @@ def over(e, index, size=n, low=0):
     return Sum(e, (index, low, size - 1 + low))
 
 
-ROW = {p: (0, n - 1)}
 LARGE = (a * (a + 1) * (v + 1) + (a + 1) * (v + 1)) / (a + 1) - a * (v + 1)  # v + 1, whose cube is not expanded
 EQUAL = {
     "renamed": (over(x[i], i), over(x[j], j)),
@@ -221,12 +220,6 @@ def test_sums_that_keep_clear_of_poles_are_proved(case):
     assert proves_equal(*WITHOUT_POLES[case])
 
 
-def test_a_granted_index_is_an_integer_limit():
-    left, right = Sum(x[i], (i, 0, c)), Sum(x[j], (j, 0, c))
-    assert not proves_equal(left, right) and proves_equal(left, right, in_range={c: (0, n)})
-    assert proves_equal(over(1 / (p + 1 + i), i), over(1 / (p + 1 + j), j), in_range=ROW)
-
-
 def test_an_answer_is_true_or_false_and_says_why():
     yes, no = proves_equal(c, c), proves_equal(c, d)
     assert (yes, no) == (True, False) and (repr(yes), str(no), f"{no}") == ("True", "False", "False")
@@ -257,38 +250,6 @@ def test_identity_is_proved_both_ways(case):
 def test_non_identity_is_not_proved(case):
     left, right = {**UNEQUAL, **OUTSIDE}[case]
     assert not proves_equal(left, right) and not proves_equal(right, left)
-
-
-@pytest.mark.parametrize("granted, expected", [
-    ({p: (0, n - 1)}, True), ({p: (0, n)}, False), ({p: (-1, n - 1)}, False), ({p: (0, m - 1)}, False), ({}, False),
-    ({p: (1, n - 1)}, True), ({i: (0, n - 1)}, False), ({p: (0, 0)}, True), ({r: (0, n - 1)}, False)])
-def test_a_delta_selects_only_within_the_granted_range(granted, expected):
-    assert proves_equal(over(delta(i, p) * x[i], i), x[p], in_range=granted) == expected
-
-
-def test_labels_are_granted_a_range_by_their_array():
-    picked = over(delta(i, t[r]) * x[i], i)
-    assert proves_equal(picked, x[t[r]], in_range={t: (0, n - 1)})
-    assert not proves_equal(picked, x[t[r]])
-    assert not proves_equal(picked, x[t[r]], in_range={t: (0, n)})
-
-
-def test_shifted_indices_are_checked_against_the_range():
-    shifted = over(delta(i, p + 1) * x[i], i)
-    assert proves_equal(shifted, x[p + 1], in_range={p: (0, n - 2)})
-    assert not proves_equal(shifted, x[p + 1], in_range=ROW)
-
-
-def test_a_range_for_a_bound_index_means_nothing():
-    assert not proves_equal(over(delta(i, p), i, m), 1, in_range={i: (0, n - 1), p: (0, n - 1)})
-
-
-@pytest.mark.parametrize("granted, got", [
-    ([1], r"\[1\]"), ((), r"\(\)"), ("i", "'i'"), ({3: (0, 1)}, "3"), ({i: (0,)}, r"\(0,\)"), ({i: 1}, "1"),
-    ({i: (0, 0.5)}, r"\(0, 0.5\)"), ({i: ("0", 1)}, r"\('0', 1\)"), ({i: (0, oo)}, r"\(0, oo\)")])
-def test_a_malformed_range_is_refused(granted, got):
-    with pytest.raises(TypeError, match=f"in_range maps indices to .*: got {got}; give"):
-        proves_equal(1, 1, in_range=granted)
 
 
 def test_large_powers_are_given_up():
