@@ -43,6 +43,11 @@ class Arranged(NamedTuple):
     axes: dict[str, str]
     prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
 
+    @property
+    def empty(self) -> bool:
+        """Whether a tensor has no elements: then no page is run, for sums of nothing are 0."""
+        return any(array is not None and not array.size for array in self.arrays.values())
+
 
 @dataclass(frozen=True)
 class Arrangement:
@@ -103,7 +108,7 @@ class Arrangement:
             name, at = next(iter(self.sizes.values())), axis.args[0]
             raise ValueError(problem(
                 f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
-                f"{name} {attributes[name]}, {self.like} {like.shape}", f"choose a divisor of that axis")) from None
+                f"{name} {attributes[name]}, {self.like} {like.shape}", "choose a divisor of that axis")) from None
         need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes))
         for name, tensor in self.tensors.items():
             if arrays.get(name) is not None and name != self.like:

@@ -30,8 +30,8 @@ class JaxPeer(Peer):
 
     def _compute(self, op, bound, arranged):
         results = arranged.results
-        if not results or any(array is not None and not array.size for array in arranged.arrays.values()):
-            return {name: np.zeros(result.shape, result.format.numpy) for name, result in results.items()}
+        if not results or arranged.empty:
+            return self._zeros(arranged)
         key = op.page.backward, *(f"{name}={value!r}" for name, value in bound.items() if not isinstance(value, np.ndarray))
         key += arranged.compute,
         with precise():

@@ -25,8 +25,8 @@ class NumbaPeer(Peer):
             raise NotSupported(problem("fused loops are an operator's own file", f"{op.name}, which has none",
                                        'open "jax", which runs the page, or add the file'))
         arrays = arranged.arrays
-        if any(array is not None and not array.size for array in arrays.values()):
-            return {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+        if arranged.empty:
+            return self._zeros(arranged)
         if arranged.prelude is not None:
             arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}

@@ -49,6 +49,11 @@ class Peer(Closing, ABC):
         """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
         return rooms.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
 
+    @staticmethod
+    def _zeros(arranged) -> dict[str, np.ndarray]:
+        """The outputs of a call without elements, on which no page or loop is run."""
+        return {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+
     @abstractmethod
     def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
         """The outputs by name, in the formats in which the library computes them; NotSupported for what it has not."""

@@ -60,8 +60,7 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
             more = arranged.prelude(xp, arrays)
             arrays |= {name: xp.astype(array, xp.compute) for name, array in more.items()}
         page, attributes = page or op.page.backward, arranged.attributes
-        if any(array is not None and not array.size for array in arrays.values()):
-            # As the kit does, which has no block to run the page on: sums of nothing are 0.
+        if arranged.empty:
             values = {name: xp.zeros(result.shape, xp.compute) for name, result in arranged.results.items()}
         elif plan.blocks and not plan.storage:
             values = in_blocks(partial(page, **attributes), arranged.axes, arrays, arranged.results,
