@@ -19,6 +19,7 @@ PART = 1 << 18  # elements that are worth a call of a loop; cuts depend on the s
 MOST = 64  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
+KINDS = {bits: kind for kind, bits in BITS.items()}
 
 _steps: list[Callable] = []  # functions that numba has not been told of yet
 
@@ -29,22 +30,24 @@ def step(function: Callable) -> Callable:
     return function
 
 
+def computed(array) -> type:
+    """The format in which the numbers of an array are computed: float64, or float32 for all others."""
+    return np.float64 if array.dtype == np.float64 else np.float32
+
+
 def real(array, value):
-    """A number in the format in which the numbers of an array are computed: float64, or float32 for all others."""
-    return np.float64(value) if array.dtype == np.float64 else np.float32(value)
+    """A number in the format in which the numbers of an array are computed."""
+    return computed(array)(value)
 
 
 def read(array, at):
     """An element of an array of one axis, widened."""
-    value = array[at:at + 1]
-    kinds = {bits: kind for kind, bits in BITS.items()}
-    return real(array, value.view(kinds.get(array.dtype.type, array.dtype))[0])
+    return real(array, array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0])
 
 
 def write(array, at, value):
     """Round a number to an element of an array of one axis, to nearest even."""
-    kinds = {bits: kind for kind, bits in BITS.items()}
-    array[at:at + 1].view(kinds.get(array.dtype.type, array.dtype))[0] = value
+    array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
 def exponential(x):

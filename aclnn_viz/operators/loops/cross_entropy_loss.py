@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import cuts, exponential, over, read, real, write
+from aclnn_viz.arrays.loops import computed, cuts, exponential, over, read, real, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64", division_ulps=1.0)
@@ -28,7 +28,7 @@ def rows(part, first, last, logProb, target, weight, alongSoftmax, alongTarget, 
 def backward(outputs, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, weightSum,
              rowCount, reduction, ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
     samples, classes = logProb.shape
-    compute = np.float64 if logProb.dtype == np.float64 else np.float32
+    compute = computed(logProb)
     weight = np.ones(classes, compute) if weightOptional is None else weightOptional.astype(compute)
     target, counted = target.astype(np.int64), target != ignoreIndex
     upstream = gradLoss.astype(np.float64)

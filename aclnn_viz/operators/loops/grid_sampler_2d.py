@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import over, read, step, write
+from aclnn_viz.arrays.loops import computed, over, read, step, write
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -178,7 +178,7 @@ def sampler(taps, axes):
 def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
-    compute = np.float64 if input.dtype == np.float64 else np.float32
+    compute = computed(input)
     flat = samples, channels, int(np.prod(size))
     each = min(max(CHANNELS[0], samples * channels // 4), CHANNELS[1])
     chunks = -(-channels // each)

@@ -5,7 +5,7 @@ Both compute the slope of swish: that is cheaper than to keep it.
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, cuts, exponential, over, read, real, step, write
+from aclnn_viz.arrays.loops import LANES, computed, cuts, exponential, over, read, real, step, write
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import round_into
 
@@ -62,7 +62,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
 
 
 def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
-    compute = np.float64 if x.dtype == np.float64 else np.float32
+    compute = computed(x)
     samples, group, channels, positions = x.shape
     units = samples * group, channels, positions
     shifts, alongs = np.zeros((2, *units[:2]))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, cuts, over, read, real, write
+from aclnn_viz.arrays.loops import LANES, computed, cuts, over, read, real, write
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import round_into
 
@@ -41,7 +41,7 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, wanted, gradInpu
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
-    compute = np.float64 if input.dtype == np.float64 else np.float32
+    compute = computed(input)
     n, parts = input.shape[1], cuts(input.shape[0], input.size)
     weight = np.ones(n, compute) if weightOptional is None else weightOptional.astype(compute)
     weightSums, biasSums = np.zeros((2, len(parts), n))
