@@ -99,7 +99,8 @@ def tr(message: str, /, **values) -> str:
     'x = 1'
     """
     if type(message) is Message:
-        message, values = message.key, {name: tr(one) if type(one) is Message else one for name, one in message.values.items()} | values
+        kept = {name: tr(one) if type(one) is Message else one for name, one in message.values.items()}
+        message, values = message.key, kept | values
     catalogue = _spoken.get()
     if catalogue is not None:
         message = catalogue.gettext(message)
