@@ -216,8 +216,10 @@ def test_torch_tensors_are_taken():
 
 
 def test_a_check_may_be_profiled():
+    def called_afterwards():
+        return 0
+
     with cProfile.Profile() as profile:
         intermediates(RMS, case(RMS).inputs)
-        before = len(profile.getstats())
-        json.dumps([])
-    assert len(profile.getstats()) > before > 0
+        called_afterwards()
+    assert called_afterwards.__code__ in [entry.code for entry in profile.getstats()]
