@@ -7,7 +7,7 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
-from aclnn_viz.words.speech import spoken
+from aclnn_viz.words.speech import english
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,20 @@ class Subject:
 
     def picture(self, data) -> tuple[dict, dict]:
         """Return the arrays by name, and what else the browser gets of the picture."""
-        with self.spoken():
-            shown = self.show(data)
+        shown = self.show(data)
         arrays, panels = described(shown.panels)
         return arrays, {"panels": panels, "headline": list(shown.headline), "text": shown.text,
                         "notices": list(shown.notices)}
 
-    def spoken(self):
-        """While it is open, this subject speaks the chosen language, if it can."""
-        return spoken(self.show.__module__)
-
     def controls(self) -> list[dict]:
-        """Return the controls of the state, in the language that the subject speaks."""
-        with self.spoken():
-            return worded(controls(self.state))
+        """Return the controls of the state, in the language of the kit."""
+        return worded(controls(self.state))
 
     def figure(self, data):
         """Return the picture as a Matplotlib Figure; in English where no font has the glyphs of another language."""
-        with self.spoken():
-            shown = self.show(data)
+        shown = self.show(data)
         if not fonts.drawn(shown):
-            shown = self.show(data)
+            with english():
+                shown = self.show(data)
             shown = replace(shown, notices=(*shown.notices, fonts.HINT))
         return shown.figure()

@@ -39,10 +39,9 @@ def _script() -> str:
     return "\n".join((FRONT / name).read_text("utf-8") for name in SCRIPTS)
 
 
-def _wording(subject: Subject) -> dict:
+def _wording() -> dict:
     """What the front end says by itself, by its English, and in which language; nothing in English."""
-    with subject.spoken():
-        said = {message: tr(message) for message in MESSAGE.findall(_script()) if tr(message) != message}
+    said = {message: tr(message) for message in MESSAGE.findall(_script()) if tr(message) != message}
     return {"lang": language(), "texts": said} if said else {}
 
 
@@ -69,7 +68,7 @@ class Explorer(anywidget.AnyWidget):
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=_wording(subject),
+            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=_wording(),
             colours={"handle": HANDLE, "maps": {name: table.tobytes() for name, table in MAPS.items()},
                      "series": [[light, dark, list(dash)] for light, dark, dash, *_ in SERIES]})
         self._show(self.values)
@@ -80,7 +79,7 @@ class Explorer(anywidget.AnyWidget):
     def reworded(self):
         """Say everything anew, in the language that was chosen."""
         with self._lock, self.hold_sync():
-            self.controls, self.wording = self.subject.controls(), _wording(self.subject)
+            self.controls, self.wording = self.subject.controls(), _wording()
             self._show(self.values)
 
     def set_state(self, sync_data):

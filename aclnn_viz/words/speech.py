@@ -1,8 +1,7 @@
-"""The language in which explorers speak: one for the process, and every message is looked up when it is drawn.
+"""The language in which the kit speaks: one for the process, and every message is looked up when it is shown.
 
 Messages are English texts with named places, and their own keys; a translation is a gettext catalogue beside this
-module. Nothing is half translated: a module speaks another language once all of its words do, which rooms.txt beside
-the catalogue says; the others stay English.
+module. What a program reads (exceptions, JSON, names, lifted code) stays English.
 """
 
 import os
@@ -20,12 +19,12 @@ PLACE = Path(__file__).parent
 DOMAIN = "aclnn_viz"
 
 _chosen: list[str] = []
-_spoken: ContextVar = ContextVar("spoken", default=None)  # the catalogue, None for English
+_english: ContextVar = ContextVar("english", default=False)  # whatever the language
 listeners: WeakSet = WeakSet()  # their `reworded` is called when the language changes
 
 
 def language(name: str | None = None) -> str:
-    """Choose the language of explorers, "en" or "zh", and return the one in use; open explorers follow at once.
+    """Choose the language that people read, "en" or "zh", and return the one in use; open explorers follow at once.
 
     Before a choice it is what the environment variable ACLNN_VIZ_LANG says, else the locale of the process, else
     English. Raises ValueError for another language, TypeError for what is no text.
@@ -56,21 +55,19 @@ def _catalogue(name: str):
     return translation(DOMAIN, PLACE, [name])
 
 
-@cache
-def translated(name: str) -> frozenset[str]:
-    """Return the modules all of whose words are translated into a language."""
-    return frozenset((PLACE / name / "rooms.txt").read_text("utf-8").split()) if name != "en" else frozenset()
+def _spoken():
+    name = "en" if _english.get() else language()
+    return None if name == "en" else _catalogue(name)
 
 
 @contextmanager
-def spoken(module: str):
-    """While it is open, `tr` speaks the chosen language, if all words of a module are translated into it."""
-    name = language()
-    token = _spoken.set(_catalogue(name) if module in translated(name) else None)
+def english():
+    """While it is open, `tr` and `ntr` speak English, whatever the language is."""
+    token = _english.set(True)
     try:
         yield
     finally:
-        _spoken.reset(token)
+        _english.reset(token)
 
 
 class Message(str):
@@ -101,7 +98,7 @@ def tr(message: str, /, **values) -> str:
     if type(message) is Message:
         kept = {name: tr(one) if type(one) is Message else one for name, one in message.values.items()}
         message, values = message.key, kept | values
-    catalogue = _spoken.get()
+    catalogue = _spoken()
     if catalogue is not None:
         message = catalogue.gettext(message)
     return message.format_map(values) if values else message
@@ -113,6 +110,6 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
     >>> ntr("{n} tap", "{n} taps", 4)
     '4 taps'
     """
-    catalogue = _spoken.get()
+    catalogue = _spoken()
     message = catalogue.ngettext(one, many, n) if catalogue is not None else one if n == 1 else many
     return message.format_map({"n": n} | values)

@@ -16,7 +16,7 @@ from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.products import PRODUCTS
-from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE, translated
+from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE
 from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
 
@@ -37,16 +37,21 @@ def names() -> set[str]:
     return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
 
 
+def rooms(language: str) -> set[str]:
+    """Return the modules all of whose words are translated into a language."""
+    return {*(PLACE / language / "rooms.txt").read_text("utf-8").split()}
+
+
 def messages(language: str) -> dict:
     """Return {message: places} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
-    spoken = [path for path in sorted((ROOT / "aclnn_viz").rglob("*.py")) if SPEECH in path.read_text("utf-8") and path != OWN]
-    for path in [*spoken, *sorted(FRONT.glob("*.js"))]:
+    speaking = [path for path in sorted((ROOT / "aclnn_viz").rglob("*.py")) if SPEECH in path.read_text("utf-8") and path != OWN]
+    for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         with open(path, "rb") as file:
             for line, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
                 found.setdefault(message, []).append((str(path.relative_to(ROOT)), line))
-    for name in sorted(translated(language)):
+    for name in sorted(rooms(language)):
         for text in texts_of_states(importlib.import_module(name)) - kept:
             found.setdefault(text, []).append((f"{name.replace('.', '/')}.py", 1))
     return found

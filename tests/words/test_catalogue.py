@@ -14,6 +14,7 @@ from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.widget import FRONT, SCRIPTS
+from aclnn_viz.pictures.panels import described
 from aclnn_viz.words import speech as room
 from machine import ROOT
 from notebooks.gallery import catalogue
@@ -21,7 +22,7 @@ from notebooks.gallery import catalogue
 CHINESE = catalogue.catalogue("zh")
 FOUND = catalogue.messages("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
-SPEAKING = [name for name in explorers() if subject_of(name).show.__module__ in room.translated("zh")]
+SPEAKING = [name for name in explorers() if subject_of(name).show.__module__ in catalogue.rooms("zh")]
 
 
 def places(text):
@@ -77,7 +78,7 @@ def test_the_compiled_catalogue_is_that_of_the_text():
     assert len(compiled._catalog) == len(ENTRIES) + 1
 
 
-@pytest.mark.parametrize("module", sorted(room.translated("zh")))
+@pytest.mark.parametrize("module", sorted(catalogue.rooms("zh")))
 def test_nothing_that_is_shown_is_english_whatever_the_language(module):
     path = ROOT / f"{module.replace('.', '/')}.py"
     assert [f"{path.name}, line {line}: {text!r} goes through no catalogue" for line, text in visible.english(path.read_text("utf-8"))] == []
@@ -119,22 +120,21 @@ def test_a_text_of_the_front_end_that_is_no_message_is_noticed():
     assert unsaid("status = `row ${r} of many`;") == ["row ${r} of many"]
 
 
-def marked(subject, **values):
+@pytest.fixture
+def marked(monkeypatch):
     """A picture and its controls in a language in which every message stands in brackets."""
-    data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))
-    token = room._spoken.set(visible.Marked())
-    try:
+    monkeypatch.setattr(room, "_spoken", visible.Marked)
+
+    def show(subject, **values):
+        data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))
         shown = subject.show(data)
-        from aclnn_viz.explorers.state import controls, worded
-        told = worded(controls(subject.state))
-        from aclnn_viz.pictures.panels import described
-        return {"headline": shown.headline, "notices": shown.notices, "text": shown.text, "panels": described(shown.panels)[1]}, told
-    finally:
-        room._spoken.reset(token)
+        picture = {"headline": shown.headline, "notices": shown.notices, "text": shown.text, "panels": described(shown.panels)[1]}
+        return picture, subject.controls()
+    return show
 
 
 @pytest.mark.parametrize("name", SPEAKING)
-def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name):
+def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
     picture, controls = marked(subject_of(name))
     assert [text for text in visible.texts(picture) if visible.unspoken(text)] == []
     said = [text for each in controls for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))]
@@ -149,5 +149,5 @@ def test_a_text_that_is_not_looked_up_is_noticed():
 
 def test_the_rooms_that_speak_are_there():
     assert {"hardswish", "grid_sampler_2d"} <= {*SPEAKING}
-    for module in room.translated("zh"):
+    for module in catalogue.rooms("zh"):
         ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))

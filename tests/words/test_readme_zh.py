@@ -6,8 +6,8 @@ import pytest
 
 from aclnn_viz import cli
 from aclnn_viz.explorers import explorers, subject_of
-from aclnn_viz.words.speech import translated
 from machine import ROOT
+from notebooks.gallery.catalogue import rooms
 
 CHINESE, ENGLISH = ((ROOT / name).read_text("utf-8") for name in ("README.zh.md", "README.md"))
 BLOCK = re.compile(r"```\w+\n.*?```", re.DOTALL)
@@ -35,5 +35,5 @@ def test_what_is_not_there_is_noticed(text):
 @pytest.mark.parametrize("text, told", [(CHINESE, r"(\S+)目前仍是英文"), (ENGLISH, "all but (.{,60}), which are English so far")],
                          ids=["zh", "en"])
 def test_it_names_the_explorers_that_are_english_so_far(text, told):
-    silent = [name for name in explorers() if subject_of(name).show.__module__ not in translated("zh")]
+    silent = [name for name in explorers() if subject_of(name).show.__module__ not in rooms("zh")]
     assert re.findall(r'"(\w+)"', re.search(told, " ".join(text.split()))[1]) == silent
