@@ -26,8 +26,8 @@ listeners: WeakSet = WeakSet()  # their `reworded` is called when the language c
 def language(name: str | None = None) -> str:
     """Choose the language that people read, "en" or "zh", and return the one in use; open explorers follow at once.
 
-    Before a choice it is what the environment variable ACLNN_VIZ_LANG says, else the locale of the process, else
-    English. Raises ValueError for another language, TypeError for what is no text.
+    Before a choice it is what the environment variable ACLNN_VIZ_LANG said when it was first asked for, else the locale
+    of the process, else English. Raises ValueError for another language, TypeError for what is no text.
 
     >>> before = language()
     >>> language("zh"), language(before) == before
@@ -43,6 +43,7 @@ def language(name: str | None = None) -> str:
     return _chosen[0] if _chosen else _of_the_process()
 
 
+@cache  # asked for every message of a picture
 def _of_the_process() -> str:
     told = (os.environ.get(name, "") for name in (VARIABLE, "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
     first = next(filter(None, told), "en")[:2].lower()
