@@ -1,0 +1,34 @@
+"""Text in a terminal, where a Chinese letter is two columns wide, and a line may end after any of them."""
+
+import re
+import textwrap
+from unicodedata import combining, east_asian_width
+
+# What a line breaks into: words with the space before them, and wide letters with the marks that must not begin a line.
+PIECES = re.compile(r"\s*(?:[（“《]*[^\x00-\x7f][，。；：、！？）”》]*|[!-~]+[，。；：、！？）”》]*)")
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes.
+
+    >>> columns("tail"), columns("尾块")
+    (4, 4)
+    """
+    return len(text) if text.isascii() else sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
+
+
+def padded(text: str, width: int) -> str:
+    """The text with spaces up to a number of columns."""
+    return text + " " * (width - columns(text))
+
+
+def filled(text: str, width: int, first: str = "", later: str = "") -> str:
+    """The text in lines of at most `width` columns, the first of them behind `first`, the others behind `later`."""
+    if columns(text) == len(text):
+        return textwrap.fill(text, width, initial_indent=first, subsequent_indent=later)
+    lines, line = [], first
+    for piece in PIECES.findall(text):
+        if columns(line + piece) > width and line.strip() and line != first:
+            lines, line, piece = [*lines, line], later, piece.lstrip()
+        line += piece.lstrip() if line in (first, later) else piece
+    return "\n".join([*lines, line])
