@@ -16,11 +16,17 @@ def _has_cann() -> bool:
     return bool({"ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"} & os.environ.keys())
 
 
+def _chinese_font() -> str:
+    from aclnn_viz.pictures import fonts
+    return fonts.chinese()
+
+
 TOOLS = {  # name: (is it here?, what to do when it is not)
     "g++": (lambda: shutil.which("g++"), "install a C++ compiler (Debian: apt-get install g++)"),
     "chromium": (lambda: shutil.which("chromium"), "install Chromium (Debian: apt-get install chromium)"),
     "git": (lambda: shutil.which("git") and (ROOT / ".git").exists(), "install git and work in a clone"),
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
+    "chinese font": (_chinese_font, "install a font with Chinese glyphs (Debian: apt-get install fonts-wqy-microhei)"),
     "dask": (lambda: importlib.util.find_spec("distributed"), "pip install 'dask[distributed]'"),
     "torch": (lambda: importlib.util.find_spec("torch"), "pip install torch"),
     "jax": (lambda: importlib.util.find_spec("jax"), "pip install 'jax[cpu]'"),

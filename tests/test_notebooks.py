@@ -9,7 +9,8 @@ import nbformat
 import pytest
 
 from aclnn_viz.accuracy import disagreements
-from machine import ROOT
+from aclnn_viz.words.speech import LANGUAGES, tr
+from machine import ROOT, missing
 from notebooks.gallery import outputs
 from standin.fixtures import roots  # noqa: F401, a fixture
 
@@ -75,10 +76,9 @@ def explorers(notebook):
 def unknown_to_explorer(notebook, name):
     """What the moves after an explorer name that is no control, no option and no output of it."""
     from aclnn_viz.explorers import subject_of
-    from aclnn_viz.explorers.state import controls
     subject = subject_of(name)
-    known = {*subject.operator(subject.state()).outputs}
-    for control in controls(subject.state):
+    known = {*subject.operator(subject.state()).outputs, tr("Reset")}
+    for control in subject.controls():
         known |= {control["label"], *(str(word) for option in control.get("options", ()) for word in option)}
     at = next(k for k, cell in enumerate(notebook.cells) if "av.explore(" in cell.source)
     moves = notebook.cells[at + 1].source
@@ -114,12 +114,24 @@ def kernel():
         yield manager
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+# A Chinese lesson right after its English one: in the same kernel little of it is computed again.
+EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values()]
+
+
+@pytest.mark.parametrize("path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix("")))
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
-    fresh = outputs.executed(outputs.read(path), kernel)
+    fresh = outputs.executed(outputs.read(path), kernel, outputs.spoken(path))
     assert printed(fresh) == []
-    assert list(outputs.stale(outputs.read(path), fresh)) == [], f"make lessons ONLY={path.stem[:2]}, and read what changed"
+    without = missing("chinese font") if outputs.spoken(path) == "zh" else ""  # its pictures are in English then
+    found = [fault for fault in outputs.stale(outputs.read(path), fresh) if not (without and "a picture is" in fault)]
+    name = path.relative_to(ROOT / "notebooks").as_posix()
+    assert found == [], f"make lessons ONLY={name[:-len(path.name) + 2]}, and read what changed"
+
+
+@pytest.mark.needs("chinese font")
+def test_the_pictures_of_chinese_lessons_are_compared():
+    """Without a font they are not, and in CI that is a failure."""
 
 
 @pytest.mark.filterwarnings("default")
@@ -140,7 +152,8 @@ def test_a_lesson_knows_no_names_of_the_one_before(kernel):
 
 
 def test_lessons_are_small_enough_to_be_cloned():
-    assert sum(path.stat().st_size for path in NOTEBOOKS) < 4_000_000
+    for language in LANGUAGES:
+        assert sum(path.stat().st_size for path in outputs.lessons(language)) < 4_000_000
 
 
 def changed(notebook, old, new):

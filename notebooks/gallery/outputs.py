@@ -1,6 +1,7 @@
 """The outputs that lessons are committed with: made by one command, and compared with those of today.
 
 `python -m notebooks.gallery.outputs [NAME ...]` runs lessons and writes their outputs into them; `make lessons` runs all.
+A NAME is how lessons begin, such as 04 for both editions of one and zh/04 for its Chinese one.
 """
 
 import base64
@@ -18,6 +19,7 @@ import nbformat
 from jupyter_client import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
+from aclnn_viz.words.speech import LANGUAGES
 from notebooks.gallery.pictures import SAME, distance, small
 
 LESSONS = Path(__file__).resolve().parents[1]
@@ -31,9 +33,19 @@ NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
 NEAR = {"value": 1e-3, "error": 0.1}
 
 
-def lessons() -> list[Path]:
-    """Return the notebooks in learning order."""
-    return sorted(LESSONS.glob("*.ipynb"))
+def lessons(language: str = LANGUAGES[0]) -> list[Path]:
+    """Return the notebooks of an edition in learning order."""
+    return sorted((LESSONS if language == LANGUAGES[0] else LESSONS / language).glob("*.ipynb"))
+
+
+def editions(path: Path) -> dict[str, Path]:
+    """Return the languages in which the lesson of a notebook is there, English first."""
+    return {language: each for language in LANGUAGES for each in lessons(language) if each.name == path.name}
+
+
+def spoken(path: Path) -> str:
+    """Return the language of a notebook, which is the name of its folder unless it is English."""
+    return path.parent.name if path.parent.name in LANGUAGES else LANGUAGES[0]
 
 
 def read(path: Path):
@@ -55,12 +67,12 @@ def kernel(**environment) -> Iterator[AsyncKernelManager]:
             run_sync(manager.shutdown_kernel)(now=True)
 
 
-def executed(notebook, manager: AsyncKernelManager):
-    """Return a notebook with the outputs that it is committed with; raises CellExecutionError.
+def executed(notebook, manager: AsyncKernelManager, language: str = LANGUAGES[0]):
+    """Return a notebook with the outputs that it is committed with, in a language; raises CellExecutionError.
 
     What an earlier lesson has named in the kernel is forgotten, what it has imported is not.
     """
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(f"{PRELUDE}language({language!r})"))
     client = nbclient.NotebookClient(
         notebook, manager, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False)
     try:
@@ -135,10 +147,9 @@ def _near(one: str, other: str) -> bool:
     return one == other or abs(a - b) <= NEAR["error" if "e" in one else "value"] * max(abs(a), abs(b))
 
 
-def write(path: Path) -> None:
-    """Run a lesson and write it with its outputs."""
-    with kernel() as manager:
-        notebook = executed(read(path), manager)
+def write(path: Path, manager: AsyncKernelManager) -> None:
+    """Run a lesson in a kernel and write it with its outputs."""
+    notebook = executed(read(path), manager, spoken(path))
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):
@@ -148,7 +159,11 @@ def write(path: Path) -> None:
 
 if __name__ == "__main__":
     asked = sys.argv[1:]
-    for path in lessons():
-        if not asked or any(path.stem.startswith(name) for name in asked):
-            write(path)
-            print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+    for lesson in lessons():
+        chosen = [path for path in editions(lesson).values() if not asked or any(
+            path.relative_to(LESSONS).as_posix().startswith(name) or path.stem.startswith(name) for name in asked)]
+        if chosen:
+            with kernel() as manager:
+                for path in chosen:
+                    write(path, manager)
+                    print(f"{path.relative_to(LESSONS)}: {path.stat().st_size / 1e6:.2f} MB")

@@ -6,6 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aclnn_viz.explorers.widget import Explorer
+from aclnn_viz.words import language
+from ipywidgets import Widget
+
+Widget.close_all()  # an explorer of another lesson would follow the language
+# What is said of a figure of Matplotlib, whose own words are those of its lesson.
+SAID = {"en": {"axes": "{y} against {x}", "none": "", "panel": "a panel", "curve": "  {label}: {n} points, {x}, then {y}",
+               "image": "  an image of {shape}, {values}", "spread": "from {first} to {last} within [{least}, {largest}]"},
+        "zh": {"axes": "横轴{x}，纵轴{y}", "none": "无", "panel": "子图", "curve": "  {label}：{n}个点，横坐标{x}，纵坐标{y}",
+               "image": "  {shape}的图像，{values}", "spread": "从{first}到{last}，范围[{least}, {largest}]"}}
 
 
 def still(explorer, **_):
@@ -16,23 +25,26 @@ def still(explorer, **_):
 
 def words(figure, printer, cycle):
     """Say what a figure of Matplotlib shows: titles, axes, and of each curve or image where it begins and ends."""
-    lines = []
+    lines, said = [], SAID[language()]
     for axes in figure.axes:
-        named = [axes.get_title(), f"{axes.get_ylabel()} against {axes.get_xlabel()}"]
-        lines.append("; ".join(name.replace("\n", " ") for name in named if name.strip(" against")) or "a panel")
+        x, y = axes.get_xlabel(), axes.get_ylabel()
+        named = [axes.get_title(), said["axes"].format(x=x or said["none"], y=y or said["none"]) if x or y else ""]
+        lines.append("; ".join(name.replace("\n", " ") for name in named if name) or said["panel"])
         for curve in axes.get_lines():
             label = curve.get_label()
             points = np.ma.masked_invalid(np.asarray(curve.get_xydata(), float))
             if len(points) and not label.startswith("_child"):
-                lines.append(f"  {label}: {len(points)} points, {spread(points[:, 0])}, then {spread(points[:, 1])}")
-        lines += [f"  an image of {image.get_array().shape}, {spread(image.get_array())}" for image in axes.get_images()]
+                lines.append(said["curve"].format(label=label, n=len(points), x=spread(points[:, 0]), y=spread(points[:, 1])))
+        lines += [said["image"].format(shape=image.get_array().shape, values=spread(image.get_array()))
+                  for image in axes.get_images()]
     printer.text("\n".join(lines))
 
 
 def spread(values):
     """Say where values begin, where they end, and between what they lie."""
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
-    return f"from {values[0]:.3g} to {values[-1]:.3g} within [{values.min():.3g}, {values.max():.3g}]"
+    told = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
+    return SAID[language()]["spread"].format(**{name: f"{value:.3g}" for name, value in told.items()})
 
 
 Explorer._repr_mimebundle_ = still

@@ -1,0 +1,122 @@
+"""The Chinese lessons: the same code as the English ones, prose in Chinese with the glossary's terms, links both ways."""
+
+import copy
+import json
+import re
+
+import pytest
+
+import aclnn_viz as av
+import visible
+from aclnn_viz.words import speech
+from machine import ROOT
+from test_notebooks import unknown_to_explorer
+from notebooks.gallery import outputs
+
+PAIRS = [editions for path in outputs.lessons() if "zh" in (editions := outputs.editions(path))]
+HAN = re.compile(r"[\u4e00-\u9fff]")
+# What is no prose: blocks of code, code in a line, formulas, and where a link leads.
+CODE = re.compile(r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]+\)", re.DOTALL)
+FOREIGN = re.compile(r"(?:\b[A-Za-z][a-z]+\b[ ,]+){3}[a-z]{2,}")  # four words of English in a row
+BOLD = re.compile(r"(?<!\*)\*\*(.+?)\*\*(?!\*)", re.DOTALL)
+OTHER_WORDS = {"内核": "核函数", "工作空间": "workspace", "瓦片": "数据块", "后向": "反向传播", "前向": "正向计算", "胶囊": "记录包"}
+
+
+def book(path):
+    return json.loads(path.read_text("utf-8"))
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def frame(notebook):
+    """All of a notebook but prose and outputs."""
+    kept = [(cell["cell_type"], cell["id"], cell["metadata"], source(cell) if cell["cell_type"] == "code" else "")
+            for cell in notebook["cells"]]
+    return kept, notebook["metadata"], notebook["nbformat"]
+
+
+def unbold(text):
+    """What stands between stars and is not bold by the rules of Markdown: a mark inside them, a letter right outside."""
+    marked = CODE.sub("`", text)  # code and formulas begin and end with a mark, too
+    for found in BOLD.finditer(marked):
+        before, after = marked[:found.start()][-1:], marked[found.end():][:1]
+        if re.fullmatch(r"[^\w\s]\w", found[1][-1] + after) or re.fullmatch(r"\w[^\w\s]", before + found[1][0]):
+            yield found[0]
+
+
+def faults(text, terms=av.glossary()):
+    """What is wrong with the prose of one cell."""
+    prose = CODE.sub(" ", text)
+    if re.search("[A-Za-z]{2}", prose) and not HAN.search(prose):
+        yield f"not Chinese: {text[:60]}"
+    yield from (f"English: {found[0]}" for found in FOREIGN.finditer(prose))
+    yield from (f"not bold: {part}" for part in unbold(text))
+    yield from (f"{other} is {term} in the glossary" for other, term in OTHER_WORDS.items() if other in prose)
+    for term in terms:
+        if (term.term.casefold() not in term.chinese.casefold() and term.term not in visible.KEPT
+                and re.search(rf"(?<![-\w]){re.escape(term.term)}s?(?![-\w])", re.sub(HAN, " ", prose), re.IGNORECASE)):
+            yield f"{term.term} is {term.chinese} in the glossary"
+
+
+def broken(path, text):
+    """Links of a cell that lead nowhere."""
+    return [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text)
+            if not re.match("https?:", target) and not (path.parent / target).exists()]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_the_code_is_that_of_the_english_lesson(pair):
+    assert frame(book(pair["zh"])) == frame(book(pair["en"]))
+
+
+def test_a_changed_cell_is_noticed():
+    english = book(PAIRS[0]["en"])
+    for at, change in ((1, {"source": ["x"]}), (0, {"id": "other"}), (1, {"metadata": {"x": 1}}), (0, {"cell_type": "raw"})):
+        other = copy.deepcopy(english)
+        other["cells"][at] |= change
+        assert frame(other) != frame(english)
+    assert frame(english | {"cells": english["cells"][1:]}) != frame(english)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
+    prose = [source(cell) for cell in book(pair["zh"])["cells"] if cell["cell_type"] == "markdown"]
+    assert [fault for text in prose for fault in faults(text.replace("[English]", ""))] == []
+    assert [target for text in prose for target in broken(pair["zh"], text)] == []
+
+
+@pytest.mark.parametrize("text, noticed", [
+    ("## Step one", "not Chinese"), ("这里of the two is right的一句", "English"), ("**谁对？**这是", "not bold"), ("是**（一）**", "not bold"), ("**用`x`**计算", "not bold"),
+    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数")])
+def test_prose_that_is_not_chinese_is_noticed(text, noticed):
+    assert noticed in " ".join(faults(text))
+
+
+@pytest.mark.parametrize("text", ["```sh\nmake lab\n```", "$$x$$", "**谁对**？`tail block`的workspace", "在Unified Buffer中，**精度**。"])
+def test_code_formulas_and_names_are_let_through(text):
+    assert list(faults(text)) == []
+
+
+def test_a_link_that_leads_nowhere_is_noticed():
+    assert broken(PAIRS[0]["zh"], "[一](nowhere.ipynb)，[二](../README.md)，[三](https://example.org)") == ["nowhere.ipynb", "../README.md"]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_the_editions_lead_to_each_other(pair):
+    name = pair["zh"].name
+    assert f"[中文](zh/{name})" in source(book(pair["en"])["cells"][0])
+    assert f"[English](../{name})" in source(book(pair["zh"])["cells"][0])
+
+
+def test_what_code_reads_is_beside_both_editions():
+    assert (ROOT / "notebooks" / "zh" / "capsules").samefile(ROOT / "notebooks" / "capsules")
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_the_moves_name_what_the_chinese_explorer_shows(pair, monkeypatch):
+    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    shown = re.search(r'av\.explore\("(\w+)"', "".join(source(cell) for cell in book(pair["zh"])["cells"]))
+    if shown:
+        assert unknown_to_explorer(outputs.read(pair["zh"]), shown[1]) == []
