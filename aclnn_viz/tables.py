@@ -1,8 +1,23 @@
 """Tables in words and in HTML. A view has no colours of its own, so that it reads the same on light and on dark paper."""
 
 import html
+from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes: two for a Chinese letter.
+
+    >>> columns("tail"), columns("尾块")
+    (4, 4)
+    """
+    return len(text) if text.isascii() else sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
+
+
+def padded(text: str, width: int) -> str:
+    """The text with spaces up to a number of columns."""
+    return text + " " * (width - columns(text))
 
 
 def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -11,8 +26,8 @@ def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
     >>> as_text(["a", "b"], [["10", "x"]])
     ['a   b', '10  x']
     """
-    widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
+    widths = [max(columns(row[k]) for row in [header, *rows]) for k in range(len(header))]
+    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
 
 
 def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "") -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
 from aclnn_viz.errors import flag, function, need, problem, shown, whole
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import message, tr
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
 EVEN, AWAY = ROUNDINGS = ("even", "away")
@@ -25,7 +26,8 @@ class Note:
     inferred: bool = False
 
     def __str__(self) -> str:
-        return f"{'inferred' if self.inferred else 'documented'}: {self.text} ({self.source})"
+        told = message("inferred: {text} ({source})") if self.inferred else message("documented: {text} ({source})")
+        return tr(told, text=tr(self.text), source=self.source)
 
 
 @dataclass(frozen=True, repr=False)

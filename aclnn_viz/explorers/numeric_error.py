@@ -1,12 +1,10 @@
 """The explorer of numeric error in five panels, a headline and the words behind them."""
 
-import textwrap
-
 import numpy as np
 
 from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.report import disagreements
-from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE
+from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
                                                     operator_of)
@@ -15,16 +13,28 @@ from aclnn_viz.pictures.error_plot import GREY, named, pictured
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import number, wrapped
 from aclnn_viz.tables import as_text as table
-from aclnn_viz.pictures.text import number
+from aclnn_viz.words.speech import message, ntr, tr
 
-SHORT = ("format", "inputs", "plan", "open", "bug?")
-PIECES = {"compute": "products", "accumulate": "sums", "order": "order", "rounding": "ties"}
+SHORT = (message("format"), message("inputs"), message("plan"), message("open"), message("bug?"))
+PIECES = {"compute": message("products {how}"), "accumulate": message("sums {how}"), "order": message("order {how}"),
+          "rounding": message("ties {how}")}
+OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
+TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where the words behind it begin
-END = 20.0
+END, REASON = 20.0, 58  # of the axis; columns of the words
 TALL, LOW = 216, 222  # pixels of the two rows
+MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
+                  "the others {format} are the format's, {inputs} the inputs', {plan} the plan's.")
+UNDECIDED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
+                    "the format's, {inputs} the inputs', {plan} the plan's; {undecided} undecided.")
+EXPLAINED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
+                    "the format's, {inputs} the inputs', {plan} the plan's.")
+DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
+AGREE = message("Accepted by {passed}, refused by {failed}.")
 NO_AXIS = Axis("", 0, 1, ticks=())
 LEAST = 1e-3  # ulps that the axis of yardsticks still shows
 
@@ -37,31 +47,31 @@ def errors_panel(data: Data) -> Panel:
     """Dots by cause above both envelopes; the running median as a line."""
     e, plot = data.errors, data.plot
     if plot is None:
-        note = Note(0.5, 0.5, "\n".join(textwrap.wrap(e.nothing(), 60)))
-        return Panel("errors", "Error against value", (note,), NO_AXIS, NO_AXIS, 12, TALL)
-    groups = [(KINDS[k], cause, 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
-    focus = [] if data.focus is None else named(e, data.focus, f"element {list(e.index(data.focus))}", plot.axis)
-    title = f"{data.output}: error of {e.size:,} elements against their value"
+        note = Note(0.5, 0.5, "\n".join(wrapped(e.nothing(), 60)))
+        return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 12, TALL)
+    groups = [(KINDS[k], tr(cause), 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
+    focus = [] if data.focus is None else named(e, data.focus, tr("element {place}", place=list(e.index(data.focus))), plot.axis)
+    title = tr("{output}: error of {n} elements against their value", output=data.output, n=f"{e.size:,}")
     return plot.panel("errors", title, groups, data.cause, focus, 12, TALL)
 
 
 def histogram(data: Data) -> Panel:
     shares = 100 * np.array(list(data.report.ulp_shares.values()))
-    return _bars("ulps", "Ulps off, % of the elements", [shares], [0], ULP_CLASSES, shares)
+    return _bars("ulps", tr("Ulps off, % of the elements"), [shares], [0], ULP_CLASSES, shares)
 
 
 def causes(data: Data) -> Panel:
     counts = np.array(list(data.counts.values()))
     shares = 100 * counts / max(counts.sum(), 1)
     heights = [np.where(np.arange(len(CAUSES)) == k, shares, np.nan) for k in range(len(CAUSES))]
-    return _bars("causes", "Whose error is it? %", heights, KINDS, SHORT, shares)
+    return _bars("causes", tr("Whose error is it? %"), heights, KINDS, SHORT, shares)
 
 
 def _bars(name, title, heights, kinds, labels, shares) -> Panel:
     at = np.arange(len(labels), dtype=np.float64)
     bars = [Bars(at, height, kind) for height, kind in zip(heights, kinds)]
     notes = [Note(float(x), float(np.nan_to_num(share)) + 6, _percent(share)) for x, share in zip(at, shares)]
-    return Panel(name, title, (*bars, *notes), Axis("", -0.6, len(labels) - 0.4, ticks=tuple(zip(at.tolist(), labels))),
+    return Panel(name, title, (*bars, *notes), Axis("", -0.6, len(labels) - 0.4, ticks=tuple(zip(at.tolist(), map(tr, labels)))),
                  Axis("", 0.0, 112.0, ticks=()), 4, TALL)
 
 
@@ -91,7 +101,7 @@ def used(verdict) -> float:
 def standards(data: Data) -> Panel:
     """Each standard on a line: how much of its limit is used, pass or fail, and what decided."""
     verdicts = data.report.verdicts
-    marks = [Rule("x", 0.0, "limit", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
+    marks = [Rule("x", 0.0, tr("limit"), GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
     for row, verdict in enumerate(verdicts.values()):
         share = used(verdict)
         if not np.isnan(share):
@@ -100,20 +110,24 @@ def standards(data: Data) -> Panel:
             kind = 1 if verdict == FAIL else 0
             marks += [Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
                       Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
-        word = {"pass": "pass", FAIL: "FAIL"}.get(verdict.outcome, "—")
-        reason = textwrap.shorten(verdict.reason, 58, placeholder=" …")
-        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 2.0, row, reason, "left")]
+        word = tr(OUTCOMES.get(verdict.outcome, "—"))
+        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 2.0, row, _short(tr(verdict.reason)), "left")]
     ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
-    return Panel("standards", "What the standards say: the part used of what each allows", tuple(marks),
+    return Panel("standards", tr("What the standards say: the part used of what each allows"), tuple(marks),
                  Axis("", -REACH, END, ticks=ticks),
-                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(verdicts))), 12, LOW)
+                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))), 12, LOW)
+
+
+def _short(reason: str) -> str:
+    first, *rest = wrapped(reason, REASON)
+    return f"{wrapped(reason, REASON - 2)[0]} …" if rest else first
 
 
 def yardsticks(data: Data) -> Panel:
     """The focused element: its error beside what the format, the inputs and the plan account for."""
     e = data.errors
     if data.focus is None:
-        return Panel("element", "No element", (), NO_AXIS, NO_AXIS, 8, LOW)
+        return Panel("element", tr("No element"), (), NO_AXIS, NO_AXIS, 8, LOW)
     rows = ladder(data)
     top = max([value for _, value, _ in rows if np.isfinite(value)] + [1.0])
     low, high = np.log10(LEAST), np.log10(top) + 0.3
@@ -124,86 +138,87 @@ def yardsticks(data: Data) -> Panel:
                   Note(low + 0.02 * (high - low), row, number(value), "left")]
     step = max(1, int((high - low) // 5))
     ticks = tuple((float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}") for p in range(int(low), int(high) + 1, step))
-    title = "Farthest outside" if data.cause[data.focus] == MISSED else "Largest error"
+    title = message("Farthest outside: element {place}") if data.cause[data.focus] == MISSED else message("Largest error: element {place}")
     there = ", ".join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
-    return Panel("element", f"{title}: element {list(e.index(data.focus))}", tuple(marks),
-                 Axis(f"ulp{'; here ' if there else ''}{there}", low, high, ticks=ticks),
+    return Panel("element", tr(title, place=list(e.index(data.focus))), tuple(marks),
+                 Axis(tr("ulp; here {inputs}", inputs=there) if there else tr("ulp"), low, high, ticks=ticks),
                  Axis("", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))), 8, LOW)
 
 
 def ladder(data: Data) -> list[tuple[str, float, int]]:
     """(name, ulps, kind of mark) of the focused element's error and of its yardsticks."""
     e, at = data.errors, data.focus
-    return [("this error", float(e.ulps[at]), KINDS[int(data.cause[at])]),
-            ("rounded truth", float(data.rounding[at]), KINDS[FORMAT]),
-            ("inputs ± 1 ulp", float(data.spread[at]), KINDS[INPUT]),
-            ("expected, 6σ", float(e.expected[at]), GREY), ("hard bound", float(e.bound[at]), GREY)]
+    return [(tr("this error"), float(e.ulps[at]), KINDS[int(data.cause[at])]),
+            (tr("rounded truth"), float(data.rounding[at]), KINDS[FORMAT]),
+            (tr("inputs ± 1 ulp"), float(data.spread[at]), KINDS[INPUT]),
+            (tr("expected, 6σ"), float(e.expected[at]), GREY), (tr("hard bound"), float(e.bound[at]), GREY)]
 
 
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
     if data.plot is None:
-        return [f"{data.output} of {data.state.operator}: {data.errors.nothing()}"]
+        return [tr("{output} of {operator}: {why}", output=data.output, operator=data.state.operator, why=data.errors.nothing())]
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
-    lines = [f"{data.output} of {data.state.operator}, {e.format.name} {list(e.shape)}, products in {plan.compute}, "
-             f"sums in {plan.accumulate} ({plan.order}), ties {_ties(data)}: at most {number(e.ulps[e.worst])} ulp "
-             f"off, median {number(e.median)}, {right:.4g} % correctly rounded."]
-    told = f"{counts['format']:,} are the format's, {counts['inputs']:,} the inputs', {counts['plan']:,} the plan's"
-    if missed:
-        lines.append(f"{missed:,} of {e.size:,} elements lie outside the envelope: no correct arithmetic of this plan "
-                     f"gives them. A bug. Of the others {told}.")
-    else:
-        lines.append("No element lies outside the envelope: rounding explains every error, no bug is seen. "
-                     f"Of the errors {told}" + (f"; {undecided:,} undecided." if undecided else "."))
-    lines.append(f"Accepted by {_standards(split.passed)}, refused by {_standards(split.failed)}"
-                 + (": they disagree." if split else "."))
+    lines = [tr("{output} of {operator}, {dtype} {shape}, products in {compute}, sums in {accumulate} ({order}), ties {ties}: at most "
+                "{worst} ulp off, median {median}, {right} % correctly rounded.",
+                output=data.output, operator=data.state.operator, dtype=e.format.name, shape=list(e.shape), compute=plan.compute,
+                accumulate=plan.accumulate, order=tr(plan.order), ties=_ties(data), worst=number(e.ulps[e.worst]),
+                median=number(e.median), right=f"{right:.4g}")]
+    told = MISSING if missed else UNDECIDED if undecided else EXPLAINED
+    lines.append(tr(told, missed=f"{missed:,}", all=f"{e.size:,}", undecided=f"{undecided:,}", format=f"{counts['format']:,}",
+                    inputs=f"{counts['inputs']:,}", plan=f"{counts['plan']:,}"))
+    lines.append(tr(DISAGREE if split else AGREE, passed=_standards(split.passed), failed=_standards(split.failed)))
     if data.fault:
-        seen = "" if missed else f" Not seen here: it needs {data.fault.exposed_by}."
-        lines.append(f"Fault: {data.fault.name}; {data.fault.story}.{seen}")
+        fault = {"name": tr(data.fault.name), "story": tr(data.fault.story), "needs": tr(data.fault.exposed_by)}
+        lines.append(tr("Fault: {name}; {story}.", **fault) if missed else
+                     tr("Fault: {name}; {story}. Not seen here: it needs {needs}.", **fault))
     return lines
 
 
 def _standards(verdicts) -> str:
-    return f"{len(verdicts) or 'no'} standard{'' if len(verdicts) == 1 else 's'}"
+    return ntr("{n} standard", "{n} standards", len(verdicts)) if verdicts else tr("no standards")
 
 
 def notices(data: Data) -> list[str]:
     """What a reader must know of where the numbers come from."""
     state = data.state
     if state.device != "host":
-        return [f"computed by {state.device}; the envelope is that of the plan"]
-    told = ", ".join(f"{PIECES[name]} {value}" for name, value in state.pieces.items())
+        return [tr("computed by {device}; the envelope is that of the plan", device=tr(state.device))]
+    told = tr(", ").join(tr(PIECES[name], how=tr(value)) for name, value in state.pieces.items())
     if state.plan == "kit":
-        return [f"chosen by hand: {told}"] if told else []
-    return [f"predicted for {state.soc}, CANN {state.cann}: not measured on hardware"
-            + (f"; chosen by hand instead: {told}" if told else "")]
+        return [tr("chosen by hand: {pieces}", pieces=told)] if told else []
+    said = (message("predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}") if told else
+            message("predicted for {soc}, CANN {cann}: not measured on hardware"))
+    return [tr(said, soc=state.soc, cann=state.cann, pieces=told)]
 
 
 def describe(data: Data) -> str:
     """The text twin: every number that the panels show."""
     e, plan = data.errors, data.plan
-    lines = [*headline(data), "", f"Inputs: {_shapes(data.inputs)}; seed {data.state.seed}.",
-             f"Plan: {plan.name}.",
-             f"The other rule for ties would round {data.ties:,} elements to another number.",
+    lines = [*headline(data), "", tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
+             tr("Plan: {plan}.", plan=tr(plan.name)),
+             tr("The other rule for ties would round {n} elements to another number.", n=f"{data.ties:,}"),
              *(f"  {note}" for note in plan.notes), *notices(data), "",
-             "Numbers of the format between output and rounded truth: "
-             + ", ".join(f"{name}: {count:,}" for name, count in data.report.ulp_counts.items()),
-             "Cause: " + ", ".join(f"{name}: {count:,}" for name, count in data.counts.items()), ""]
+             tr("Numbers of the format between output and rounded truth: {counts}", counts=_counted(data.report.ulp_counts)),
+             tr("Cause: {counts}", counts=_counted(data.counts)), ""]
     if data.focus is not None:
-        lines += [f"Element {e.where(data.focus)}: output {number(e.actual[data.focus])}, "
-                  f"truth {number(e.truth[data.focus])}; "
-                  + ", ".join(f"{name} {number(value)} ulp" for name, value, _ in ladder(data)), ""]
-    rows = [[name, verdict.outcome, number(used(verdict)), verdict.reason]
+        yards = tr(", ").join(tr("{name} {value} ulp", name=name, value=number(value)) for name, value, _ in ladder(data))
+        lines += [tr("Element {place}: output {output}, truth {truth}; {yards}", place=e.where(data.focus), yards=yards,
+                     output=number(e.actual[data.focus]), truth=number(e.truth[data.focus])), ""]
+    rows = [[tr(name), tr(verdict.outcome), number(used(verdict)), tr(verdict.reason)]
             for name, verdict in data.report.verdicts.items()]
-    lines += table(["standard", "verdict", "part used", "decided by"], rows)
+    lines += table([tr("standard"), tr("verdict"), tr("part used"), tr("decided by")], rows)
     return "\n".join([*lines, "", pictured(data.errors, data.plot).text])
 
 
 def _ties(data: Data) -> str:
     rounding = data.plan.rounding
-    rounding = rounding if isinstance(rounding, str) else rounding.get(data.output, "even")
-    return {"even": "to even", "away": "away from zero"}[rounding]
+    return tr(TIES[rounding if isinstance(rounding, str) else rounding.get(data.output, "even")])
+
+
+def _counted(counts: dict) -> str:
+    return tr(", ").join(tr("{name}: {count}", name=tr(name), count=f"{count:,}") for name, count in counts.items())
 
 
 def _shapes(inputs: dict) -> str:
@@ -212,7 +227,7 @@ def _shapes(inputs: dict) -> str:
 
 
 def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (*data.notices, *notices(data)))
+    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (*map(tr, data.notices), *notices(data)))
 
 
 TEST = '''"""{aclnn_name} in one state of the explorer of numeric error: put your kernel in the place of `kernel`."""

@@ -34,15 +34,16 @@ from aclnn_viz.pictures.error_plot import ErrorPlot, plotted
 from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.rooms import own
+from aclnn_viz.words.speech import message
 
-CAUSES = ("format", "inputs", "plan", "undecided", "not explained")
+CAUSES = (message("format"), message("inputs"), message("plan"), message("undecided"), message("not explained"))
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # a piece that the base plan decides
 DRAWS = 4  # of inputs within one ulp
 INDICES = {"formula": 0, "slight": 1, "seldom": 2}  # of faults, where an operator names none of the kind
-PLANS = {"kit": "the kit's", "Ascend910A 9.1": "predicted 910A", "Ascend310P3 9.1": "predicted 310P",
-         "Ascend910B2 9.0": "predicted A2, CANN 9.0", "Ascend910B2 9.1": "predicted A2, CANN 9.1",
-         "Ascend950PR_9579 9.1": "predicted 950"}
+PLANS = {"kit": message("the kit's"), "Ascend910A 9.1": message("predicted 910A"), "Ascend310P3 9.1": message("predicted 310P"),
+         "Ascend910B2 9.0": message("predicted A2, CANN 9.0"), "Ascend910B2 9.1": message("predicted A2, CANN 9.1"),
+         "Ascend950PR_9579 9.1": message("predicted 950")}
 
 
 def _piece(values, label, help):
@@ -59,10 +60,10 @@ class State:
     fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
                                  "seldom": "seldom seen", "truncated": "16 bits truncated"}, "fault", "Kernel")
     plan: str = choice("Ascend910B2 9.1", PLANS, "plan", "Precision", "predictions are not measured")
-    compute: str = _piece(("float32", "float16", "bfloat16"), "products", "the format after every operation")
-    accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", "the format of sums")
-    order: str = _piece(ORDERS, "order", "how the terms of a sum add up")
-    rounding: str = _piece((EVEN, AWAY), "ties", "where an output between two numbers goes")
+    compute: str = _piece(("float32", "float16", "bfloat16"), "products", message("the format after every operation"))
+    accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums"))
+    order: str = _piece(ORDERS, "order", message("how the terms of a sum add up"))
+    rounding: str = _piece((EVEN, AWAY), "ties", message("where an output between two numbers goes"))
     rows: int = whole(24, 1, 48, "rows", "Tensors")
     n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")
     gradient: float = real(0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient")
@@ -177,7 +178,7 @@ def compute(state: State, backward=lambda state, given: (operator_of(state).back
     baseline = op.backward(**given)[output]
     report = compare(actual, truth, baseline=baseline)
     band = envelope(op, plan, **given)[output]
-    label = "prediction" if state.plan != "kit" and state.device == "host" else state.device
+    label = message("prediction") if state.plan != "kit" and state.device == "host" else state.device
     # An input of the same shape by chance, whose axes mean something else, says nothing about an element.
     beside = {name: value for name, value in given.items() if name not in op.tensors or np.shape(value) != actual.shape
               or op.tensors[name].shape == op.tensors[output].shape}

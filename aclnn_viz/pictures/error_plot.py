@@ -12,7 +12,7 @@ import numpy as np
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
 from aclnn_viz.dtypes import FloatFormat
 from aclnn_viz.errors import need
-from aclnn_viz.pictures.errors import Errors, framed
+from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -20,13 +20,14 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, thinned, windows
 from aclnn_viz.tables import as_text as table
+from aclnn_viz.words.speech import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
 DOTS = 4000
 MARKS = 400  # of each verdict that is not "explained", beside those among the dots
 TALL = 330  # pixels
 GREY = 4
-HALF = Rule("y", 0.5, "½ ulp", GREY)
+BOUND, EXPECTED = message("hard bound (median)"), message("expected, 6σ (darker)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,44 +49,47 @@ class ErrorPlot:
     def limits(self) -> tuple[float, float, float]:
         return limits(self.errors.ulps, self.windows.bound)
 
-    @cached_property
     def axes(self) -> tuple[Axis, Axis]:
         low, _, high = self.limits
         return value_axes(self.axis, self.errors.format, low, high)
 
     @cached_property
-    def bands(self) -> list[Band]:
-        w, low = self.windows, self.limits[0]
-        curves = {label: self.curve(values) for values, label in (
-            (w.bound, "hard bound (median)"), (w.expected, "expected, 6σ (darker)")) if values is not None}
-        return [Band(at, np.full(at.size, low / 1.6), top, GREY, label) for label, (at, top) in curves.items()]
+    def curves(self) -> dict:
+        """The lines of the envelopes, by what they are called, and that of the running median, by None."""
+        w = self.windows
+        lines = {BOUND: w.bound, EXPECTED: w.expected, None: w.median}
+        return {label: self.curve(values) for label, values in lines.items() if values is not None}
 
-    @cached_property
+    def bands(self) -> list[Band]:
+        low = self.limits[0] / 1.6
+        return [Band(at, np.full(at.size, low), top, GREY, tr(label)) for label, (at, top) in self.curves.items() if label]
+
     def median(self) -> Line:
-        return Line(*self.curve(self.windows.median), GREY, "running median", 2.6)
+        return Line(*self.curves[None], GREY, tr("running median"), 2.6)
 
     def panel(self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL) -> Panel:
         """Envelopes, dots and running median; `kind_of` (size,) gives each element's position in `groups`.
 
         A group is (kind of mark, label, size); `more` marks come last.
         """
-        e, marks = self.errors, list(self.bands)
+        e, marks = self.errors, self.bands()
         low, peak, _ = self.limits
         x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
         for k, (kind, label, size) in enumerate(groups):
             if (here := kind_of[self.shown] == k).any():
                 marks.append(Dots(x[here], y[here], kind, label, size))
-        return Panel(name, title, (*marks, self.median, *more), *self.axes, span, height)
+        return Panel(name, title, (*marks, self.median(), *more), *self.axes(), span, height)
 
     def lines(self) -> list[str]:
         """The numbers of the plot, as lines of text."""
         e, w = self.errors, self.windows
         columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
         columns += [] if w.bound is None else [w.bound, w.expected]
-        header = ["elements", "truth from", "to", "median ulp", "maximum ulp", "hard bound", "expected"]
-        return [f"maximum {number(e.ulps[e.worst])} ulp at {e.where(e.worst)}: output {number(e.actual[e.worst])}, "
-                f"truth {number(e.truth[e.worst])}",
-                *([", ".join(f"{count:,} {name}" for name, count in e.counts().items())] if e.counts() else []),
+        header = [tr("elements"), tr("truth from"), tr("to"), tr("median ulp"), tr("maximum ulp"), tr("hard bound"), tr("expected")]
+        return [tr("maximum {error} ulp at {place}: output {output}, truth {truth}", error=number(e.ulps[e.worst]),
+                   place=e.where(e.worst), output=number(e.actual[e.worst]), truth=number(e.truth[e.worst])),
+                *([tr(", ").join(tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
+                                 for name, count in e.counts().items())] if e.counts() else []),
                 *table(header[:len(columns)], [[number(value) for value in row] for row in zip(*columns)])]
 
 
@@ -117,25 +121,34 @@ def error_plot(errors: Errors) -> Picture:
 
 def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
     """Return the picture of `plotted(errors)`."""
-    e, about, statistic = errors, {"": errors}, "|output − truth| in ulps of the truth"
+    e, about = errors, {"": errors}
     if plot is None:
-        return framed(f"{e.provenance.output}: no error to show", about, statistic)
+        return framed(tr(NOTHING, output=tr(e.provenance.output)), about, tr(STATISTIC))
     beyond = np.isinf(e.ulps)
     if e.verdict is None:
-        groups, kind_of = [(0, "one element", 2.0)], np.zeros(e.size, int)
+        groups, kind_of = [(0, tr("one element"), 2.0)], np.zeros(e.size, int)
     else:
         order = (EXPLAINED, UNDECIDED, NOT_EXPLAINED)
-        groups = [(0, "explained", 2.0), (3, "undecided", 3.5), (1, "not explained", 3.5)]
+        groups = [(0, tr("explained"), 2.0), (3, tr("undecided"), 3.5), (1, tr("not explained"), 3.5)]
         kind_of = np.argsort(order)[e.verdict]
-    groups, kind_of = [*groups, (2, "infinite error", 4.5)], np.where(beyond, len(groups), kind_of)
-    panel = plot.panel("errors", "", groups, kind_of, [HALF, *named(e, e.worst, e.peak(), plot.axis)])
+    groups, kind_of = [*groups, (2, tr("infinite error"), 4.5)], np.where(beyond, len(groups), kind_of)
+    panel = plot.panel("errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)])
     there = e.beside(e.worst)
-    statistic += f"; medians of {plot.windows.size:,} elements at a time"
-    statistic += ", also of the elements' envelopes" if e.bound is not None else ""
-    statistic += f"; {e.differing:,} infinite errors (only one side finite, or another infinity)" if e.differing else ""
-    statistic += f"; {plot.shown.size:,} elements drawn" if plot.shown.size < e.placed.sum() else ""
-    title = f"{e.provenance.output}: maximum {number(e.ulps[e.worst])} ulp, median {number(e.median)} ulp{judged(e)}"
-    return framed(title, about, statistic, (panel,), plot.lines(), (f"Largest error where {there}.",) if there else ())
+    medians = (message("medians of {n} elements at a time") if e.bound is None else
+               message("medians of {n} elements at a time, also of the elements' envelopes"))
+    statistic = [tr(STATISTIC), tr(medians, n=f"{plot.windows.size:,}")]
+    if e.differing:
+        statistic.append(tr("{n} infinite errors (only one side finite, or another infinity)", n=f"{e.differing:,}"))
+    if plot.shown.size < e.placed.sum():
+        statistic.append(tr("{n} elements drawn", n=f"{plot.shown.size:,}"))
+    title = tr("{output}: maximum {largest} ulp, median {median} ulp", output=tr(e.provenance.output),
+               largest=number(e.ulps[e.worst]), median=number(e.median)) + judged(e)
+    return framed(title, about, tr("; ").join(statistic), (panel,), plot.lines(),
+                  (tr("Largest error where {inputs}.", inputs=there),) if there else ())
+
+
+def half() -> Rule:
+    return Rule("y", 0.5, tr("½ ulp"), GREY)
 
 
 def named(errors: Errors, flat: int, label: str, axis: OrdinalAxis) -> list[Rule]:
@@ -150,18 +163,20 @@ def judged(errors: Errors) -> str:
     counts = errors.counts()
     missed, undecided = (counts[VERDICTS[kind]] for kind in (NOT_EXPLAINED, UNDECIDED))
     if not missed and not undecided:
-        return "; all explained by rounding"
-    text = f"; {missed:,} of {errors.size:,} not explained by rounding" if missed else "; none unexplained"
-    return text + (f", {undecided:,} undecided" if undecided else "")
+        return tr("; all explained by rounding")
+    if not missed:
+        return tr("; none unexplained, {undecided} undecided", undecided=f"{undecided:,}")
+    text = (message("; {missed} of {all} not explained by rounding, {undecided} undecided") if undecided else
+            message("; {missed} of {all} not explained by rounding"))
+    return tr(text, missed=f"{missed:,}", all=f"{errors.size:,}", undecided=f"{undecided:,}")
 
 
 def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> tuple[Axis, Axis]:
     """The axes of a plot of errors against values, from `low` to `high` ulps."""
     left, right = axis.x(np.array([axis.low, axis.high]))
     room = 0.03 * (right - left) or 0.5
-    values = f"truth; every number of {fmt.name} has equal room"
-    return (Axis(values, left - room, right + room, ticks=tuple(zip(*axis.ticks()))),
-            Axis(f"error in ulp ({FLOOR:g}: that or less)", low / 1.6, high, "log"))
+    return (Axis(tr("truth; every number of {dtype} has equal room", dtype=fmt.name), left - room, right + room, ticks=tuple(zip(*axis.ticks()))),
+            Axis(tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"))
 
 
 def limits(*ulps) -> tuple[float, float, float]:

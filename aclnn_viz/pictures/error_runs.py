@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from aclnn_viz.errors import need, problem
-from aclnn_viz.pictures.error_plot import HALF, TALL, limits, named, value_axes
-from aclnn_viz.pictures.errors import Errors, framed
+from aclnn_viz.pictures.error_plot import TALL, half, limits, named, value_axes
+from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.marks import Dots, Line
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis
 from aclnn_viz.pictures.panels import Panel
@@ -15,8 +15,9 @@ from aclnn_viz.pictures.style import SERIES
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import windows
 from aclnn_viz.tables import as_text
+from aclnn_viz.words.speech import message, tr
 
-NO_INPUTS = "none of the output's rank"
+NO_INPUTS = message("none of the output's rank")
 
 
 def error_runs(runs: dict[str, Errors]) -> Picture:
@@ -36,9 +37,9 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
         if not np.array_equal(first.truth, other.truth, equal_nan=True):
             raise ValueError(problem("runs on one axis must share one truth", f"another truth for {name}",
                                      "run the same case everywhere"))
-    output, statistic = first.provenance.output, "|output − truth| in ulps of the truth"
+    output = tr(first.provenance.output)
     if any(e.nothing() for e in runs.values()):
-        return framed(f"{output}: no error to show", runs, statistic)
+        return framed(tr(NOTHING, output=output), runs, tr(STATISTIC))
     moving = {name: windows(e) for name, e in runs.items()}
     axis = ordinal_axis(np.concatenate([e.place[e.finite] for e in runs.values()]), first.format)
     low, peak, high = limits(*(e.ulps for e in runs.values()))
@@ -53,24 +54,27 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
             marks.append(Dots(axis.x(e.place[[e.worst]]), np.clip(e.ulps[[e.worst]], low, peak), kind, "", 5.0))
     worst = max(runs, key=lambda name: runs[name].ulps.max())
     e = runs[worst]
-    marks += [HALF, *named(e, e.worst, e.peak(), axis)]
+    marks += [half(), *named(e, e.worst, e.peak(), axis)]
     panel = Panel("runs", "", tuple(marks), *value_axes(axis, first.format, low, high), 20, TALL)
     count = max(w.size for w in moving.values())
-    return framed(f"{output}: the largest error is {number(e.ulps.max())} ulp, by {worst}", runs,
-                  f"{statistic}; thick: median, thin: maximum of windows of {count:,} elements; n of each run",
-                  (panel,), _lines(runs, moving, labels))
+    title = tr("{output}: the largest error is {error} ulp, by {run}", output=output, error=number(e.ulps.max()), run=tr(worst))
+    statistic = tr("{statistic}; thick: median, thin: maximum of windows of {n} elements; n of each run",
+                   statistic=tr(STATISTIC), n=f"{count:,}")
+    return framed(title, runs, statistic, (panel,), _lines(runs, moving, labels))
 
 
 def _label(name: str, e: Errors) -> str:
     missed = e.counts().get("not explained")
-    return (f"{name}: median {number(e.median)} ulp, maximum {number(e.ulps[e.worst])} ulp at "
-            f"{list(e.index(e.worst))}" + (f", {missed:,} not explained by rounding" if missed else ""))
+    told = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
+            message("{run}: median {median} ulp, maximum {largest} ulp at {place}"))
+    return tr(told, run=tr(name), median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
+              missed=f"{missed or 0:,}")
 
 
 def _lines(runs, moving, labels) -> list[str]:
-    lines = [f"{labels[name]}; inputs there: {e.beside(e.worst) or NO_INPUTS}" for name, e in runs.items()]
+    lines = [tr("{run}; inputs there: {inputs}", run=labels[name], inputs=e.beside(e.worst) or tr(NO_INPUTS)) for name, e in runs.items()]
     first = next(iter(moving.values()))
-    header = ["truth from", "to", *(f"{name}: {what}" for name in runs for what in ("median", "maximum"))]
+    header = [tr("truth from"), tr("to"), *(f"{tr(name)}: {what}" for name in runs for what in (tr("median"), tr("maximum")))]
     rows = [[number(first.first[k]), number(first.last[k]),
              *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum))] for k in range(first.count.size)]
     return [*lines, *as_text(header, rows)]

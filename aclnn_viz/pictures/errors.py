@@ -15,8 +15,11 @@ from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
 from aclnn_viz.pictures.text import number
+from aclnn_viz.words.speech import message, tr
 
 WIDTH = 900  # pixels of a picture
+STATISTIC = message("|output − truth| in ulps of the truth")
+NOTHING = message("{output}: no error to show")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +119,19 @@ class Errors:
 
     def peak(self) -> str:
         """The largest error and its place, in words."""
-        return f"max {number(self.ulps[self.worst])} ulp at {list(self.index(self.worst))}"
+        return tr("max {error} ulp at {place}", error=number(self.ulps[self.worst]), place=list(self.index(self.worst)))
 
     def nothing(self) -> str:
         """Say why there is nothing to draw, or return an empty string."""
         if self.size == 0:
-            return f"There are no elements: the output has shape {list(self.shape)}."
+            return tr("There are no elements: the output has shape {shape}.", shape=list(self.shape))
         if not self.finite.any():
-            return f"No element is finite in both output and truth: {self.differing:,} of {self.size:,} differ" + (
-                "." if self.differing == self.size else ", the others agree (nan with nan, an infinity with the same).")
+            told = (message("No element is finite in both output and truth: {n} of {all} differ.") if self.differing == self.size else
+                    message("No element is finite in both output and truth: {n} of {all} differ, the others agree (nan with nan, "
+                            "an infinity with the same)."))
+            return tr(told, n=f"{self.differing:,}", all=f"{self.size:,}")
         if not self.actual.any() and not self.truth.any():
-            return f"Output and truth are zero everywhere ({self.size:,} elements): this data can show no error."
+            return tr("Output and truth are zero everywhere ({n} elements): this data can show no error.", n=f"{self.size:,}")
         return ""
 
 

@@ -9,9 +9,12 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import power_of_ten
 from aclnn_viz.tables import as_text
+from aclnn_viz.words.speech import message, tr
 
-CLASSES = ("< −3", "−3", "−2", "−1", "exact", "+1", "+2", "+3", "> +3", "nan")
+CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
+STEPS = message("Steps of the format from the rounded truth to the output; nan: only one of the two is")
+STEPS_OF_EACH = message("Steps of the format from the rounded truth to the output; nan: only one of the two is; n of each run")
 ALONE, STRIP = 260, 105  # pixels of the panel of one run, and of each of several
 
 
@@ -28,22 +31,21 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
     """
     check_runs(runs)
     first = next(iter(runs.values()))
-    output, size = first.provenance.output, first.size
-    statistic = "Steps of the format from the rounded truth to the output; nan: only one of the two is"
-    statistic += "; n of each run" if len(runs) > 1 else ""
+    output, size = tr(first.provenance.output), first.size
+    statistic = tr(STEPS_OF_EACH if len(runs) > 1 else STEPS)
     if any(e.nothing() for e in runs.values()):
-        return framed(f"{output}: no ulps to count", runs, statistic)
+        return framed(tr("{output}: no ulps to count", output=output), runs, statistic)
     counts = {name: classes(e.steps) for name, e in runs.items()}
     if len(runs) == 1:
-        title = f"{output}: {_summary(*counts.values())}"
+        title = tr("{title}: {texts}", title=output, texts=_summary(*counts.values()))
     else:
         least, most = (choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max))
-        title = (f"{output}: {_percent(counts[least][EXACT], size)} ({least}) to "
-                 f"{_percent(counts[most][EXACT], size)} ({most}) correctly rounded")
-    rows = [[name, *(f"{count:,}" for count in each)] for name, each in counts.items()]
+        title = tr("{output}: {low} ({least}) to {high} ({most}) correctly rounded", output=output, least=tr(least), most=tr(most),
+                   low=_percent(counts[least][EXACT], size), high=_percent(counts[most][EXACT], size))
+    rows = [[tr(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
     most = max(each.max() for each in counts.values())
-    panels = tuple(_strip(name if len(runs) > 1 else "", each, most, k) for k, (name, each) in enumerate(counts.items()))
-    return framed(title, runs, statistic, panels, as_text(["ulps", *CLASSES], rows))
+    panels = tuple(_strip(tr(name) if len(runs) > 1 else "", each, most, k) for k, (name, each) in enumerate(counts.items()))
+    return framed(title, runs, statistic, panels, as_text([tr("ulps"), *map(tr, CLASSES)], rows))
 
 
 def classes(steps: np.ndarray) -> np.ndarray:
@@ -68,17 +70,18 @@ def _strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
     decades = int(np.log10(most))
     ticks = [(np.log10(2.0) + k, f"{10**k:,}" if k < 6 else power_of_ten(k))
              for k in range(0, decades + 1, 1 if alone or decades < 3 else 2 if decades < 6 else 3)]
-    return Panel(f"ulps {kind}", f"{name}: {_summary(counts)}" if name else "",
+    return Panel(f"ulps {kind}", tr("{title}: {texts}", title=name, texts=_summary(counts)) if name else "",
                  (Bars(np.arange(len(CLASSES), dtype=np.float64), np.where(counts, height, np.nan), kind), *notes),
-                 Axis("ulps from the rounded truth" if alone else "", -0.6, len(CLASSES) - 0.4,
-                      ticks=tuple(enumerate(CLASSES))),
-                 Axis("elements", 0.0, top * (1.22 if alone else 1.4), ticks=tuple(ticks)), 20, ALONE if alone else STRIP)
+                 Axis(tr("ulps from the rounded truth") if alone else "", -0.6, len(CLASSES) - 0.4,
+                      ticks=tuple(enumerate(map(tr, CLASSES)))),
+                 Axis(tr("elements"), 0.0, top * (1.22 if alone else 1.4), ticks=tuple(ticks)), 20, ALONE if alone else STRIP)
 
 
 def _summary(counts: np.ndarray) -> str:
     low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1:-1].sum(), counts[-1]
-    return (f"{_percent(counts[EXACT], counts.sum())} correctly rounded, {low:,} too low, {high:,} too high"
-            + (f", {nans:,} nan on one side" if nans else ""))
+    told = (message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side") if nans else
+            message("{share} correctly rounded, {low} too low, {high} too high"))
+    return tr(told, share=_percent(counts[EXACT], counts.sum()), low=f"{low:,}", high=f"{high:,}", nans=f"{nans:,}")
 
 
 def _percent(count: int, size: int) -> str:

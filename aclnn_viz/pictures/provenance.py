@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from aclnn_viz.cases import Case
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import need, problem, shown, whole
+from aclnn_viz.words.speech import message, tr
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
 
@@ -40,15 +41,16 @@ class Provenance:
             raise ValueError(problem(f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
                                      shown(output), "choose one"))
         if isinstance(device, str):
-            return cls(f"{output} of {case.operator.aclnn_name}", device, seed=case.seed)
+            return cls(message("{output} of {operator}", output=output, operator=case.operator.aclnn_name), device, seed=case.seed)
         if not is_device(device):
             raise TypeError(problem("device is an opened device, or says who computed it", shown(device),
                                     'pass av.open_device("host"), or such as "mine"'))
-        return cls(f"{output} of {case.operator.aclnn_name}", device.name, device.soc, str(device.cann), case.seed)
+        named = message("{output} of {operator}", output=output, operator=case.operator.aclnn_name)
+        return cls(named, device.name, device.soc, str(device.cann), case.seed)
 
     @property
     def origin(self) -> str:
-        return ", ".join(filter(None, (self.device, self.soc, f"CANN {self.cann}" if self.cann else "")))
+        return ", ".join(filter(None, (tr(self.device), self.soc, f"CANN {self.cann}" if self.cann else "")))
 
     @property
     def measured(self) -> bool:
@@ -57,7 +59,7 @@ class Provenance:
 
     @property
     def drawn(self) -> str:
-        return "inputs not drawn by seed" if self.seed is None else f"seed {self.seed}"
+        return tr("inputs not drawn by seed") if self.seed is None else tr("seed {seed}", seed=self.seed)
 
 
 def warning(sources: dict[str, Provenance]) -> str:
@@ -66,9 +68,9 @@ def warning(sources: dict[str, Provenance]) -> str:
     >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
     'not measured on hardware here: plan (prediction)'
     """
-    named = [f"{name} ({source.device})" if name else source.device
+    named = [tr("{run} ({device})", run=tr(name), device=tr(source.device)) if name else tr(source.device)
              for name, source in sources.items() if not source.measured]
-    return f"not measured on hardware here: {', '.join(named)}" if named else ""
+    return tr("not measured on hardware here: {runs}", runs=", ".join(named)) if named else ""
 
 
 def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sources) -> str:
@@ -76,4 +78,5 @@ def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sourc
     sources = list(sources)
     origins = "; ".join(dict.fromkeys(source.origin for source in sources))
     seeds = ", ".join(dict.fromkeys(source.drawn for source in sources))
-    return f"{statistic}. n = {size:,}, {dtype} {list(shape)}; {origins}; {seeds}."
+    return tr("{statistic}. n = {n}, {dtype} {shape}; {origins}; {seeds}.", statistic=statistic, n=f"{size:,}", dtype=dtype,
+              shape=list(shape), origins=origins, seeds=seeds)

@@ -2,24 +2,13 @@
 
 import re
 import textwrap
-from unicodedata import combining, east_asian_width
+
+from aclnn_viz.tables import columns, padded
+
+__all__ = ["columns", "filled", "padded"]
 
 # What a line breaks into: words with the space before them, and wide letters with the marks that must not begin a line.
 PIECES = re.compile(r"\s*(?:[（“《]*[^\x00-\x7f][，。；：、！？）”》]*|[!-~]+[，。；：、！？）”》]*)")
-
-
-def columns(text: str) -> int:
-    """How many columns a text takes.
-
-    >>> columns("tail"), columns("尾块")
-    (4, 4)
-    """
-    return len(text) if text.isascii() else sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
-
-
-def padded(text: str, width: int) -> str:
-    """The text with spaces up to a number of columns."""
-    return text + " " * (width - columns(text))
 
 
 def filled(text: str, width: int, first: str = "", later: str = "") -> str:

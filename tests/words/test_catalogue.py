@@ -86,14 +86,16 @@ def test_nothing_that_is_shown_is_english_whatever_the_language(module):
 
 @pytest.mark.parametrize("source", [
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
-    'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")'])
+    'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
+    '"ways to\\nimport words and\\ndef of them"'])
 def test_an_english_text_is_noticed(source):
     assert [*visible.english(f"x = 0\n{source}")]
 
 
 @pytest.mark.parametrize("source", [
     '"""A docstring of words."""', 'tr("two words")', 'raise ValueError("two words")', 'Panel("two names", tr("a b"), ())',
-    'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)'])
+    'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',
+    'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""'])
 def test_what_is_translated_or_never_shown_is_let_through(source):
     assert [*visible.english(source)] == []
 
@@ -144,6 +146,7 @@ def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
 
 def test_a_text_that_is_not_looked_up_is_noticed():
     assert visible.unspoken("⟦out at ⟦x⟧⟧, slope 3") == ", slope 3"
+    assert visible.unspoken("⟦cut ⟦a⟧ short … and") == " and" and visible.unspoken("⟦left open") != ""
     assert visible.unspoken("⟦slope⟧ 3 gradOutput") == "" == visible.unspoken("1e-05")
 
 

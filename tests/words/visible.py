@@ -18,7 +18,9 @@ SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (
          for name, one in vars(module).items() if dataclasses.is_dataclass(one)}
 OPEN, CLOSE = "⟦⟧"
 CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
+LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
+CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
 
 
 def english(source: str):
@@ -32,7 +34,7 @@ def english(source: str):
             text = " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
             if _foreign(text):
                 yield node.lineno, text
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value) and not LIFTED.search(node.value):
             yield node.lineno, node.value
         elif isinstance(node, ast.Call):
             for value in _read(node):
@@ -96,7 +98,7 @@ def unspoken(text: str) -> str:
     """What of a text in that language stands in no brackets, if it holds a word."""
     while INNER.search(text):
         text = INNER.sub("", text)
-    text = CODE.sub("", text)
+    text = CODE.sub("", CUT.sub("", text))
     return text if _foreign(text) else ""
 
 

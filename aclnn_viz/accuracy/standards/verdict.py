@@ -13,8 +13,9 @@ import numpy as np
 
 from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair
 from aclnn_viz.dtypes import FloatFormat
+from aclnn_viz.words.speech import message
 
-PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
+PASS, FAIL, NOT_APPLICABLE = message("pass"), message("fail"), message("not applicable")
 
 
 @dataclass(frozen=True, eq=False)
