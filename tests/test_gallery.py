@@ -6,11 +6,12 @@ import re
 import nbformat
 import pytest
 
+from aclnn_viz.words.speech import LANGUAGES
 from machine import ROOT
 from notebooks.gallery import formulas, pages, pictures, reference
 
 SHOWN = re.findall(r"!\[(.*?)\]\((\S+?\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|(?:reference/)?[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
+FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|(?:\.\./|zh/|reference/)*[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
 
 
 def committed(name):
@@ -61,6 +62,21 @@ def test_a_lesson_becomes_a_page_with_its_explorer_and_everything_in_it(tmp_path
     assert not FETCHED.search(index.read_text(encoding="utf-8")) and "尾块" in words.read_text(encoding="utf-8")
 
 
+def test_an_edition_has_pages_of_its_own_and_each_leads_to_the_same_page_of_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages.conventions, "recompute", lambda: [])
+    name, chosen = "02_hardswish.html", [path for language in LANGUAGES for path in pages.lessons(language) if path.stem == "02_hardswish"]
+    written = {path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in pages.write(tmp_path, chosen)}
+    for page in ("index.html", "conventions.html", "glossary.html", name):
+        (navigation,) = {*re.findall("<nav>.*?</nav>", written[page])}
+        assert f'<a href="zh/{page}">中文</a>' in navigation and '<html lang="en">' in written[page]
+        (navigation,) = {*re.findall("<nav>.*?</nav>", written[f"zh/{page}"])}
+        assert f'<a href="../{page}">English</a>' in navigation and '<html lang="zh">' in written[f"zh/{page}"]
+        assert not FETCHED.search(written[f"zh/{page}"])
+    assert 'href="../reference/index.html"' in written["zh/index.html"] and "课程" in written["zh/index.html"]
+    with pages.speaking("zh"):
+        assert pages.tr(pages.MOVES) in written[f"zh/{name}"] and pages.MOVES not in written[f"zh/{name}"]
+
+
 def test_the_index_lists_every_lesson_by_its_title():
     listed = re.findall(r'<li><a href="(\d\d_\w+)\.html">(.*?)</a>', pages.index())
     assert [name for name, _ in listed] == [path.stem for path in pages.lessons()] and len(listed) >= 9
@@ -73,7 +89,7 @@ def test_the_index_leads_to_the_conventions_and_the_reference():
 
 def test_every_formula_of_the_lessons_becomes_mathml():
     """What the converter does not know it leaves as a command, with its backslash."""
-    texts = [cell.source for path in pages.lessons() for cell in nbformat.read(path, as_version=4).cells
+    texts = [cell.source for language in LANGUAGES for path in pages.lessons(language) for cell in nbformat.read(path, as_version=4).cells
              if cell.cell_type == "markdown"]
     made = [re.findall(r"<math.*?</math>", formulas.html(text), re.DOTALL) for text in texts]
     assert sum(map(len, made)) > 50 and not any("\\" in formula for some in made for formula in some)

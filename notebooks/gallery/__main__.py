@@ -3,5 +3,6 @@
 from notebooks.gallery import pages, pictures, reference
 
 GALLERY = pictures.ROOT / "build" / "gallery"
-made = pictures.write() + pages.write(GALLERY, pages.lessons()) + reference.write((GALLERY / pages.REFERENCE).parent)[:1]
+lessons = [path for language in pages.LANGUAGES for path in pages.lessons(language)]
+made = pictures.write() + pages.write(GALLERY, lessons) + reference.write((GALLERY / pages.REFERENCE).parent)[:1]
 print(*made, sep="\n")

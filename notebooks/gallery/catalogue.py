@@ -1,8 +1,8 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
 
 What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
-all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message`, from the front end, and from
-the controls of these modules.
+all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in the kit and in the gallery,
+from the front end, and from the controls of these modules.
 """
 
 import importlib
@@ -45,7 +45,8 @@ def rooms(language: str) -> set[str]:
 def messages(language: str) -> dict:
     """Return {message: places} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
-    speaking = [path for path in sorted((ROOT / "aclnn_viz").rglob("*.py")) if SPEECH in path.read_text("utf-8") and path != OWN]
+    speaking = [path for folder in ("aclnn_viz", "notebooks/gallery") for path in sorted((ROOT / folder).rglob("*.py"))
+                if SPEECH in path.read_text("utf-8") and path != OWN]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         with open(path, "rb") as file:

@@ -1,26 +1,30 @@
 """The lessons as static pages, with the outputs they are committed with; an explorer is a still picture, with its words.
 
+An edition in another language has a folder of its own, and each page a link to the same page of the other edition.
 A page is one file: pictures, formulas and style are inside, and its security policy forbids the browser to fetch.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
 from aclnn_viz.verification import conventions
-from aclnn_viz.words import glossary
+from aclnn_viz.words import glossary, language
+from aclnn_viz.words.speech import LANGUAGES, message, tr
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from notebooks.gallery.formulas import html
-from notebooks.gallery.outputs import lessons, read
+from notebooks.gallery.outputs import lessons, read, spoken
 
 CODE = HtmlFormatter(style="friendly")
 DARK = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
 STYLE = (CODE.get_style_defs(".highlight") + f"@media (prefers-color-scheme: dark) {{ {DARK} }}\n"
          + (Path(__file__).parent / "style.css").read_text(encoding="utf-8"))
 PAGE = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
@@ -38,7 +42,8 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 REFERENCE = "reference/index.html"
-MOVES = "A still picture of the explorer: in JupyterLab it answers to every control."
+NAMES = dict(zip(LANGUAGES, ("English", "中文")))
+MOVES = message("A still picture of the explorer: in JupyterLab it answers to every control.")
 
 
 def title(notebook) -> str:
@@ -46,58 +51,90 @@ def title(notebook) -> str:
     return notebook.cells[0].source.splitlines()[0].removeprefix("# ")
 
 
+@contextmanager
+def speaking(chosen: str) -> Iterator[None]:
+    """While it is open, pages are made in a language."""
+    before = language()
+    language(chosen)
+    try:
+        yield
+    finally:
+        language(before)
+
+
 def page(notebook, name: str) -> str:
     """Return the HTML page of an executed notebook whose file is `name`.ipynb."""
     body = "\n".join(_markdown(cell) if cell.cell_type == "markdown" else _code(cell) for cell in notebook.cells)
-    return PAGE.format(title=escape(title(notebook)), style=STYLE, navigation=_navigation(name), body=body)
+    names = [path.stem for path in lessons(language())]
+    at = names.index(name)
+    beside = [(other, f"← {other[:2]}") for other in names[:at][-1:]]
+    beside += [(other, f"→ {other[:2]}") for other in names[at + 1:][:1]]
+    return _framed(title(notebook), body, name, [("index", tr("All lessons")), *beside])
 
 
 def index() -> str:
     """Return the page that lists the lessons."""
-    entries = [(path.stem, read(path)) for path in lessons()]
-    rows = "\n".join(f'<li><a href="{name}.html">{html(title(book)).strip().removeprefix("<p>").removesuffix("</p>")}'
-                     f"</a></li>" for name, book in entries)
-    body = (f"<h1>aclnn-viz: the lessons</h1>\n<p>Read here, moved by hand in JupyterLab: <code>make lab</code>. Whose kernel "
-            f'fails a test begins with 0, then 13; whose first kernel is to be written, with 0, 1 and 2.</p>\n'
-            f'<ol start="0">\n{rows}\n</ol>\n<h2>To look things up</h2>\n<ul>\n'
-            f'<li><a href="{REFERENCE}">The API reference</a>: every public function, with an example.</li>\n'
-            f'<li><a href="conventions.html">The conventions</a> of every operator, where a value had to be chosen: at kinks '
-            f'and ties, for nan and for nothing, beside what others do.</li>\n'
-            f'<li><a href="glossary.html">The glossary</a>: the terms of the field in English and in Chinese.</li>\n</ul>')
-    return PAGE.format(title="aclnn-viz: the lessons", style=STYLE, navigation="", body=body)
+    rows = "\n".join(f'<li><a href="{path.stem}.html">{html(title(read(path))).strip().removeprefix("<p>").removesuffix("</p>")}'
+                     f"</a></li>" for path in lessons(language()))
+    kept = [(f"{_up()}{REFERENCE}", tr("<a>The API reference</a>: every public function, with an example.")),
+            ("conventions.html", tr("<a>The conventions</a> of every operator, where a value had to be chosen: at kinks "
+                                    "and ties, for nan and for nothing, beside what others do.")),
+            ("glossary.html", tr("<a>The glossary</a>: the terms of the field in English and in Chinese."))]
+    found = "\n".join("<li>" + text.replace("<a>", f'<a href="{place}">') + "</li>" for place, text in kept)
+    head, beside = tr("aclnn-viz: the lessons"), tr("To look things up")
+    told = tr("Read here, moved by hand in JupyterLab: <code>make lab</code>. Whose kernel fails a test begins with 0, then 13; "
+              "whose first kernel is to be written, with 0, 1 and 2.")
+    body = (f"<h1>{head}</h1>\n<p>{told}</p>\n"
+            f'<ol start="0">\n{rows}\n</ol>\n<h2>{beside}</h2>\n<ul>\n{found}\n</ul>')
+    return _framed(head, body, "index", [])
 
 
 def chosen_values() -> str:
     """Return the page of all conventions, recomputed."""
-    body = f"<h1>Conventions</h1>\n<pre>{escape(conventions.text_table(conventions.recompute()))}</pre>"
-    return PAGE.format(title="Conventions", style=STYLE, navigation=_links([("index", "All lessons")]), body=body)
+    return _looked_up(tr("Conventions"), f"<pre>{escape(conventions.text_table(conventions.recompute()))}</pre>", "conventions")
 
 
 def terms() -> str:
     """Return the page of the glossary."""
-    body = f'<h1>Glossary</h1>\n<div class="shown">{glossary()._repr_html_()}</div>'
-    return PAGE.format(title="Glossary", style=STYLE, navigation=_links([("index", "All lessons")]), body=body)
+    return _looked_up(tr("Glossary"), f'<div class="shown">{glossary()._repr_html_()}</div>', "glossary")
 
 
 def write(folder: Path, chosen: list[Path]) -> list[Path]:
     """Write the pages of the chosen lessons, with the outputs they are committed with, and the index; return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = {"index": index(), "conventions": chosen_values(), "glossary": terms()} | {path.stem: page(read(path), path.stem) for path in chosen}
-    for name, text in made.items():
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return [folder / f"{name}.html" for name in made]
+    made = {}
+    for each in LANGUAGES:
+        if mine := [path for path in chosen if spoken(path) == each]:
+            with speaking(each):
+                pages = {"index": index(), "conventions": chosen_values(), "glossary": terms()} | {
+                    path.stem: page(read(path), path.stem) for path in mine}
+                made |= {folder / _below() / f"{name}.html": text for name, text in pages.items()}
+    for place, text in made.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    return [*made]
 
 
-def _navigation(name: str) -> str:
-    names = [path.stem for path in lessons()]
-    at = names.index(name)
-    beside = [(other, f"← {other[:2]}") for other in names[:at][-1:]]
-    beside += [(other, f"→ {other[:2]}") for other in names[at + 1:][:1]]
-    return _links([("index", "All lessons"), *beside])
+def _below() -> str:
+    """Where the pages of the language that is spoken lie, seen from those in English."""
+    return "" if language() == LANGUAGES[0] else language()
 
 
-def _links(links) -> str:
-    return "<nav>" + " ".join(f'<a href="{target}.html">{text}</a>' for target, text in links) + "</nav>"
+def _up() -> str:
+    """Where the pages in English lie, seen from those of the language that is spoken."""
+    return "../" if _below() else ""
+
+
+def _looked_up(head: str, body: str, name: str) -> str:
+    return _framed(head, f"<h1>{head}</h1>\n{body}", name, [("index", tr("All lessons"))])
+
+
+def _framed(head: str, body: str, name: str, links: list[tuple[str, str]]) -> str:
+    """The page of that name, with links above and below it, the last one to the same page in the other language."""
+    for other in LANGUAGES:
+        if other != language() and name in {"index", "conventions", "glossary", *(path.stem for path in lessons(other))}:
+            links = [*links, (f"{_up()}{'' if other == LANGUAGES[0] else f'{other}/'}{name}", NAMES[other])]
+    navigation = "<nav>" + " ".join(f'<a href="{target}.html">{text}</a>' for target, text in links) + "</nav>"
+    return PAGE.format(language=language(), title=escape(head), style=STYLE, navigation=navigation, body=body)
 
 
 def _markdown(cell) -> str:
@@ -117,9 +154,10 @@ def _output(output) -> str:
     words = data.get("text/plain", "")
     if "image/png" in data:
         named = not words.startswith("<")  # a figure of Matplotlib itself is described in the text of its lesson
-        alt = escape(words.splitlines()[0]) if named else "Figure, described in the text"
-        more = f"<figcaption>{MOVES}</figcaption>" if still else ""
-        more += f"<details><summary>The picture in words</summary><pre>{escape(words)}</pre></details>" if named else ""
+        alt = escape(words.splitlines()[0]) if named else tr("Figure, described in the text")
+        more = f"<figcaption>{tr(MOVES)}</figcaption>" if still else ""
+        told = tr("The picture in words")
+        more += f"<details><summary>{told}</summary><pre>{escape(words)}</pre></details>" if named else ""
         return f'<figure><img src="data:image/png;base64,{data["image/png"].strip()}" alt="{alt}">{more}</figure>'
     if "text/html" in data:
         return f'<div class="shown">{data["text/html"]}</div>'
