@@ -4,7 +4,7 @@ A fault is named confidently only if it agrees with the kernel on every case, an
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from aclnn_viz.checking.intermediates import resemblance
 from aclnn_viz.checking.judging import Expected, judge
 from aclnn_viz.checking.observing import SINGLE, Seen, is_single
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.sieving import sieves_first
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.faults import Fault, faults
 
-CLOSEST_CASES = 12  # of the failing ones, to look for the closest fault where none agrees with all
+SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
 
 
@@ -53,8 +54,8 @@ def diagnose(op, seen: Sequence[Seen], asking: Asking | None = None, silent: int
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     passing = [one for one in seen if not one.misses]
-    agreeing = [fault for fault, wrong in known.items()
-                if failing and all(_agrees(fault, wrong, one) for one in [*failing, *passing])]
+    ordered = [*sieves_first(failing), *passing]
+    agreeing = [fault for fault, wrong in known.items() if failing and all(_agrees(fault, wrong, one) for one in ordered)]
     if len(agreeing) == 1:
         fault, = agreeing
         text = f"matches {fault.name!r} on {len(seen)} of {len(seen)} cases, {len(failing)} of them wrong"
@@ -68,7 +69,7 @@ def diagnose(op, seen: Sequence[Seen], asking: Asking | None = None, silent: int
         names = tuple(fault.name for fault in agreeing)
         text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
         return Diagnosis(None, False, text, candidates=names)
-    return _unknown(known, failing, passing, right)
+    return _unknown(failing, passing, right)
 
 
 def as_candidate(op, fault: Fault) -> Candidate:
@@ -81,23 +82,31 @@ def as_candidate(op, fault: Fault) -> Candidate:
                      f"the named fault {fault.name!r}: {fault.story}")
 
 
-def _unknown(known, failing, passing, right) -> Diagnosis:
-    some = failing[:CLOSEST_CASES]
-    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()
-              if not fault.edit}  # edits are looked through by the search
-    closest = max(counts, key=counts.get)
+def _unknown(failing, passing, right) -> Diagnosis:
     text = "none of the known faults"
-    if some and counts[closest] > 0:
-        which = f"the {len(some)} smallest" if len(some) < len(failing) else len(some)
-        other = next(one for one in [*failing, *passing] if not _agrees(closest, known[closest], one))
-        text += f"; closest is {closest.name!r}, on {counts[closest]} of {which} wrong cases"
-        text += f", but not with {other.prepared.recipe}"
     full = [one.facts for one in passing if one.size]  # where there are no elements nothing can be wrong
     if apart := separating([one.facts for one in failing], [*full, *right]):
         text += f"; wrong exactly where {apart.text}"
-    alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in some])
-    return Diagnosis(None, False, "; ".join([text, *alike]),
-                     candidates=(closest.name,) if some and counts[closest] else ())
+    alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
+    return Diagnosis(None, False, "; ".join([text, *alike]))
+
+
+def with_closest(op, diagnosis: Diagnosis, seen: Sequence[Seen]) -> Diagnosis:
+    """The same with the fault that agrees with most of the small wrong cases: for numbers that nothing explains, as each
+    fault is run on each of these cases."""
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+    some = failing[:SMALLEST]
+    if diagnosis.name or diagnosis.candidates or not some:
+        return diagnosis
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
+    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
+    fault = max(counts, key=counts.get, default=None)
+    if not fault or not counts[fault]:
+        return diagnosis
+    which = f"the {len(some)} smallest" if len(some) < len(failing) else len(some)
+    other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
+    return replace(diagnosis, candidates=(fault.name,), text=f"{diagnosis.text}; closest is {fault.name!r}, on "
+                   f"{counts[fault]} of {which} wrong cases, but not with {other.prepared.recipe}")
 
 
 def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
@@ -106,6 +115,8 @@ def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
     `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
     kernel wrong, it must find `wrong` wrong, too.
     """
+    if fault.edit and one.usable and not of_edit(fault.edit).same(one):  # there may be hundreds, and this is quick
+        return False
     inputs = one.prepared.case.inputs
     try:
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.asking import Asking
 from aclnn_viz.checking.dependence import depends
 from aclnn_viz.checking.depth import DEPTHS, Depth, repeated
-from aclnn_viz.checking.diagnosis import Diagnosis, diagnose
+from aclnn_viz.checking.diagnosis import Diagnosis, diagnose, with_closest
 from aclnn_viz.checking.explaining import Explanation, explain, of_fault
 from aclnn_viz.checking.facts import Facts
 from aclnn_viz.checking.judging import Prepared, judge, prepared_suite, suite_size
@@ -183,6 +183,7 @@ def _explained(op, evidence: Evidence, asking: Asking | None, seed: int,
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         told = depends(op, failing, asking, seed, min(ASKING, seconds))
+        diagnosis = with_closest(op, diagnosis, seen)
         diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
     return diagnosis, explanation
 

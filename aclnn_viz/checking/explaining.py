@@ -19,12 +19,12 @@ from aclnn_viz.checking.fitting import scaled_output, slots
 from aclnn_viz.checking.misfits import fitted
 from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.checking.reductions import reduced
+from aclnn_viz.checking.sieving import leaders, sieves_first
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.faults.edits import Edit, edits
 from aclnn_viz.faults.rarer import rarer
 
 FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
-PROBES = 3  # cases that sieve candidates before the others are compared
 TOLD = 6  # equal candidates
 EXCEPT = "not with"
 
@@ -69,6 +69,7 @@ def explain(op, seen: Sequence[Seen], asking: Asking | None, seed: int, seconds:
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None  # an output of another shape, or wrong by roundings alone
+    failing = sieves_first(failing)
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
     budget = Budget(seconds)
 
@@ -96,20 +97,13 @@ def of_fault(op, fault: Fault, cases: int) -> Explanation:
 
 
 def _agree(candidates: Iterable[Candidate], failing: list[Seen]) -> Iterator[Candidate]:
-    probes = _probes(failing)
-    for one in candidates:
-        if all(one.same(probe) for probe in probes) and all(one.same(other) for other in failing):
-            yield one
-
-
-def _probes(failing: list[Seen]) -> list[Seen]:
-    """Small cases with some elements, and the last: the cheapest that tell most."""
-    some = [one for one in failing if one.size >= 8] or failing
-    return [*some[:PROBES - 1], some[len(some) // 2]]
+    return (one for one in candidates if all(one.same(other) for other in failing))
 
 
 def _named(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(as_candidate(op, fault) for fault in faults(op.name)), failing)
+    """Named faults; those that are edits are looked through with all others."""
+    known = (as_candidate(op, fault) for fault in faults(op.name) if not fault.edit)
+    yield from _agree(budget.within(known), failing)
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -130,24 +124,24 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
-    """The edits of lines that the failing cases execute; others cannot be seen there."""
-    lines = frozenset.intersection(*(one.executed for one in _probes(failing)))
-    return (edit for edit in some if not edit.unit.name or any((edit.unit.name, line) in lines for line in edit.lines))
+    """The edits of lines that all failing cases execute: in one that does not, the page would be right."""
+    lines = frozenset.intersection(*(frozenset(one.executed) for one in leaders(failing)))
+    return (edit for edit in some if not edit.unit.name or any(
+        (edit.unit.module.__file__, line) in lines for line in edit.lines))
 
 
 def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(reduced(op, _probes(failing)[0])), failing)
+    yield from _agree(budget.within(reduced(op, failing[0])), failing)
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
-    probes = _probes(failing)
     for slot in budget.within(slots(op.page)):
-        if slot.fit(probes[0]) is not None and (found := fitted_at(slot, failing)):
+        if slot.fit(failing[0]) is not None and (found := fitted_at(slot, failing)):
             yield from _agree([found], failing)
 
 
 def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
-    probe, wrong = _probes(failing)[0], {miss.output for one in failing for miss in one.misses}
+    probe, wrong = failing[0], {miss.output for one in failing for miss in one.misses}
     right = {name for name in probe.outputs if name not in wrong}
     known: dict[int, bool] = {}
 

@@ -23,13 +23,13 @@ def faulty_kernel(op, fault: Fault):
         wrong = _WideOutputs(**{part.name: getattr(wrong, part.name) for part in fields(wrong)})
 
     def kernel(**inputs):
-        documented = op.arrange_backward(**op.bind(inputs)).results
         taken = fault.alters(inputs) if fault.alters else inputs
         if fault.plan:
             return plans.run(wrong, replace(fault.plan, page=wrong.page.backward), **taken)
         outputs = wrong.backward(**taken)
         if not fault.cast:
             return outputs
+        documented = op.arrange_backward(**op.bind(inputs)).results
         return {name: fault.cast(value, documented[name].format) if documented[name].format.bits == 16 else value
                 for name, value in outputs.items()}
     return kernel

@@ -6,7 +6,8 @@ from it by rounding; where a comparison hangs on rounding the page is run in flo
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
@@ -41,7 +42,7 @@ class Way:
 
 def _widened(array, single: bool, nudge: float):
     if array is None or array.dtype.kind in "iub":
-        return array
+        return array if array is None else array.copy()
     wide = array.astype(np.float32 if single else np.float64)
     return wide * (1.0 + nudge) if nudge else wide
 
@@ -52,6 +53,8 @@ class _Quick(NumPyArrays):
     def __getattr__(self, name):
         found = vars(self)[name] = getattr(np, name)
         return found
+
+    where = staticmethod(np.where)  # of few elements the faster one
 
     def _total(self, x, axis, keepdims):
         return np.sum(x, axis=axis, dtype=np.float64, keepdims=keepdims)
@@ -137,15 +140,16 @@ class Seen:
         return all(np.isfinite(wide).all() for wide, _ in self.wanted.values())
 
     @cached_property
-    def executed(self) -> frozenset[tuple[str, int]]:
-        """The lines that the right page executes on the inputs of the case, each with the function that it is in."""
-        page, lines = self.prepared.case.operator.page, set()
+    def _trace(self) -> tuple[Counter, frozenset[str]]:
+        """How often the right page executes each line on the inputs of the case, and the functions that it calls."""
+        page, lines, names = self.prepared.case.operator.page, Counter(), set()
         home = os.path.dirname(page.__file__)
 
         def watch(frame, event, _):
             if os.path.dirname(frame.f_code.co_filename) != home:
                 return None
-            lines.add((frame.f_code.co_name, frame.f_lineno))
+            lines[frame.f_code.co_filename, frame.f_lineno] += 1
+            names.add(frame.f_code.co_name)
             return watch
         before = sys.gettrace()
         sys.settrace(watch)
@@ -153,12 +157,32 @@ class Seen:
             self.computed(Way(lambda: page))
         finally:
             sys.settrace(before)
-        return frozenset(lines)
+        return lines, frozenset(names)
 
-    @cached_property
+    @property
+    def executed(self) -> Set[tuple[str, int]]:
+        """The lines that the right page executes on the inputs of the case, each with its file: those of a function within
+        a function, too."""
+        return self._trace[0].keys()
+
+    @property
+    def steps(self) -> int:
+        """How many lines the right page executes, one after another: what a case costs the search."""
+        return self._trace[0].total()
+
+    @property
     def called(self) -> frozenset[str]:
         """The functions that the right page calls on the inputs of the case."""
-        return frozenset(name for name, _ in self.executed)
+        return self._trace[1]
+
+    @cached_property
+    def _wide(self) -> dict[str, np.ndarray | None]:
+        """The arrays of the page in float64; a page that would write into them is wrong."""
+        arrays = {name: _widened(array, False, 0.0) for name, array in self.arranged.arrays.items()}
+        for array in arrays.values():
+            if array is not None:
+                array.flags.writeable = False
+        return arrays
 
     @cached_property
     def _bound(self) -> dict:
@@ -174,7 +198,8 @@ class Seen:
         if way.bound:
             bound = way.bound(bound)
             arranged = op.arrange_backward(**bound)
-        arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()}
+        arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()} if (
+            way.bound or single or nudge) else self._wide
         with np.errstate(all="ignore"):
             given = arrays
             if way.arrays:

@@ -1,8 +1,10 @@
 """What explains a wrong kernel: the edit that was made or one that computes the same, a number, a condition; never more."""
 
+import ast
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.explaining import _reached, explain, of_fault
-from aclnn_viz.checking.judging import prepared_suite
+from aclnn_viz.checking.judging import prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.observing import Seen, Way, is_single
 from aclnn_viz.checking.score import named
+from aclnn_viz.checking.sieving import sieves_first
 from aclnn_viz.faults import faults
 from aclnn_viz.faults.edits import edits
 from checking.wrong_kernels import RMS, SWISH, fault
@@ -134,7 +137,7 @@ def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
     one = next(seen for seen in (Seen(one, {}, ()) for one in prepared_suite(loss, 0))
                if seen.prepared.case.inputs["reduction"] == "sum" and seen.prepared.case.inputs["labelSmoothing"] == 0)
     idle = [edit for edit in edits(loss.page) if edit.unit.name and not any(
-        (edit.unit.name, line) in one.executed for line in edit.lines)]
+        (edit.unit.module.__file__, line) in one.executed for line in edit.lines)]
     right = one.computed(Way(lambda: loss.page))
     assert len(idle) > 20 and len(idle) < len(edits(loss.page)) / 2
     for edit in idle:
@@ -154,6 +157,27 @@ def test_a_named_fault_under_a_condition_is_told_as_one():
     assert result.diagnosis.name is None and "ndim" in result.explanation.condition
     assert "explanation: your kernel behaves as the named fault 'missing 1/n'" in str(result)
     assert "kernels/rms_norm.py, line" in result.explanation.line
+
+
+def test_edits_within_a_function_of_a_function_are_tried():
+    """The bicubic weights are polynomials within a function: no name of a top-level function is on their lines."""
+    op = operator("grid_sampler_2d")
+    cubic = [Seen(one, {}, ()) for one in (prepared_at(op.name, number, 0) for number, recipe in enumerate(
+        suite_recipes(op.name)) if recipe.options.get("interpolationMode") == 2 and recipe.options.get("shape"))][:2]
+    within = [edit for edit in edits(op.page) if edit.unit.name == "bicubic_weights" and isinstance(edit.statement, ast.Return)]
+    assert len(within) > 100 and set(within) <= set(_reached(within, cubic))
+
+
+def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
+    """Of one tap a point and not of sixteen, unless these alone are wrong."""
+    op = operator("grid_sampler_2d")
+    seen = sorted((Seen(one, {name: part.truth.astype(part.dtype) for name, part in one.expected.items()}, ())
+                   for one in islice(prepared_suite(op, 0), 12)), key=lambda one: one.size)
+    first, *_ = found = sieves_first(seen)
+    assert set(found) == set(seen) and len(found) == len(seen) and sieves_first([]) == []
+    assert first.steps == min(one.steps for one in seen if one.size >= 8) < max(one.steps for one in seen) / 4
+    broken = [Seen(one.prepared, {}, ()) for one in seen]
+    assert sieves_first(broken) == broken
 
 
 def test_pairs_are_of_what_the_failing_cases_execute_alone():
