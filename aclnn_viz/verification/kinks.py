@@ -10,6 +10,11 @@ from functools import cache
 
 from aclnn_viz import rooms
 from aclnn_viz.operators import operators
+from aclnn_viz.words.columns import columns, padded
+from aclnn_viz.words.speech import message, tr
+
+SIDES = message("left | right | mean | both | other")
+OUTSIDE = ", from outside"
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,25 @@ def rows() -> list[Row]:
 
 def text_table(table: list[Row]) -> str:
     """The rows as a text table, one mode after the other, with the sources of PyTorch's values below."""
-    header = ("at", "left", "right", "document", "kernel", "pytorch", "jump", "the kernel returns")
+    header = tr("at | left | right | document | kernel | pytorch | jump | the kernel returns").split(" | ")
     sources = list(dict.fromkeys(row.pytorch_source for row in table))
     cells = [(*(f"{value:g}" for value in (row.at, row.left, row.right, row.documented, row.kernel)),
-              f"{row.pytorch:g} [{sources.index(row.pytorch_source) + 1}]", f"{row.jump:g}", row.convention)
-             for row in table]
-    widths = [max(map(len, column)) for column in zip(header, *cells)]
+              f"{row.pytorch:g} [{sources.index(row.pytorch_source) + 1}]", f"{row.jump:g}",
+              _named(row.convention)) for row in table]
+    widths = [max(map(columns, column)) for column in zip(header, *cells)]
     text, mode = [], None
     for row, line in zip(table, cells):
         if (row.operator, row.mode) != mode:
             mode = (row.operator, row.mode)
             text += ["", ": ".join(filter(None, mode)), _line(header, widths)]
         text.append(_line(line, widths))
-    return "\n".join([*text[1:], "", *(f"[{number}] {source}" for number, source in enumerate(sources, 1))])
+    return "\n".join([*text[1:], "", *(f"[{number}] {tr(source)}" for number, source in enumerate(sources, 1))])
+
+
+def _named(convention: str) -> str:
+    name, outside, _ = convention.partition(OUTSIDE)
+    side = tr(SIDES).split(" | ")[SIDES.split(" | ").index(name)]
+    return tr("{side}, from outside", side=side) if outside else side
 
 
 def to_json(table: list[Row]) -> list[dict]:
@@ -71,7 +82,7 @@ def to_json(table: list[Row]) -> list[dict]:
 
 
 def _line(cells, widths) -> str:
-    return "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
+    return "  " + "  ".join(padded(cell, width) for cell, width in zip(cells, widths)).rstrip()
 
 
 def kink(name, mode, at, left, right, documented, kernel, cited, ran, outside, jump=0.0) -> Row:
@@ -79,7 +90,7 @@ def kink(name, mode, at, left, right, documented, kernel, cited, ran, outside, j
     pytorch, source = cited if ran is None else ran
     named = convention(kernel, left, right)
     if named == outside:
-        named += ", from outside"
+        named += OUTSIDE
     return Row(name, mode, at, left, right, documented, kernel, pytorch, source, named, jump)
 
 
@@ -90,7 +101,7 @@ def peer(loss: Callable, at: list, by: float = 1.0) -> tuple[float, str] | None:
         return None
     x = torch.tensor(at, dtype=torch.float64, requires_grad=True)
     loss(torch, x).backward()
-    return float(x.grad.flatten()[0]) / by, f"PyTorch {torch.__version__}, run here"
+    return float(x.grad.flatten()[0]) / by, message("PyTorch {version}, run here", version=torch.__version__)
 
 
 @cache

@@ -2,21 +2,27 @@
 
 What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
 all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in the kit and in the gallery,
-from the front end, and from the controls of these modules.
+from the front end, from the controls of these modules, and from what is declared: conventions and errata.
 """
 
+import dataclasses
 import importlib
 import re
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
+from aclnn_viz import rooms as house
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.products import PRODUCTS
-from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE
+from aclnn_viz.verification.conventions import TOPICS, conventions
+from aclnn_viz.verification.errata import Lemma, errata
+from aclnn_viz.verification.errata.model import KINDS
+from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE, Message
 from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
 
@@ -26,6 +32,9 @@ KEYWORDS = {"tr": None, "message": None, "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")
+WORDS = re.compile(r"[^\W\d_]{2}\w*")
+NUMBERS = {"nan", "inf"}
+FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")  # of a published repository, as it is cited
 WRITTEN = datetime(2026, 11, 22, tzinfo=UTC)  # the same file from the same messages
 HEAD = "# Messages of explorers and pictures. Translations use the terms of aclnn_viz/words/terms.toml.\n#"
 
@@ -55,7 +64,34 @@ def messages(language: str) -> dict:
     for name in sorted(rooms(language)):
         for text in texts_of_states(importlib.import_module(name)) - kept:
             found.setdefault(text, []).append((f"{name.replace('.', '/')}.py", 1))
+    for text, where in declared().items():
+        if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
+            found.setdefault(text, []).append((where, 1))
     return found
+
+
+@cache
+def declared() -> dict[str, str]:
+    """Return {text: place} of what conventions and errata say: their fields, and those of the evidence."""
+    found = dict.fromkeys(TOPICS, "aclnn_viz/verification/conventions/model.py") | dict.fromkeys(KINDS, "aclnn_viz/verification/errata/model.py")
+    told = [(op.name, entry) for op in operators() for entry in (*conventions(op), house.own("conventions", op.name, "sources", tuple)())]
+    for kind, entries in (("conventions", told), ("errata", [(one.operator, one) for one in errata()])):
+        for name, entry in entries:
+            found |= dict.fromkeys(words(entry) - {*found}, f"aclnn_viz/verification/{kind}/{name if name != 'all' else 'platform'}.py")
+    return found
+
+
+def words(entry) -> set[str]:
+    """Return the texts in the fields of an entry of a table, but for its identifier, and in its evidence."""
+    if isinstance(entry, str):
+        return set() if isinstance(entry, Message) else {entry}  # a message is found where it is made
+    if isinstance(entry, Lemma):
+        return {entry.theorem().text, entry.refused}
+    if isinstance(entry, tuple):
+        return set().union(*map(words, entry))
+    if not dataclasses.is_dataclass(entry):
+        return set()
+    return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))
 
 
 def texts_of_states(module) -> set[str]:

@@ -8,6 +8,7 @@ from aclnn_viz.pictures import marks, panels
 from notebooks.gallery.catalogue import names
 
 KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None"}
+PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
 SPOKEN = {"tr", "ntr", "message"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need"}  # stay English
@@ -23,19 +24,24 @@ INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
 
 
-def english(source: str):
-    """(line, text) of every text in a module that is shown, and is English whatever the language is."""
+def english(source: str, declared=()):
+    """(line, text) of every text in a module that is shown, and is English whatever the language is.
+
+    Of a text that is `declared`, and so looked up where it is shown, a module may hold any part.
+    """
+    declared = "\n".join([*declared, *PROGRAMS])
     tree = ast.parse(source)
     skipped = {id(part) for node in ast.walk(tree) for part in _never_shown(node)}
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
-            text = " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
-            if _foreign(text):
+            parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+            if _foreign(text := " ".join(parts)) and not all(part in declared for part in parts):
                 yield node.lineno, text
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value) and not LIFTED.search(node.value):
-            yield node.lineno, node.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
+            if node.value not in declared and not LIFTED.search(node.value):
+                yield node.lineno, node.value
         elif isinstance(node, ast.Call):
             for value in _read(node):
                 if id(value) not in skipped and isinstance(value, ast.Constant) and _foreign(value.value):

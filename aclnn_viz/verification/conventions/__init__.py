@@ -3,7 +3,6 @@
 Every row is executed when it is shown; one file an operator, and measured default rows where it has none.
 """
 
-import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
@@ -13,6 +12,8 @@ from aclnn_viz.errors import listed
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
+from aclnn_viz.words.columns import filled, padded
+from aclnn_viz.words.speech import tr
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
 
@@ -40,17 +41,16 @@ def text_table(rows: list[Row]) -> str:
     for row in (rows := listed("rows", rows, Row)):
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
-            text += [f"{row.operator}: {row.topic}", ""]
-        text += [f"  {row.where}",
-                 _line("kit", row.kit if row.holds else f"{row.kit}, BUT {row.recorded} IS WRITTEN DOWN"),
-                 _line("document", row.document), _line("published", row.published), _line("PyTorch", row.pytorch),
-                 _line("why", row.why), ""]
+            text += [f"{row.operator}: {tr(row.topic)}", ""]
+        kit = tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
+        text += [f"  {tr(row.where)}", _line(tr("kit"), kit), _line(tr("document"), tr(row.document)),
+                 _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)), _line(tr("why"), tr(row.why)), ""]
     changed = sum(not row.holds for row in rows)
-    return "\n".join([*text, f"{len(rows)} conventions, {changed} changed"])
+    return "\n".join([*text, tr("{n} conventions, {changed} changed", n=len(rows), changed=changed)])
 
 
 def _line(label: str, text: str) -> str:
-    return textwrap.fill(text, 110, initial_indent=f"    {label:10}", subsequent_indent=" " * 14)
+    return filled(text, 110, f"    {padded(label, 10)}", " " * 14)
 
 
 def to_json(rows: list[Row]) -> dict:

@@ -31,6 +31,13 @@ def kinks() -> list[table.Row]:
     return rows
 
 
+def sources() -> tuple[str, ...]:
+    """What is cited for PyTorch's values at kinks."""
+    from derivations.grid_sampler_2d_kinks import GRID_SOURCE, NEAREST_SOURCE
+
+    return GRID_SOURCE, NEAREST_SOURCE, BICUBIC_SOURCE
+
+
 def _kink(found, mode) -> table.Row:
     from sympy import Indexed
 

@@ -18,6 +18,13 @@ def kinks() -> list[table.Row]:
     return [_kink(found) for found in hardswish_kinks()]
 
 
+def sources() -> tuple[str, ...]:
+    """What is cited for PyTorch's values at kinks."""
+    from derivations.hardswish import PYTORCH
+
+    return (PYTORCH,)
+
+
 def _kink(found) -> table.Row:
     at = float(found.at)
     kernel = operator("hardswish").backward(gradOutput=np.ones(1), self=np.array([at]))["out"]

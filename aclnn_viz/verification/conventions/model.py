@@ -7,6 +7,7 @@ import numpy as np
 
 from aclnn_viz.verification.errata.model import shown
 from aclnn_viz.verification.kinks import torch_here
+from aclnn_viz.words.speech import message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
 PYTORCH = "2.13.0"  # the version that the recorded values are from
@@ -49,8 +50,8 @@ class Row:
 
 
 def told(value) -> str:
-    """A value as text; -0 is told as 0."""
-    return value if isinstance(value, str) else shown(np.asarray(value) + 0.0)
+    """A value as text, which is a message where it is words; -0 is told as 0."""
+    return message(value) if type(value) is str else value if isinstance(value, str) else shown(np.asarray(value) + 0.0)
 
 
 def recomputed(operator: str, convention: Convention) -> Row:
@@ -59,13 +60,13 @@ def recomputed(operator: str, convention: Convention) -> Row:
     with np.errstate(all="ignore"):
         kit = told(c.kernel())
     recorded = kit if c.returns is None else told(c.returns)
-    pytorch = told(c.pytorch) + (f" ({PYTORCH})" if c.peer else "")
+    pytorch = message("{value} ({version})", value=told(c.pytorch), version=PYTORCH) if c.peer else told(c.pytorch)
     torch = torch_here()
     if c.peer and torch is not None:
         there = told(c.peer(torch))
-        pytorch = f"{there} ({torch.__version__}, run here)"
+        pytorch = message("{value} ({version}, run here)", value=there, version=torch.__version__)
         if there != told(c.pytorch):
-            pytorch += f", but {told(c.pytorch)} ({PYTORCH})"
+            pytorch = message("{here}, but {value} ({version})", here=pytorch, value=told(c.pytorch), version=PYTORCH)
     return Row(operator, c.topic, c.where, c.document, c.published, pytorch, kit, c.why, kit == recorded, recorded)
 
 

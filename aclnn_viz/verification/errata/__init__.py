@@ -4,7 +4,6 @@ Every erratum is recomputed when it is listed: theorems are proved, counterexamp
 class says what that is worth; an emulated call shows that the kit follows the source that is cited, and no more.
 """
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
+from aclnn_viz.words.columns import filled, padded
+from aclnn_viz.words.speech import tr
 
 __all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
            "Observation", "errata", "recompute", "text_table", "to_json"]
@@ -49,21 +50,26 @@ def text_table(findings: list[Finding]) -> str:
     text, findings = [], listed("findings", findings, Finding)
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
-        verdict = CLASSES[erratum.rests_on] if finding.evidence.holds else "DOES NOT REPRODUCE"
-        text += [f"{number}. {erratum.title} [{erratum.id}]", f"   {erratum.operator}, {erratum.kind}: {verdict}",
-                 _paragraph("Document: ", erratum.document), _paragraph("          ", f"({erratum.document_source})"),
-                 _paragraph("Holds:    ", erratum.truth), _paragraph("          ", f"({erratum.truth_source})")]
+        verdict = tr(CLASSES[erratum.rests_on]) if finding.evidence.holds else tr("DOES NOT REPRODUCE")
+        text += [f"{number}. {tr(erratum.title)} [{erratum.id}]",
+                 "   " + tr("{operator}, {kind}: {verdict}", operator=tr(erratum.operator), kind=tr(erratum.kind), verdict=verdict),
+                 _paragraph(tr("Document:"), tr(erratum.document)), _source(erratum.document_source),
+                 _paragraph(tr("Holds:"), tr(erratum.truth)), _source(erratum.truth_source)]
         if erratum.inferred:
-            text.append(_paragraph("Inferred: ", erratum.inferred))
-        text += [f"     {line}" for line in finding.evidence.lines] + [""]
+            text.append(_paragraph(tr("Inferred:"), tr(erratum.inferred)))
+        text += [f"     {tr(line)}" for line in finding.evidence.lines] + [""]
     failed = sum(not finding.evidence.holds for finding in findings)
     counts = Counter(finding.erratum.rests_on for finding in findings)
-    text += [f"{counts[name]:4} {meaning}" for name, meaning in CLASSES.items()]
-    return "\n".join([*text, f"{len(findings)} errata, {failed} not reproduced"])
+    text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items()]
+    return "\n".join([*text, tr("{n} errata, {failed} not reproduced", n=len(findings), failed=failed)])
 
 
 def _paragraph(label: str, text: str) -> str:
-    return textwrap.fill(text, 110, initial_indent=f"   {label}", subsequent_indent=" " * 13)
+    return filled(text, 110, f"   {padded(label, 10)}", " " * 13)
+
+
+def _source(text: str) -> str:
+    return _paragraph("", tr("({source})", source=tr(text)))
 
 
 def to_json(findings: list[Finding]) -> dict:

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.words.speech import message
+
 KINDS = ("mathematics", "contract", "numerics")
 
 #: What an erratum rests on, and what it means that its evidence holds.
 CLASSES = {
-    "recomputed": "recomputed mathematically",
-    "two texts": "two published texts contradict each other, and both are quoted",
-    "source": "a published source does otherwise than the document, and the emulator does as the source",
-    "emulator": "nobody published it: the emulator's reading only",
+    "recomputed": message("recomputed mathematically"),
+    "two texts": message("two published texts contradict each other, and both are quoted"),
+    "source": message("a published source does otherwise than the document, and the emulator does as the source"),
+    "emulator": message("nobody published it: the emulator's reading only"),
 }
 
 
@@ -58,9 +60,10 @@ class Lemma:
         theorem = self.theorem()
         mutant = {claim.name: claim for claim in theorem.mutants}[self.refused]
         proved, refused = theorem.prove().holds, not mutant.prove().holds
+        told, denied = message(theorem.text), message(mutant.name)
         return Evidence(proved and refused, (
-            f"{'proved' if proved else 'NOT PROVED'}: {theorem.text}",
-            f"  {'and not' if refused else 'PROVED, but false'}: {mutant.name}"))
+            message("proved: {claim}", claim=told) if proved else message("NOT PROVED: {claim}", claim=told),
+            message("  and not: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
 
     def theorem(self):
         from derivations import theorems
@@ -89,8 +92,8 @@ class Counterexample:
         holds = distance(right, judge) <= self.tolerance and distance(documented, judge) >= 1000 * self.tolerance
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
         # Digits below the tolerance are noise of the differences; adding 0 makes a rounded -0 plain.
-        return Evidence(holds, (f"at {self.at}:", *(
-            f"  {label}: {shown(np.round(value, 9) + 0.0)}" for label, value in values)))
+        return Evidence(holds, (message("at {place}:", place=message(self.at)), *(
+            message("  {label}: {value}", label=message(label), value=shown(np.round(value, 9) + 0.0)) for label, value in values)))
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ class Observation:
     def recompute(self) -> Evidence:
         observed = shown(self.observe())
         holds = observed == shown(self.found) and observed != shown(self.documented)
-        return Evidence(holds, (f"{self.what}: {observed} (document: {shown(self.documented)})",))
+        return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=message(self.what),
+                                        observed=message(observed), documented=message(shown(self.documented))),))
 
 
 class Computation(Observation):
@@ -122,7 +126,8 @@ class Contradiction:
     def recompute(self) -> Evidence:
         (one, where), (other, elsewhere) = self.one, self.other
         return Evidence(one != other and where != elsewhere and bool(one and other),
-                        (f'"{one}" ({where})', f'  but "{other}" ({elsewhere})'))
+                        (message('"{text}" ({source})', text=message(one), source=message(where)),
+                         message('  but "{text}" ({source})', text=message(other), source=message(elsewhere))))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,70 @@
+"""The tables of conventions, errata and kinks in a language that says what is in the Chinese catalogue, and nothing else."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+import aclnn_viz as av
+import visible
+from aclnn_viz.verification import conventions, errata, kinks
+from aclnn_viz.verification.conventions import default, hardswish
+from aclnn_viz.verification.conventions.model import recomputed
+from aclnn_viz.words import speech
+from notebooks.gallery.catalogue import FILE
+
+KNOWN = speech._catalogue("zh")._catalog
+NAMES = re.compile(r"\[[a-z0-9-]+\]|PyTorch|GridSampler\.h|hard_swish_grad\.py|libopapi\w*\.so")
+
+
+class Known(visible.Marked):
+    """Messages of the catalogue stand in brackets; any other text comes back as it is."""
+
+    def gettext(self, message):
+        return super().gettext(message) if message in KNOWN else message
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(speech, "_spoken", Known)
+
+
+def unspoken(text):
+    """The lines of a table that say words in no brackets; names of files and of entries are none."""
+    joined = re.sub(rf"{visible.OPEN}[^{visible.CLOSE}]*{visible.CLOSE}", lambda found: " ".join(found[0].split()), text)
+    return [line for line in joined.splitlines() if visible.unspoken(NAMES.sub("", FILE.sub("", line)))]
+
+
+def rows():
+    found = conventions.recompute(["hardswish", "grid_sampler_3d"])
+    found += [recomputed("hardswish", row) for row in default.conventions(av.operator("hardswish"))]
+    return [*found, replace(found[0], holds=False)]
+
+
+def findings():
+    """One of each kind of evidence, an inference, and one that does not reproduce."""
+    told = [one for one in errata.errata() if one.id in ("hardswish-kinks", "rms-norm-sample-rstd", "hardswish-310p")]
+    return [*errata.recompute(told), errata.Finding(told[0], errata.Evidence(False, ()))]
+
+
+@pytest.mark.parametrize("module, entries", [(conventions, rows), (errata, findings)], ids=["conventions", "errata"])
+def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
+    found = entries()
+    table = module.text_table(found)
+    assert unspoken(table) == [] and table.count(visible.OPEN) > 60
+    assert visible.OPEN not in json.dumps(module.to_json(found), ensure_ascii=False)
+
+
+def test_the_table_of_kinks_is_looked_up(monkeypatch):
+    """In Chinese itself, because a row of heads is one message."""
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    table = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
+    lines, cited = table.replace("pytorch", "").split("\n\n")
+    assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
+
+
+def test_a_text_that_is_not_looked_up_is_noticed():
+    assert unspoken(f"{visible.OPEN}kit and\n  all{visible.CLOSE} 3\ndocument  says it") == ["document  says it"]
+    found = [replace(conventions.recompute(["hardswish"])[0], why="nobody knows why")]
+    assert len(unspoken(conventions.text_table(found))) == 1
