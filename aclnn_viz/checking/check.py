@@ -113,7 +113,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)
         ready = few(ready) if level.name == "quick" and dump is None else ready
-        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, [one.prepare for one in ready], scope.takes)
+        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, ready, scope.takes)
         if level.name == "deep" and dump is None and not evidence.failed:
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())

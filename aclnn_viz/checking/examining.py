@@ -19,8 +19,8 @@ from aclnn_viz.checking.misfits import fitted, misfits
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.regions import regions
 from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
-from aclnn_viz.checking.running import repeats, run
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.running import Outcome, repeats, run
+from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.tried import Tried
 from aclnn_viz.faults import faults
 
@@ -38,7 +38,7 @@ class Evidence:
     seen: list[Seen] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
-    refused: list[Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
+    refused: list[Ready | Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
     tried: Tried = field(default_factory=Tried)
     right: list[Facts] = field(default_factory=list)  # of cases that are right and were not kept
     undecided: int = 0  # elements of these
@@ -57,34 +57,35 @@ class Evidence:
         if self.first_failure is None:
             self.first_failure = time.monotonic() - self.start + self.earlier
 
-    def blame(self, fault: str, prepared: Prepared, trace: str = "") -> None:
+    def blame(self, fault: str, one: Ready | Prepared, trace: str = "") -> None:
         if fault:
-            self.misbehaviour.setdefault(fault, str(prepared.recipe))
+            self.misbehaviour.setdefault(fault, str(one.recipe))
             self.traces.setdefault(fault, trace)
 
 
 def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
-            progress: Callable | None = None, chosen: Sequence[Callable[[], Prepared]] | None = None,
+            progress: Callable | None = None, chosen: Sequence[Ready | Prepared] | None = None,
             takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
     """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns.
 
     `takes` says whether the product computes a case: then the error code of a device is no excuse.
     """
     evidence = Evidence()
-    cases: Iterable[Prepared] = prepared_suite(op, seed) if chosen is None else (make() for make in chosen)
+    cases: Iterable[Ready | Prepared] = prepared_suite(op, seed) if chosen is None else chosen
     total = suite_size(op) if chosen is None else len(chosen)
-    for number, prepared in enumerate(progress(cases, total) if progress else cases):
+    for number, one in enumerate(progress(cases, total) if progress else cases):
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = "stopped at the time limit: the rest of the cases was not run"
             break
-        evidence.earlier += prepared.seconds if prepared.made_at < evidence.start else 0.0
-        outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
-        if outcome.outputs is not None:
-            evidence.seen.append(Seen(prepared, outcome.outputs, misses))
+        outcome, seen, fault = _examined(evidence, kernel, one, call_limit, takes)
+        misses = seen.misses if seen else []
+        if seen:
+            evidence.seen.append(seen)
+            evidence.earlier += seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
             if not fault and number < REPEATED:
                 evidence.tried.calls = 2
-                fault = repeats(kernel, prepared.case, list(prepared.expected), outcome.outputs, call_limit)
-                evidence.blame(fault, prepared)
+                fault = repeats(kernel, one.case, list(seen.prepared.expected), outcome.outputs, call_limit)
+                evidence.blame(fault, one)
         if fault or misses:
             evidence.failing()
         if outcome.fatal:
@@ -92,18 +93,25 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
     return evidence
 
 
-def _examined(evidence: Evidence, kernel: Callable, prepared: Prepared, call_limit, takes):
-    """Run a kernel on one case; return the outcome, what is wrong with the outputs, and what else the kernel did."""
-    outcome = run(kernel, prepared.case, list(prepared.expected), call_limit)
-    refused = outcome.refused or outcome.by_code and not takes(prepared.case)
-    evidence.refused += [prepared] * refused
+def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_limit, takes) -> tuple[Outcome, Seen | None, str]:
+    """Run a kernel on one case; return the outcome, the outputs with what is wrong with them, and what else the kernel did.
+
+    The kernel comes first: what is right on a case that it does not support nobody asks for, and to find out takes longer.
+    """
+    results = one.case.operator.arrange_backward(**one.case.operator.bind(one.case.inputs)).results
+    outcome = run(kernel, one.case, list(results), call_limit)
+    refused = outcome.refused or outcome.by_code and not takes(one.case)
+    evidence.refused += [one] * refused
     evidence.silent += outcome.outputs is None and not refused
     evidence.lost |= outcome.fatal
     fault = outcome.misbehaviour * (not refused)
-    evidence.blame(fault, prepared, outcome.trace)
+    evidence.blame(fault, one, outcome.trace)
     if not refused:
-        evidence.tried.add(prepared.case)
-    return outcome, judge(prepared, outcome.outputs) if outcome.outputs is not None else [], fault
+        evidence.tried.add(one.case)
+    if outcome.outputs is None:
+        return outcome, None, fault
+    prepared = one if isinstance(one, Prepared) else one.prepare()
+    return outcome, Seen(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
 
 
 def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
@@ -116,9 +124,9 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
     """
     wrong = 0
     for prepared in progress(cases, None) if progress else cases:
-        outcome, misses, fault = _examined(evidence, kernel, prepared, call_limit, takes)
-        if outcome.outputs is not None:
-            one = Seen(prepared, outcome.outputs, misses)
+        outcome, one, fault = _examined(evidence, kernel, prepared, call_limit, takes)
+        misses = one.misses if one else []
+        if one:
             if misses or one.size <= KEPT:
                 evidence.seen.append(one)
             else:

@@ -94,7 +94,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     except SyntaxError:  # an edit that is no Python
         return scored("fails")
     scope = Scope.of(op, **TAKEN)
-    evidence = examine(op, kernel, seed, 600.0, None, None, [one.prepare for one in scope.cases(seed)], scope.takes)
+    evidence = examine(op, kernel, seed, 600.0, None, None, scope.cases(seed), scope.takes)
     if not evidence.failed:
         return scored(_why_uncaught(op, edit, kernel, seed))
     if not any(one.misses for one in evidence.seen):

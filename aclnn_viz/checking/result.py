@@ -3,6 +3,7 @@
 import html
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,7 @@ class Unsupported:
     common: str
 
     @classmethod
-    def of(cls, some: list[Prepared], others: list[Facts]) -> "Unsupported":
+    def of(cls, some: Sequence, others: Sequence[Facts]) -> "Unsupported":
         told = common([Facts.of(one.case) for one in some], others) if some else ""
         return cls(tuple(str(one.recipe) for one in some), told)
 

@@ -42,7 +42,7 @@ def test_none_is_explained_wrongly():
     """An explanation gives the kernel's numbers on a suite with numbers of its own, too."""
     for name, slip, kernel, result in found():
         if result.explanation:
-            cases = [one.prepare for one in Scope.of(name).cases(seed=11)]
+            cases = Scope.of(name).cases(seed=11)
             others = [one for one in examine(name, kernel, 11, 60.0, None, None, cases).seen if one.usable]
             assert [(slip, str(one.prepared.recipe)) for one in others if not result.explanation.holds(one)] == []
 
@@ -51,6 +51,6 @@ def test_a_wrong_explanation_would_be_noticed():
     name, slip, kernel, _ = next(one for one in ALL if one[1] == "dgamma with gamma")
     explanation = check(name, kernel).explanation
     other = next(kernel for _, slip, kernel, _ in ALL if slip == "dgamma without rstd")
-    cases = [one.prepare for one in Scope.of(name).cases(seed=11)]
+    cases = Scope.of(name).cases(seed=11)
     seen = [one for one in examine(name, other, 11, 60.0, None, None, cases).seen if one.misses and one.usable]
     assert seen and not all(explanation.holds(one) for one in seen)

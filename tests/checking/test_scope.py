@@ -8,7 +8,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.checking import write_suite
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.faults import faults
 from checking.test_exchange import run_outside
@@ -132,6 +132,18 @@ def test_what_is_not_supported_is_counted_apart_and_described(error):
     assert not result.passed and result.failed == 0 and result.misbehaviour == {}
     assert len(result.unsupported) > 20 and "interpolationMode other than 0" in str(result.unsupported)
     assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
+
+
+def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
+    asked, prepare = [], Ready.prepare
+    monkeypatch.setattr(Ready, "prepare", lambda one: asked.append(one) or prepare(one))
+
+    def half(**inputs):
+        if inputs["x"].dtype != np.float16:
+            raise NotImplementedError("float16 alone")
+        return RMS.backward(**inputs)
+    result = av.check("rms_norm", half, allow_unsupported=True)
+    assert result.passed and len(asked) == result.cases > 0 and len(result.unsupported) > result.cases
 
 
 def test_it_may_be_allowed():
