@@ -9,8 +9,18 @@ from functools import cache
 from aclnn_viz import rooms
 from aclnn_viz.faults.edits import slips
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
+from aclnn_viz.words.speech import message
 
 __all__ = ["Fault", "faults"]
+
+# Stories of mechanical edits, by their kind.
+STORIES = {
+    "operator": message("one operator of the page written otherwise"),
+    "factor": message("one factor of the page written otherwise"),
+    "comparison": message("one comparison of the page written otherwise"),
+    "axis": message("one axis of the page written otherwise"),
+    "function": message("one function of the page written otherwise"),
+}
 
 
 def faults(op) -> tuple[Fault, ...]:
@@ -27,6 +37,6 @@ def faults(op) -> tuple[Fault, ...]:
 def _mechanical(name: str) -> tuple[Fault, ...]:
     found = {}
     for edit in slips(rooms.module("page", name)):
-        found.setdefault(str(edit), Fault(str(edit), f"one {edit.kind} of the page written otherwise",
-                                          f"what reaches line {edit.line}", edit=edit))
+        found.setdefault(str(edit), Fault(str(edit), STORIES[edit.kind], message("what reaches line {line}", line=edit.line),
+                                          edit=edit))
     return (*found.values(), STRIDES, TRUNCATED)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
+from aclnn_viz.words.speech import message
 
 MASK = "xp.astype(target != ignoreIndex, like.dtype)"
 WEIGHT_SUM = "xp.sum(target_weight(xp, target, weight, ignoreIndex, wide))"
@@ -95,7 +96,8 @@ FAULTS = (
 def regions(values, output, shape):
     target = values["target"][:, np.newaxis]
     ignored, hit = target == values["ignoreIndex"], target == np.arange(shape[1])
-    return {"ignored rows": ignored, "target columns": hit & ~ignored, "other columns": ~hit & ~ignored}
+    return {message("ignored rows"): ignored, message("target columns"): hit & ~ignored,
+            message("other columns"): ~hit & ~ignored}
 
 
 # What usual tests feed.

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from types import CodeType, ModuleType
 
 from aclnn_viz.faults import rewriting
+from aclnn_viz.words.speech import message
 
 FORWARD = "forward"  # a wrong backward kernel is looked for
 
@@ -85,7 +86,7 @@ class Edit:
     @cached_property
     def after(self) -> str:
         with self.change.made():
-            return rewriting.head(self.statement) if not self.change.drops else "(left out)"
+            return rewriting.head(self.statement) if not self.change.drops else message("(left out)")
 
     @property
     def file(self) -> str:
@@ -97,8 +98,10 @@ class Edit:
         return rewriting.distance(self.before, self.after)
 
     def __str__(self) -> str:
-        where = f"{self.file}, line {self.line}" + (f" ({self.unit.name})" if self.unit.name else "")
-        return f"{where}: {self.before}  ->  {self.after}"
+        place = message("{file}, line {line}", file=self.file, line=self.line)
+        if self.unit.name:
+            place = message("{place} ({function})", place=place, function=self.unit.name)
+        return message("{place}: {before}  ->  {after}", place=place, before=self.before, after=self.after)
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
 from aclnn_viz.faults.edits import Edit, file_of
+from aclnn_viz.words.speech import kept, message, named
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class Fault:
     plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
     `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
     anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
-    of a case.
+    of a case. Texts are kept as messages, so that `tr` can say them.
     """
 
     name: str
@@ -35,6 +36,12 @@ class Fault:
     garbage: bool = False
     hidden: tuple[str, dict] | None = None
     edit: Edit | None = None
+
+    def __post_init__(self):
+        told = {"name": named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+                "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
+        for name, value in told.items():
+            object.__setattr__(self, name, value)
 
     def page(self, right: ModuleType) -> ModuleType:
         """Return the page with the changes made; ValueError when the page no longer says what is to be changed."""
@@ -49,7 +56,7 @@ class Fault:
             return "", "", ""
         before, after = self.changes[0]
         number = inspect.getsource(right).partition(before)[0].count("\n") + 1
-        return f"{file_of(right)}, line {number}", before.strip(), after.strip()
+        return message("{file}, line {line}", file=file_of(right), line=number), before.strip(), after.strip()
 
     @property
     def diff(self) -> str:

@@ -6,6 +6,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.faults.fault import STRIDES, TRUNCATED, Fault
 from aclnn_viz.faults.places import ends
 from aclnn_viz.kernels.grid_sampler_2d import unnormalise
+from aclnn_viz.words.speech import message
 
 BILINEAR_FLOOR = "    first = xp.floor(u)\n    t = u - first"
 NEAREST_ROUND = "(xp.round(u), xp.ones_like(u)"
@@ -116,7 +117,8 @@ def regions(values, output, shape):
     if output == "inputGrad":
         row, column = np.arange(height)[:, np.newaxis], np.arange(width)
         on_edge = (row == 0) | (row == height - 1) | (column == 0) | (column == width - 1)
-        return {"pixels on the edge": on_edge, "pixels inside": ~on_edge, **ends(shape, 1, "channel")}
+        return {message("pixels on the edge"): on_edge, message("pixels inside"): ~on_edge,
+                **ends(shape, 1, message("channel"))}
     grid = values["grid"].astype(np.float64)
     u = np.stack([unnormalise(grid[..., k], size, values["alignCorners"])[0]
                   for k, size in enumerate((width, height))], -1)
@@ -124,9 +126,10 @@ def regions(values, output, shape):
     inside = ((u > 0) & (u < last)).all(-1, keepdims=True)
     border = ((u == 0) | (u == last)).any(-1, keepdims=True)
     outside = ((u < 0) | (u > last)).any(-1, keepdims=True)
-    names = {0: "points outside", 1: "clamped points", 2: "reflected points"}
-    return {"interior points": inside, "points on the border": border & ~outside,
-            names[values["paddingMode"]]: outside, "x components": np.arange(2) == 0, "y components": np.arange(2) == 1}
+    names = {0: message("points outside"), 1: message("clamped points"), 2: message("reflected points")}
+    return {message("interior points"): inside, message("points on the border"): border & ~outside,
+            names[values["paddingMode"]]: outside, message("x components"): np.arange(2) == 0,
+            message("y components"): np.arange(2) == 1}
 
 
 # What usual tests feed; the vendor's tables hold no reflection and no bicubic.

@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
 from aclnn_viz.faults.places import along, ends
+from aclnn_viz.words.speech import message
 
 ALONG = "xp.mean(dxhat * xhat, axis=GROUP, keepdims=True)"
 SHIFT = "xp.mean(dxhat, axis=GROUP, keepdims=True)"
@@ -84,10 +85,10 @@ FAULTS = (
 
 def regions(values, output, shape):
     if output != "dxOut":
-        return ends(shape, 0, "channel")
+        return ends(shape, 0, message("channel"))
     group = np.arange(shape[1]) // max(shape[1] // values["numGroups"], 1)
-    return {"first group": along(shape, 1, group == 0), "other groups": along(shape, 1, group > 0),
-            **ends(shape, 0, "sample")}
+    return {message("first group"): along(shape, 1, group == 0), message("other groups"): along(shape, 1, group > 0),
+            **ends(shape, 0, message("sample"))}
 
 
 # What usual tests feed.

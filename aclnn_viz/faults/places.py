@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from aclnn_viz.words.speech import message
+
 
 def along(shape: tuple[int, ...], axis: int, chosen) -> np.ndarray:
     """A mask of the places along one axis, ready to broadcast to the shape."""
@@ -15,8 +17,9 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
     {'first row': [True, False, False], 'last row': [False, False, True], 'rows between': [False, True, False]}
     """
     places, last = np.arange(shape[axis]), shape[axis] - 1
-    return {f"first {name}": along(shape, axis, places == 0), f"last {name}": along(shape, axis, places == last),
-            f"{name}s between": along(shape, axis, (places > 0) & (places < last))}
+    return {message("first {part}", part=name): along(shape, axis, places == 0),
+            message("last {part}", part=name): along(shape, axis, places == last),
+            message("{part}s between", part=name): along(shape, axis, (places > 0) & (places < last))}
 
 
 def by_letter(letters: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
@@ -28,5 +31,5 @@ def by_letter(letters: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     found = {}
     for axis, letter in enumerate(letters):
         if shape[axis] > 1:
-            found |= ends(shape, axis, letter if letter != "." else f"place of axis {axis}")
+            found |= ends(shape, axis, letter if letter != "." else message("place of axis {axis}", axis=axis))
     return found

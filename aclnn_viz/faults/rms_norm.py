@@ -5,6 +5,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
 from aclnn_viz.faults.places import ends
+from aclnn_viz.words.speech import message
 
 MEAN = "xp.mean(dy * gamma * xhat, axis=-1, keepdims=True)"
 DX = "(dy * gamma - xhat * projection(xp, dy, xhat, gamma)) * rstd"
@@ -79,12 +80,12 @@ FAULTS = (
 
 
 def regions(values, output, shape):
-    found = ends(shape, -1 % len(shape), "column") if shape else {}
+    found = ends(shape, -1 % len(shape), message("column")) if shape else {}
     if output == "dxOut":
         lead = len(shape) - values["gamma"].ndim
         row = np.arange(values["rstd"].size).reshape(values["rstd"].shape[:lead] + (1,) * values["gamma"].ndim)
-        found |= {"first row": row == 0, "last row": row == values["rstd"].size - 1,
-                  "rows between": (row > 0) & (row < values["rstd"].size - 1)}
+        found |= {message("first row"): row == 0, message("last row"): row == values["rstd"].size - 1,
+                  message("rows between"): (row > 0) & (row < values["rstd"].size - 1)}
     return found
 
 

@@ -18,6 +18,7 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
+from aclnn_viz.words.speech import linked, tr
 
 POINTS, YOURS_POINTS = 601, 41
 JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is drawn as a gap
@@ -37,7 +38,7 @@ def picture(of, answer=None) -> Picture:
     dgamma[1] is made of dy (2 of 6), x (2 of 6), rstd (2 of 2)
     """
     if isinstance(of, Detective):
-        return symptom(of.symptom, of.title)
+        return symptom(of.symptom, tr(of.title))
     if not isinstance(of, Puzzle):
         raise TypeError(problem("a picture is of a puzzle or of a detective case", type(of).__name__,
                                 "pass such as puzzle('rms_dx')"))
@@ -64,16 +65,24 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
                 kind, dots = CURVES[count * (not apart) + k], np.atleast_2d(at[name])[k]
                 marks += [Line(x, _with_gaps(row), kind, label), Dots(marked, dots, kind, "", 3.5)]
                 values = ", ".join(f"{number(u)}: {number(v)}" for u, v in zip(marked, dots))
-                lines.append(f"{', '.join(filter(None, [name, told, label if label != told else '']))}: from "
-                             f"{number(row.min())} to {number(row.max())}; at {wanted.over} = {values}")
+                curve = ", ".join(filter(None, [name, told, label if label != told else ""]))
+                lines.append(tr("{curve}: from {low} to {high}; at {input} = {values}", curve=curve, low=number(row.min()),
+                                high=number(row.max()), input=wanted.over, values=values))
             if yours:
-                marks += [Dots(sparse, row, YOURS_CURVE, "yours", 2.5) for row in np.atleast_2d(yours[name])]
-    drawn = tuple(Panel(name + told, f"{name} over {wanted.over}" + f", {told}" * bool(told), tuple(marks),
+                marks += [Dots(sparse, row, YOURS_CURVE, tr("yours"), 2.5) for row in np.atleast_2d(yours[name])]
+    drawn = tuple(Panel(name + told, _over(name, wanted.over, told), tuple(marks),
                         Axis(wanted.over), Axis(), COLUMNS // len(panels), 230)
                   for (name, told), marks in panels.items())
-    head = (f"{puzzle.title}: what is wanted of {puzzle.name}. Dots mark the places that are easily got wrong.",
+    head = (tr("{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.", title=puzzle.title,
+               function=puzzle.name),
             *filter(None, [complaint]))
     return Picture(head, drawn, "\n".join([*head, *lines]))
+
+
+def _over(output: str, over: str, fixed: str) -> str:
+    if fixed:
+        return tr("{output} over {input}, {fixed}", output=output, input=over, fixed=fixed)
+    return tr("{output} over {input}", output=output, input=over)
 
 
 def _drawable(make, answer):
@@ -83,7 +92,7 @@ def _drawable(make, answer):
     try:
         return make(), ""
     except Exception as error:  # somebody else's code may raise anything
-        return None, f"Yours cannot be drawn: {str(error)[:200]}"
+        return None, tr("Yours cannot be drawn: {error}", error=str(error)[:200])
 
 
 def _outputs(puzzle: Puzzle, function, inputs: dict) -> dict[str, np.ndarray]:
@@ -119,8 +128,9 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     chosen[wanted.index] = True
     panels.append(_cells(wanted.output, spec.outputs[wanted.output], _boxes(chosen, OUTPUT, 0.0)))
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
-    lines = [f"{place} is made of {_told(spec, wanted)}", *[f"with {rest}"] * bool(rest)]
-    lines += [f"yours is made of {_told(yours, wanted)}: dotted"] if yours else [complaint] if complaint else []
+    lines = [tr("{output} is made of {inputs}", output=place, inputs=_told(spec, wanted)),
+             *[tr("with {inputs}", inputs=rest)] * bool(rest)]
+    lines += [tr("yours is made of {inputs}: dotted", inputs=_told(yours, wanted))] if yours else [complaint] if complaint else []
     values = [f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
               for name, value in [*arrays.items(), (wanted.output, spec.outputs[wanted.output])]]
     return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]))
@@ -142,8 +152,8 @@ def _mask(seen: Recording | None, wanted, name: str) -> np.ndarray:
 
 def _told(seen: Recording, wanted) -> str:
     masks = {name: _mask(seen, wanted, name) for name in seen.places}
-    read = [f"{name} ({int(mask.sum())} of {mask.size})" for name, mask in masks.items() if mask.any()]
-    return ", ".join(read) or "no element that can be recorded"
+    read = [tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size) for name, mask in masks.items() if mask.any()]
+    return tr(linked("{some}, {more}", read)) if read else tr("no element that can be recorded")
 
 
 def _flat(values) -> np.ndarray:
@@ -171,19 +181,19 @@ def _cells(name: str, values, boxes: list[Box]) -> Panel:
 def symptom(seen: Symptom, title: str) -> Picture:
     """Return the picture of what is seen of a broken kernel."""
     if seen.kind == "table":
-        rows, columns = (tuple(enumerate(names)) for names in (seen.rows, seen.columns))
-        panel = Panel("table", "share of wrong elements", (Heat(seen.values, "sequential", 0.0, 1.0, digits=True),),
+        rows, columns = (tuple(enumerate(map(tr, names))) for names in (seen.rows, seen.columns))
+        panel = Panel("table", tr("share of wrong elements"), (Heat(seen.values, "sequential", 0.0, 1.0, digits=True),),
                       Axis(ticks=columns), Axis(ticks=rows), 4 + 3 * len(columns), ROW * len(rows) + 50)
     elif seen.kind == "map":
         largest = np.max(np.abs(seen.values), initial=0.0, where=np.isfinite(seen.values)) or 1.0
         rows, columns = seen.values.shape
         words = [Note(column, row, "nan") for row, column in np.argwhere(np.isnan(seen.values))]
-        panel = Panel("map", "error of every element",
+        panel = Panel("map", tr("error of every element"),
                       (Heat(seen.values, "diverging", -largest, largest), *words), Axis(), Axis(),
                       min(COLUMNS, max(7, columns)), max(120, 18 * rows + 40))
     else:
         truth, ulps = np.maximum(seen.values, ((0.0,), (FEWEST_ULPS,)))
-        marks = (Dots(truth[truth > 0], ulps[truth > 0], 0, "", 1.5), Rule("y", 0.5, "½ ulp: rounded once", 2))
-        panel = Panel("ulps", "error of every element over its size", marks, Axis("|truth|", scale="log"),
-                      Axis("ulp", scale="log"), 12, 260)
-    return Picture((title,), (panel,), f"{title}\n{seen.text}")
+        marks = (Dots(truth[truth > 0], ulps[truth > 0], 0, "", 1.5), Rule("y", 0.5, tr("½ ulp: rounded once"), 2))
+        panel = Panel("ulps", tr("error of every element over its size"), marks, Axis(tr("|truth|"), scale="log"),
+                      Axis(tr("ulp"), scale="log"), 12, 260)
+    return Picture((title,), (panel,), f"{title}\n{seen}")

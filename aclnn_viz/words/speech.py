@@ -7,7 +7,7 @@ module. What a program reads (exceptions, JSON, names, lifted code) stays Englis
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from weakref import WeakSet
 
@@ -77,6 +77,18 @@ class Message(str):
     key: str
     values: dict
 
+    def said(self, values: dict) -> str:
+        """The message in the language that is spoken, with further values."""
+        return tr(self.key, **self.values | values)
+
+
+class Name(Message):
+    """A name that a program passes: English in every language, with what it means behind it where that is not English."""
+
+    def said(self, values: dict) -> str:
+        meaning = tr(self.key)
+        return str(self) if meaning == self.key else tr("{name} ({meaning})", name=str(self), meaning=meaning)
+
 
 def message(key: str, /, **values) -> Message:
     """Return a message that is kept, in English; `tr` says it when it is drawn, with further values if there are any.
@@ -85,9 +97,41 @@ def message(key: str, /, **values) -> Message:
     >>> kept, tr(kept)
     ('x fails', 'x fails')
     """
-    made = Message(key.format_map(values) if values else key)
+    return _made(Message, key.format_map(values) if values else key, key, values)
+
+
+def kept(text: str) -> Message:
+    """Return a text as a message without values; what is a message already stays as it is.
+
+    >>> kept("x").key
+    'x'
+    """
+    return text if isinstance(text, Message) else message(text)
+
+
+def named(name: str) -> Name:
+    """Return a name that a program passes; `tr` puts what it means behind it, in another language than English.
+
+    >>> tr(named("n - 1"))
+    'n - 1'
+    """
+    return name if isinstance(name, Name) else _made(Name, name, name, {})
+
+
+def _made(kind: type, text: str, key: str, values: dict):
+    made = kind(text)
     made.key, made.values = key, values
     return made
+
+
+def linked(link: str, parts) -> str:
+    """Return messages in a row, kept: a link such as "{some}; {more}" says how a language joins two.
+
+    >>> linked("{some} and {more}", ["x", "y", "z"])
+    'x and y and z'
+    """
+    first, *rest = [*parts] or [""]
+    return reduce(lambda some, more: message(link, some=some, more=more), rest, first)
 
 
 def tr(message: str, /, **values) -> str:
@@ -96,13 +140,17 @@ def tr(message: str, /, **values) -> str:
     >>> tr("x = {x}", x=1)
     'x = 1'
     """
-    if type(message) is Message:
-        kept = {name: tr(one) if type(one) is Message else one for name, one in message.values.items()}
-        message, values = message.key, kept | values
+    if isinstance(message, Message):
+        return message.said(values)
     catalogue = _spoken()
-    if catalogue is not None:
+    if catalogue is not None and message:  # the entry of the empty text is the head of the catalogue
         message = catalogue.gettext(message)
-    return message.format_map(values) if values else message
+    return _filled(message, values) if values else message
+
+
+def _filled(message: str, values: dict) -> str:
+    """A message with its values; those that are messages are said, too."""
+    return message.format_map({name: tr(one) if isinstance(one, Message) else one for name, one in values.items()})
 
 
 def ntr(one: str, many: str, n: int, /, **values) -> str:
@@ -113,4 +161,4 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
     """
     catalogue = _spoken()
     message = catalogue.ngettext(one, many, n) if catalogue is not None else one if n == 1 else many
-    return message.format_map({"n": n} | values)
+    return _filled(message, {"n": n} | values)

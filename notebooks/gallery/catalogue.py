@@ -2,7 +2,8 @@
 
 What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
 all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in the kit and in the gallery,
-from the front end, from the controls of these modules, and from what is declared: conventions and errata.
+from the front end, from the controls of these modules, and from what is declared: conventions and errata, faults and
+puzzles.
 """
 
 import dataclasses
@@ -25,10 +26,11 @@ from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE, Message
 from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
+from notebooks.gallery.told import told
 
 ROOT = PLACE.parents[1]
 SPEECH, OWN = "words.speech import", PLACE / "speech.py"
-KEYWORDS = {"tr": None, "message": None, "ntr": (1, 2)}
+KEYWORDS = {"tr": None, "message": None, "linked": None, "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -55,7 +57,7 @@ def messages(language: str) -> dict:
     """Return {message: places} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
     speaking = [path for folder in ("aclnn_viz", "notebooks/gallery") for path in sorted((ROOT / folder).rglob("*.py"))
-                if SPEECH in path.read_text("utf-8") and path != OWN]
+                if path == OWN or SPEECH in path.read_text("utf-8")]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         with open(path, "rb") as file:
@@ -64,7 +66,7 @@ def messages(language: str) -> dict:
     for name in sorted(rooms(language)):
         for text in texts_of_states(importlib.import_module(name)) - kept:
             found.setdefault(text, []).append((f"{name.replace('.', '/')}.py", 1))
-    for text, where in declared().items():
+    for text, where in {**declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, []).append((where, 1))
     return found

@@ -3,15 +3,19 @@
 import ast
 import dataclasses
 import re
+import textwrap
 
 from aclnn_viz.pictures import marks, panels
 from notebooks.gallery.catalogue import names
 
-KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None"}
+KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None", "array"}
 PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
-SPOKEN = {"tr", "ntr", "message"}
+SPOKEN = {"tr", "ntr", "message", "linked"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
-ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need"}  # stay English
+DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake"}  # keep their texts as messages, which are looked at there
+KINDS = {"Panel", "Change"}  # their first argument is a name of their own
+ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function"}  # stay English
+INSIDE = {"import_module", "compile"}  # what they are given is never shown
 WORD = re.compile(r"\b[A-Za-z]{2,}\b")
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
@@ -19,6 +23,8 @@ SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (
          for name, one in vars(module).items() if dataclasses.is_dataclass(one)}
 OPEN, CLOSE = "⟦⟧"
 CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
+BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")  # words (in brackets)
+TAG = re.compile(r"<[^<>]*>")
 LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
@@ -36,11 +42,12 @@ def english(source: str, declared=()):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
-            parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
-            if _foreign(text := " ".join(parts)) and not all(part in declared for part in parts):
+            parts = [part.value if isinstance(part, ast.Constant) else "_" for part in node.values]
+            text = TAG.sub(" ", " ".join(parts))
+            if _foreign(text) and not all(part in declared for part in parts if part != "_") and not _is_code(text, (ast.Assign, ast.Return)):
                 yield node.lineno, text
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
-            if node.value not in declared and not LIFTED.search(node.value):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(TAG.sub(" ", node.value)):
+            if not (node.value in declared or LIFTED.search(node.value) or _is_code(node.value)):
                 yield node.lineno, node.value
         elif isinstance(node, ast.Call):
             for value in _read(node):
@@ -50,6 +57,17 @@ def english(source: str, declared=()):
 
 def _foreign(text) -> bool:
     return isinstance(text, str) and any(word not in KEPT and word[:3] != "acl" for word in WORD.findall(text))
+
+
+def _is_code(text: str, kinds=(ast.Assign, ast.Return, ast.IfExp, ast.Call)) -> bool:
+    """Whether a text is Python that computes, or is so without its last line, which may be cut."""
+    for part in (text, text.rpartition("\n")[0]):
+        try:
+            nodes = [*ast.walk(ast.parse(textwrap.dedent(part)))]
+        except SyntaxError:
+            continue
+        return any(isinstance(node, kinds) for node in nodes) and not BRACKETS.search(part)
+    return False
 
 
 def _called(node) -> str:
@@ -71,7 +89,9 @@ def _never_shown(node):
         if called in SPOKEN | DECLARED | ERRORS:
             yield from (part for value in node.args for part in ast.walk(value)
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
-        if called == "Panel" and node.args:
+        if called in DATA | INSIDE:
+            yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
+        if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
         yield from (part for keyword in node.keywords if keyword.arg == "name" for part in ast.walk(keyword.value))
 

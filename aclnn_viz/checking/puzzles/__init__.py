@@ -37,7 +37,7 @@ def puzzle(name: str) -> Puzzle:
     >>> puzzle("rms_dx").hint(1).split(".")[0]
     'Take the two terms of the bracket apart'
     """
-    return _named((*puzzles(), *tile_puzzles()), name, "a puzzle")
+    return _named((*puzzles(), *tile_puzzles()), name)
 
 
 def detectives() -> tuple[Detective, ...]:
@@ -61,15 +61,15 @@ def detective(name: str) -> Detective:
     >>> detective("long_rows").accuse(None).text.split(",")[0]
     "the suspects: 'missing 1/n'"
     """
-    return _named((*detectives(), *tile_detectives()), name, "a detective case")
+    return _named((*detectives(), *tile_detectives()), name)
 
 
-def _named(items, name, kind):
+def _named(items, name):
     for one in items:
         if isinstance(name, str) and one.name == name:
             return one
     names = ", ".join(one.name for one in items)
-    raise ValueError(problem(f"{kind} is one of {names}", f"{name!r:.60}", "name one of them"))
+    raise ValueError(problem(f"{'a detective case' if isinstance(items[0], Detective) else 'a puzzle'} is one of {names}", f"{name!r:.60}", "name one of them"))
 
 
 def progress() -> Progress:

@@ -13,9 +13,11 @@ from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.judging import Prepared, prepared, prepared_suite
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.symptoms import Symptom, outputs_of
+from aclnn_viz.checking.puzzles.verdict import quoted
 from aclnn_viz.errors import problem
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import english, kept, message, named, tr
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,20 @@ class Answer:
     """What became of an accusation: whether it is right, and why; `note` tells why it was not kept."""
 
     right: bool
-    text: str
+    lines: tuple[str, ...]
     note: str = ""
 
+    @property
+    def text(self) -> str:
+        """What is told, in English."""
+        with english():
+            return self._told()
+
+    def _told(self) -> str:
+        return "\n  ".join(map(tr, self.lines))
+
     def __str__(self) -> str:
-        return "\n".join([self.text, *filter(None, [self.note])])
+        return "\n".join([self._told(), *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         colour, sign = ("#1b7837", "✔") if self.right else ("#7f7f7f", "…")
@@ -54,6 +65,13 @@ class Detective:
     suspects: tuple[str, ...]
     hints: tuple[str, ...] = field(repr=False)
     culprit: str = field(repr=False)
+
+    def __post_init__(self):
+        told = {"title": kept(self.title), "story": kept(self.story), "hints": tuple(map(kept, self.hints)),
+                "experiments": tuple((kept(label), options) for label, options in self.experiments),
+                "suspects": tuple(map(named, self.suspects)), "culprit": named(self.culprit)}
+        for name, value in told.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def kernel(self) -> Callable:
@@ -82,28 +100,29 @@ class Detective:
         if type(number) is not int or not 1 <= number <= len(self.hints):
             raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
                                      f"ask for 1 to {len(self.hints)}"))
-        return self.hints[number - 1]
+        return tr(self.hints[number - 1])
 
     def accuse(self, suspect: str | None = None) -> Answer:
         """Say whether a suspect is the fault, or what speaks against it, found by running both; None names them all.
 
         Raises ValueError for a name that is no suspect.
         """
-        names = ", ".join(map(repr, self.suspects))
+        names = quoted(self.suspects)
         if suspect is None:
-            return Answer(False, f"the suspects: {names}")
+            return Answer(False, (message("the suspects: {names}", names=names),))
         if not isinstance(suspect, str) or suspect not in self.suspects:
             raise ValueError(problem(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them"))
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
-            return Answer(False, f"not {suspect!r}: {self._alibi(suspect)}", note)
-        return Answer(True, "\n  ".join(self._told(suspect)), note)
+            return Answer(False, (message("not {name!r}: {reason}", name=named(suspect), reason=self._alibi(suspect)),), note)
+        return Answer(True, tuple(self._told(suspect)), note)
 
     def _told(self, name: str) -> list[str]:
         """What is said of the culprit once it is found."""
         found = self._fault(name)
-        lines = [f"it is {name!r}: {found.story}", f"seen with: {found.exposed_by}"]
-        lines += [f"not seen when {found.hidden[0]}"] if found.hidden else []
+        lines = [message("it is {name!r}: {story}", name=named(name), story=found.story),
+                 message("seen with: {inputs}", inputs=found.exposed_by)]
+        lines += [message("not seen when {condition}", condition=found.hidden[0])] if found.hidden else []
         return [*lines, *found.diff.splitlines()]
 
     def _alibi(self, suspect: str) -> str:
@@ -117,16 +136,17 @@ class Detective:
             (mine, wrong), (its, accused) = outputs_of(self.kernel, one), outputs_of(other, one)
             for output in one.expected:
                 if output in wrong and output not in accused:
-                    return f"{output} would be right with {label}, where this kernel is wrong"
+                    return message("{output} would be right with {case}, where this kernel is wrong", output=output, case=label)
                 if output in accused and output not in wrong:
-                    return f"{output} would be wrong with {label}, where this kernel is right"
-                if output in wrong and (difference := _difference(mine[output], its[output])):
-                    numbers.append(f"with {label}, {output}{difference}")
+                    return message("{output} would be wrong with {case}, where this kernel is right", output=output, case=label)
+                if output in wrong and (difference := _difference(output, mine[output], its[output])):
+                    numbers.append(message("with {case}, {difference}", case=label, difference=difference))
         return numbers[0]
 
     def __str__(self) -> str:
-        suspects = "\n".join(f"  {name}" for name in self.suspects)
-        return f"{self.title} ({self.operator})\n{self.story}\n\n{self.symptom}\n\nsuspects:\n{suspects}"
+        suspects = "\n".join(f"  {tr(name)}" for name in self.suspects)
+        head = tr("{title} ({operator})", title=self.title, operator=self.operator)
+        return "\n".join([head, tr(self.story), "", str(self.symptom), "", tr("suspects:"), suspects])
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n\n")
@@ -134,10 +154,10 @@ class Detective:
         return f"<strong>{html.escape(title)}</strong><p>{html.escape(story)}</p><pre>{html.escape(rest)}</pre>"
 
 
-def _difference(mine: np.ndarray, its: np.ndarray) -> str:
-    """Where two kernels that are both wrong give the most different numbers, or an empty text."""
+def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:
+    """Where two kernels that are both wrong give the most different numbers of an output, or an empty text."""
     if mine.shape != its.shape:
-        return f" would have shape {its.shape}, not {mine.shape}"
+        return message("{output} would have shape {other}, not {shape}", output=output, other=its.shape, shape=mine.shape)
     mine, its = mine.astype(np.float64), its.astype(np.float64)
     with np.errstate(all="ignore"):
         apart = np.nan_to_num(np.where((mine == its) | np.isnan(mine) & np.isnan(its), 0.0, np.abs(mine - its)),
@@ -145,4 +165,5 @@ def _difference(mine: np.ndarray, its: np.ndarray) -> str:
     if not apart.any():
         return ""
     at = tuple(int(k) for k in np.unravel_index(int(apart.argmax()), apart.shape))
-    return f"{list(at)} would be {its[at]:.6g}; this kernel gives {mine[at]:.6g}"
+    return message("{place} would be {other}; this kernel gives {value}", place=f"{output}{list(at)}",
+                   other=f"{its[at]:.6g}", value=f"{mine[at]:.6g}")

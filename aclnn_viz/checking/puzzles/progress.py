@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aclnn_viz.errors import problem
+from aclnn_viz.tables import as_text
+from aclnn_viz.words.speech import message, tr
 
 VARIABLE = "ACLNN_VIZ_DATA"
 FILE = "puzzles.jsonl"
@@ -94,16 +96,17 @@ class Progress:
     @property
     def next(self) -> str:
         """The title and the name of the first one that is not solved, or an empty text."""
-        return next((f"{title} ({name})" for _, title, name, state in self.rows if not state.startswith("solved")), "")
+        return next((tr("{title} ({name})", title=title, name=name) for _, title, name, state in self.rows
+                     if not state.startswith("solved")), "")
 
     @property
     def head(self) -> str:
-        return f"{self.solved} of {len(self.rows)} solved" + (f"; next: {self.next}" if self.next else "")
+        if not self.next:
+            return tr("{n} of {all} solved", n=self.solved, all=len(self.rows))
+        return tr("{n} of {all} solved; next: {next}", n=self.solved, all=len(self.rows), next=self.next)
 
     def __str__(self) -> str:
-        table = [("operator", "title", "name", "state"), *self.rows]
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
+        lines = as_text([tr("operator"), tr("title"), tr("name"), tr("state")], [[*map(tr, row)] for row in self.rows])
         return "\n".join([self.head, *lines, *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
@@ -112,12 +115,13 @@ class Progress:
         for row in self.rows:
             groups.setdefault(row[0], []).append(row)
         lines = ["<tr>" + cell(html.escape(name)) + cell("".join("■" if row[3].startswith("solved") else "□" for row in rows))
-                 + cell(html.escape(next((row[1] for row in rows if not row[3].startswith("solved")), "done"))) + "</tr>"
+                 + cell(html.escape(next((tr(row[1]) for row in rows if not row[3].startswith("solved")), tr("done")))) + "</tr>"
                  for name, rows in groups.items()]
-        rows = "".join(f"<tr>{''.join(cell(html.escape(text)) for text in row)}</tr>" for row in self.rows)
-        return (f"<p><strong>{html.escape(self.head)}</strong></p><table><tr><th>operator</th><th>solved</th>"
-                f"<th>next there</th></tr>{''.join(lines)}</table><details><summary>every one</summary><table><tr>"
-                f"<th>operator</th><th>title</th><th>name</th><th>state</th></tr>{rows}</table></details>"
+        rows = "".join(f"<tr>{''.join(cell(html.escape(tr(text))) for text in row)}</tr>" for row in self.rows)
+        groups, every = (f"<tr>{''.join(map('<th>{}</th>'.format, names))}</tr>" for names in (
+            (tr("operator"), tr("solved"), tr("next there")), (tr("operator"), tr("title"), tr("name"), tr("state"))))
+        folded = "<details><summary>{}</summary><table>{}{}</table></details>".format(tr("every one"), every, rows)
+        return (f"<p><strong>{html.escape(self.head)}</strong></p><table>{groups}{''.join(lines)}</table>{folded}"
                 f"<p>{html.escape(self.complaint)}</p>")
 
 
@@ -127,7 +131,7 @@ def progress_of(items) -> Progress:
 
     def state(name):
         count = found.attempts.get(name, 0)
-        tried = f"{count} attempt{'s' * (count != 1)}"
-        return f"solved, {tried}" if name in found.solved else tried if count else "-"
+        tried = message("1 attempt") if count == 1 else message("{n} attempts", n=count)
+        return message("solved, {attempts}", attempts=tried) if name in found.solved else tried if count else "-"
     rows = tuple((one.operator, one.title, one.name, state(one.name)) for one in items)
     return Progress(rows, sum(one.name in found.solved for one in items), found.complaint)

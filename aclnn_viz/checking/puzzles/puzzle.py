@@ -12,6 +12,7 @@ from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged
 from aclnn_viz.errors import function, problem
+from aclnn_viz.words.speech import kept, ntr, tr
 
 
 class Curve(NamedTuple):
@@ -63,13 +64,17 @@ class Puzzle:
     cases: tuple[dict, ...] = ()
     judge: Callable = judged
 
+    def __post_init__(self):
+        object.__setattr__(self, "title", kept(self.title))
+        object.__setattr__(self, "hints", tuple(map(kept, self.hints)))
+
     @property
     def name(self) -> str:
         return self.spec.__name__
 
     @property
     def task(self) -> str:
-        return " ".join(self.spec.__doc__.split())
+        return kept(" ".join(self.spec.__doc__.split()))
 
     @property
     def specification(self) -> Source:
@@ -94,15 +99,16 @@ class Puzzle:
         if type(number) is not int or not 1 <= number <= len(self.hints):
             raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
                                      f"ask for 1 to {len(self.hints)}, or for solution()"))
-        return self.hints[number - 1]
+        return tr(self.hints[number - 1])
 
     def solution(self) -> Source:
         """Return the source of a solution, as short as was promised."""
         return Source(solution_of(self).source)
 
     def __str__(self) -> str:
-        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
-        return f"{self.title} ({self.operator}, {lines})\n{self.task}\n\n{self.specification}"
+        lines = ntr("{n} line", "{n} lines", self.lines)
+        head = tr("{title} ({operator}, {lines})", title=self.title, operator=self.operator, lines=lines)
+        return f"{head}\n{tr(self.task)}\n\n{self.specification}"
 
     def _repr_html_(self) -> str:
         head, _, code = str(self).partition("\n\n")

@@ -8,6 +8,8 @@ from aclnn_viz.accuracy import compare
 from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.checking.judging import Miss, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
+from aclnn_viz.tables import as_text
+from aclnn_viz.words.speech import english, kept, message, tr
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +21,20 @@ class Symptom:
     """
 
     kind: str
-    text: str
+    lines: tuple[str | tuple[str, ...], ...]  # a table has its cells
     values: np.ndarray
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """What is seen, in English."""
+        with english():
+            return str(self)
+
     def __str__(self) -> str:
-        return self.text
+        told = [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
+        return "\n".join(as_text(told[0], told[1:]) if self.kind == "table" else told)
 
 
 def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:
@@ -44,12 +53,10 @@ def table(experiments, kernel) -> Symptom:
         counts = {name: int(misses[name].wrong.sum()) if name in misses else 0 for name in one.expected}
         sizes = {name: part.truth.size for name, part in one.expected.items()}
         shares.append([counts[name] / max(sizes[name], 1) if name in counts else np.nan for name in columns])
-        cells.append(["-" if name not in counts else f"wrong in {counts[name]} of {sizes[name]}" if counts[name] else
-                      "right" for name in columns])
-    lines = [["", *columns], *([label, *told] for label, told in zip(rows, cells))]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    text = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
-    return Symptom("table", text, np.array(shares), rows, columns)
+        cells.append(["-" if name not in counts else message("right") if not counts[name] else
+                      message("wrong in {n} of {all}", n=counts[name], all=sizes[name]) for name in columns])
+    lines = (("", *columns), *((label, *told) for label, told in zip(rows, cells)))
+    return Symptom("table", lines, np.array(shares), rows, columns)
 
 
 def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
@@ -61,8 +68,8 @@ def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
     with np.errstate(all="ignore"):
         errors = np.where(wrong, actual - truth, 0.0)
     signs = np.where(np.isnan(errors), "?", np.where(wrong, "#", "."))
-    text = "\n".join([f"{output}, {label}: # is wrong, . is right, ? is nan", *map(" ".join, signs)])
-    return Symptom("map", text, errors)
+    head = message("{output}, {case}: # is wrong, . is right, ? is nan", output=output, case=label)
+    return Symptom("map", (head, *map(" ".join, signs)), errors)
 
 
 def standards(experiments, kernel, output: str) -> Symptom:
@@ -71,9 +78,11 @@ def standards(experiments, kernel, output: str) -> Symptom:
     actual, truth = outputs_of(kernel, one)[0][output], one.expected[output].truth
     report = compare(actual, truth)
     judged = {name: verdict for name, verdict in report.verdicts.items() if verdict in (PASS, FAIL)}
-    lines = [f"{name}: {verdict.outcome}, {verdict.reason}" for name, verdict in judged.items()]
+    lines = [message("{standard}: {outcome}, {reason}", standard=kept(name), outcome=kept(verdict.outcome), reason=verdict.reason)
+             for name, verdict in judged.items()]
     fmt = float_format(actual)
     with np.errstate(all="ignore"):
         off = np.abs(actual.astype(np.float64) - truth) / ulp(round_to(truth, fmt).astype(np.float64), fmt)
-    head = f"{output}, {label}: largest error {report.max_ulp:.4g} ulp, mean relative error {report.mere:.3g}"
-    return Symptom("standards", "\n".join([head, *lines]), np.stack([np.abs(truth).ravel(), off.ravel()]))
+    head = message("{output}, {case}: largest error {ulps} ulp, mean relative error {mean}", output=output, case=label,
+                   ulps=f"{report.max_ulp:.4g}", mean=f"{report.mere:.3g}")
+    return Symptom("standards", (head, *lines), np.stack([np.abs(truth).ravel(), off.ravel()]))

@@ -20,11 +20,12 @@ from aclnn_viz.checking.judging import prepared_suite
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.running import NOTHING, run
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import english, linked, message, tr
 
 CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
 SECONDS = 5.0  # for one call
 LIMIT = 20.0  # seconds for a whole kernel
-NUDGE = "hint(1) gives a nudge"
+NUDGE = message("hint(1) gives a nudge")
 PRINTED = 6  # elements of an input in a message
 TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
@@ -33,21 +34,32 @@ TELLING = 2  # right cases with a value of an attribute, before it is said that 
 class PuzzleResult:
     """Whether a puzzle is solved; if not, `text` says where it goes wrong and `mistake` names it, if it is a usual one.
 
-    `begun` is False as long as the function returns nothing. `note` tells why the attempt was not kept.
+    `lines` are messages, or a result or a hazard that tells itself. `begun` is False as long as the function returns
+    nothing. `note` tells why the attempt was not kept.
     """
 
     name: str
     passed: bool
-    text: str
+    lines: tuple
     mistake: str | None = None
     begun: bool = True
     note: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is told, in English."""
+        with english():
+            return self._told()
+
+    def _told(self) -> str:
+        return "\n  ".join(line for one in self.lines
+                           for line in ([tr(one)] if isinstance(one, str) else str(one).splitlines()))
 
     def noted(self, note: str) -> "PuzzleResult":
         return replace(self, note=note)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.name}: {self.text}", *filter(None, [self.note])])
+        return "\n".join([f"{self.name}: {self._told()}", *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
@@ -62,10 +74,10 @@ def judged(puzzle, answer) -> PuzzleResult:
     case = next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
     first = run(answer, case, puzzle.outputs, SECONDS)
     if first.misbehaviour == NOTHING:
-        return untouched(puzzle, "nothing is returned yet")
+        return untouched(puzzle, message("nothing is returned yet"))
     if first.fatal:
-        return unsolved(puzzle, [f"{first.misbehaviour} ({_given(case.inputs)})",
-                                 "it goes on in the background, until Python is started again"])
+        return unsolved(puzzle, [message("{misbehaviour} ({inputs})", misbehaviour=first.misbehaviour, inputs=_given(case.inputs)),
+                                 message("it goes on in the background, until Python is started again")])
     return (_whole if whole else _part)(puzzle, answer)
 
 
@@ -75,20 +87,28 @@ def _case(puzzle, inputs: dict) -> Case:
 
 def untouched(puzzle, told: str) -> PuzzleResult:
     """The result of a body that is still to be written."""
-    enough = "1 line is" if puzzle.lines == 1 else f"{puzzle.lines} lines are"
-    return PuzzleResult(puzzle.name, False, f"{told}\n  write the body: {enough} enough. {NUDGE}", begun=False)
+    enough = message("write the body: 1 line is enough. {nudge}", nudge=NUDGE) if puzzle.lines == 1 else message(
+        "write the body: {n} lines are enough. {nudge}", n=puzzle.lines, nudge=NUDGE)
+    return PuzzleResult(puzzle.name, False, (told, enough), begun=False)
 
 
-def unsolved(puzzle, lines: list[str], mistake: str | None = None) -> PuzzleResult:
+def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
     """The result of a wrong answer, what is wrong line by line."""
-    return PuzzleResult(puzzle.name, False, "\n  ".join([*lines, NUDGE]), mistake)
+    return PuzzleResult(puzzle.name, False, (*lines, NUDGE), mistake)
 
 
-def solved(puzzle, answer, cases: int, what: str) -> PuzzleResult:
+def solved(puzzle, answer, told: str) -> PuzzleResult:
     """The result of a right answer, with its lines."""
     lines = body_lines(answer)
-    size = "" if lines is None else f", in {lines} line{'s' * (lines != 1)}; {puzzle.lines} expected"
-    return PuzzleResult(puzzle.name, True, f"right on {cases} {what}{size}")
+    if lines is not None:
+        told = message("{told}, in 1 line; {expected} expected", told=told, expected=puzzle.lines) if lines == 1 else message(
+            "{told}, in {n} lines; {expected} expected", told=told, n=lines, expected=puzzle.lines)
+    return PuzzleResult(puzzle.name, True, (told,))
+
+
+def quoted(names) -> str:
+    """Names in a row, in quotation marks, kept."""
+    return linked("{some}, {more}", [message("{name!r}", name=name) for name in names])
 
 
 def body_lines(function) -> int | None:
@@ -112,12 +132,12 @@ def body_lines(function) -> int | None:
 def _whole(puzzle, answer) -> PuzzleResult:
     result = check(puzzle.operator, answer, beyond=True, time_limit=LIMIT, call_limit=SECONDS)
     if result.passed and result.stopped:
-        return PuzzleResult(puzzle.name, False, f"right on {result.cases} cases, but too slow: "
-                            f"the rest of the suite was not run within {LIMIT:g} s")
+        return PuzzleResult(puzzle.name, False, (message(
+            "right on {n} cases, but too slow: the rest of the suite was not run within {limit} s", n=result.cases, limit=f"{LIMIT:g}"),))
     if result.passed:
-        return solved(puzzle, answer, result.cases, "cases of the suite")
+        return solved(puzzle, answer, message("right on {n} cases of the suite", n=result.cases))
     mistake = result.diagnosis.name if result.diagnosis and result.diagnosis.confident else None
-    return unsolved(puzzle, ["not right yet", *str(result).splitlines()], mistake)
+    return unsolved(puzzle, [message("not right yet"), result], mistake)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,17 +176,17 @@ def _part(puzzle, answer) -> PuzzleResult:
             break
     failing = [one for one in seen if not one.right]
     if not failing:
-        return solved(puzzle, answer, len(seen), "cases")
+        return solved(puzzle, answer, message("right on {n} cases", n=len(seen)))
     first = failing[0]
-    lines = [f"wrong in {len(failing)} of {len(seen)} cases", first.complaint or _worst(first), *_conditions(seen)]
+    lines = [message("wrong in {n} of {all} cases", n=len(failing), all=len(seen)), first.complaint or _worst(first), *_conditions(seen)]
     names = _same_mistakes(puzzle, seen)
     mistake = names[0] if len(names) == 1 else None
     if mistake:
-        lines.append(f"the mistake is {mistake.name!r}, with the same numbers on all cases: {mistake.why}")
+        lines.append(message("the mistake is {name!r}, with the same numbers on all cases: {why}", name=mistake.name, why=mistake.why))
     elif not first.complaint:
-        lines.append("none of the usual mistakes" if not names else
-                     f"one of {', '.join(repr(one.name) for one in names)}")
-        lines += [f"{name} {remark}" for name, mask in first.wrong.items() if mask.any() and mask.size > 2
+        lines.append(message("one of {names}", names=quoted(one.name for one in names)) if names else
+                     message("none of the usual mistakes"))
+        lines += [message("{output} {remark}", output=name, remark=remark) for name, mask in first.wrong.items() if mask.any() and mask.size > 2
                   for remark in likeness(name, first.outputs[name].astype(np.float64), first.truth, first.inputs)[:1]]
     return unsolved(puzzle, lines, mistake.name if mistake else None)
 
@@ -175,16 +195,20 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
     truth = right_answer(puzzle, inputs)
     outcome = run(answer, _case(puzzle, inputs), puzzle.outputs, SECONDS)
     outputs = outcome.outputs or {}
-    complaint = f"{puzzle.name} {outcome.misbehaviour} ({_given(inputs)})" if outcome.misbehaviour else ""
+    complaint = message("{function} {misbehaviour} ({inputs})", function=puzzle.name, misbehaviour=outcome.misbehaviour,
+                        inputs=_given(inputs)) if outcome.misbehaviour else ""
     for name, right in truth.items():
         if complaint:
             break
         if name not in outputs:
-            complaint = f"{name} is missing: return {' and '.join(puzzle.outputs)}, in this order or in a dict"
+            complaint = message("{output} is missing: return {outputs}, in this order or in a dict", output=name,
+                                outputs=linked("{some} and {more}", puzzle.outputs))
         elif outputs[name].shape != right.shape:
-            complaint = f"{name} has shape {outputs[name].shape} instead of {right.shape} ({_given(inputs)})"
+            complaint = message("{output} has shape {shape} instead of {right} ({inputs})", output=name,
+                                shape=outputs[name].shape, right=right.shape, inputs=_given(inputs))
         elif outputs[name].dtype.kind in "fV" and outputs[name].dtype.itemsize < 8:
-            complaint = f"{name} is {outputs[name].dtype}: digits are lost, for the inputs are float64"
+            complaint = message("{output} is {format}: digits are lost, for the inputs are float64", output=name,
+                                format=outputs[name].dtype)
     return _Seen(inputs, outputs, truth, complaint, outcome.fatal)
 
 
@@ -203,7 +227,8 @@ def _worst(one: _Seen) -> str:
         off = np.where(mask, np.nan_to_num(np.abs(actual - truth.astype(np.float64)), nan=np.inf), -1.0)
     at = tuple(int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
     place = f"{name}{list(at)}" if at else name
-    return f"{place} is {float(actual[at]):.6g}, right is {truth[at]:.6g}, at {_given(one.inputs, truth.shape, at)}"
+    return message("{place} is {actual}, right is {right}, at {inputs}", place=place, actual=f"{float(actual[at]):.6g}",
+                   right=f"{truth[at]:.6g}", inputs=_given(one.inputs, truth.shape, at))
 
 
 def _given(inputs: dict, shape=None, at=()) -> str:
@@ -228,7 +253,8 @@ def _conditions(seen: list[_Seen]) -> list[str]:
             cases.setdefault(one.inputs[name], []).append(one.right)
         right = [value for value, found in cases.items() if all(found) and len(found) >= TELLING]
         if right and len(right) < len(cases):
-            lines.append(f"right with {' and '.join(f'{name} = {value!r}' for value in right)}")
+            lines.append(message("right with {values}", values=linked(
+                "{some} and {more}", [f"{name} = {value!r}" for value in right])))
     return lines
 
 

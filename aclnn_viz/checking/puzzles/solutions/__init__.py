@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 
 from aclnn_viz.errors import problem
+from aclnn_viz.words.speech import kept, named
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,10 @@ class Mistake:
     name: str
     why: str
     changes: tuple[tuple[str, str], ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", named(self.name))
+        object.__setattr__(self, "why", kept(self.why))
 
 
 @dataclass(frozen=True, eq=False)

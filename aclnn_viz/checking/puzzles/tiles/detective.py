@@ -10,6 +10,7 @@ from aclnn_viz.checking.judging import Prepared, prepared
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.faults.fault import diff_of
 from aclnn_viz.tiles import TileFault, faults, launch
+from aclnn_viz.words.speech import kept, message, named
 
 LAUNCH = ("cores", "schedule")  # of an experiment's options, those of the launch
 
@@ -27,7 +28,8 @@ class TileDetective(Detective):
 
     def _told(self, name: str) -> list[str]:
         found = self._fault(name)
-        lines = [f"it is {name!r}: {found.story}", f"the machine calls it: {found.shows}"]
+        lines = [message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
+                 message("the machine calls it: {hazard}", hazard=kept(found.shows))]
         return [*lines, *diff_of(found.changes).splitlines()]
 
     @cached_property

@@ -14,6 +14,7 @@ from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved, un
 from aclnn_viz.checking.running import run
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import Program, launch, programs
+from aclnn_viz.words.speech import message
 
 SCHEDULES = ("eager", "late", 0)
 
@@ -28,17 +29,18 @@ class Part:
     def __call__(self, puzzle, answer: Callable) -> PuzzleResult:
         """Judge an answer; nothing that it does raises here."""
         if empty(answer):
-            return untouched(puzzle, "nothing is done yet")
+            return untouched(puzzle, message("nothing is done yet"))
         seen = self.seen(puzzle, answer)
         wrong = [one.told for one in seen if one.told]
         if not wrong:
-            return solved(puzzle, answer, len(seen), "runs")
+            return solved(puzzle, answer, message("right on {n} runs", n=len(seen)))
         solution, signs = solution_of(puzzle), [one.signs for one in seen]
         same = [mistake for mistake in solution.mistakes
                 if not seen[-1].fatal and _of_mistake(self, puzzle, mistake) == signs]
-        lines = [f"wrong in {len(wrong)} of {len(seen)} runs", *wrong[0].splitlines()]
+        lines = [message("wrong in {n} of {all} runs", n=len(wrong), all=len(seen)), *wrong[0]]
         if len(same) == 1:
-            lines.append(f"the mistake is {same[0].name!r}, with the same hazards and numbers: {same[0].why}")
+            lines.append(message("the mistake is {name!r}, with the same hazards and numbers: {why}", name=same[0].name,
+                                 why=same[0].why))
         return unsolved(puzzle, lines, same[0].name if len(same) == 1 else None)
 
     def seen(self, puzzle, answer: Callable) -> list["Seen"]:
@@ -63,9 +65,9 @@ class Part:
 
 
 class Seen(NamedTuple):
-    """What is wrong with a run, in words; its signs, hazards and numbers; and whether it does not end."""
+    """What is wrong with a run, line by line; its signs, hazards and numbers; and whether it does not end."""
 
-    told: str
+    told: tuple
     signs: tuple
     fatal: bool = False
 
@@ -95,13 +97,13 @@ def _seen(program: Program, one: Prepared, cores: int, schedule) -> Seen:
         return launches[-1].outputs
     outcome = run(kernel, Case(one.case.operator, one.case.inputs, one.case.dtype, one.case.seed),
                   operator(program.operator).outputs, SECONDS)
-    where = f"{one.recipe}, {cores} cores, schedule {schedule!r}"
+    where = message("{case}, {n} cores, schedule {schedule!r}", case=one.recipe, n=cores, schedule=schedule)
     if not launches:
-        return Seen(f"{outcome.misbehaviour}, with {where}", (outcome.misbehaviour,), outcome.fatal)
+        return Seen((message("{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where),), (outcome.misbehaviour,), outcome.fatal)
     hazards, outputs = launches[0].hazards, launches[0].outputs
     signs = (tuple(sorted({hazard.kind for hazard in hazards})),
              tuple((name, value.tobytes()) for name, value in outputs.items()))
     if hazards:
-        return Seen(f"{hazards[0]}\n{hazards[0].source}\nwith {where}", signs)
+        return Seen((hazards[0], hazards[0].source, message("with {where}", where=where)), signs)
     misses = judge(one, outputs)
-    return Seen(f"{misses[0].problem}, with {where}" if misses else "", signs)
+    return Seen(tuple(message("{problem}, with {where}", problem=miss.problem, where=where) for miss in misses[:1]), signs)
