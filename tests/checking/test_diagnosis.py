@@ -10,7 +10,7 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.observing import Seen
-from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.checking.judging import judge, prepared, prepared_suite
 from aclnn_viz.faults import faults
 from aclnn_viz.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish
@@ -88,6 +88,20 @@ def test_a_kernel_that_computes_in_float32_is_told_so():
     assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in told for name in RMS.outputs)
     half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
     assert "digits of float32" not in half.diagnosis.text
+
+
+def test_a_point_that_rounding_puts_on_a_pixel_does_not_hide_the_fault():
+    """In float32 some points of this case lie on the other side of a floor than in float64."""
+    grid = operator("grid_sampler_2d")
+    one = next(one for one in prepared_suite(grid, 0) if one.case.dtype == "float64" and one.case.inputs["interpolationMode"] == 0
+               and one.case.inputs["paddingMode"] == 0 and one.case.inputs["input"].shape == (2, 2, 6, 5))
+
+    def kernel(**inputs):
+        outputs = fault("grid_sampler_2d", "alignCorners swapped")(**{
+            name: value.astype(np.float32) if isinstance(value, np.ndarray) else value for name, value in inputs.items()})
+        return {name: value.astype(np.float64) for name, value in outputs.items()}
+    outputs = kernel(**one.case.inputs)
+    assert "alignCorners swapped" in diagnose(grid, [Seen(one, outputs, judge(one, outputs))]).candidates
 
 
 def test_sums_in_16_bits_are_suspected_whatever_their_order():
