@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -140,7 +140,7 @@ def _why_uncaught(op: Operator, edit: Edit, kernel: Callable, seed: int) -> str:
     return "same bits"
 
 
-@lru_cache(maxsize=2)
+@cache
 def _sharp(op: Operator, seed: int) -> tuple[Prepared, ...]:
     """The suite in float64."""
     return tuple(one.prepare() for one in Scope.of(op, **SHARP).cases(seed))
