@@ -10,10 +10,19 @@ import pytest
 
 from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.words.speech import language, tr
 from machine import ROOT
 
 NOTEBOOKS = {"09_puzzles": (puzzles(), detectives()), "12_tile_puzzles": (tile_puzzles(), tile_detectives())}
 each = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+@pytest.fixture
+def chinese():
+    before = language()
+    language("zh")
+    yield
+    language(before)
 
 
 PRACTICE = "## At work"  # what comes after the puzzles
@@ -76,6 +85,16 @@ def test_headings_carry_the_titles(name):
                 if line[:4] == "### "]
     titles = [f"### {k}. {one.title}" for k, one in enumerate(tasks, 1)]
     assert headings == titles + [f"### Case {k}: {one.title}" for k, one in enumerate(cases, 1)]
+
+
+@each
+def test_headings_of_the_chinese_edition_carry_the_titles_that_it_shows(name, chinese):
+    tasks, cases = NOTEBOOKS[name]
+    headings = [line for text, kind in every_cell(f"zh/{name}") if kind == "markdown" for line in text.splitlines()
+                if line[:4] == "### "]
+    titles = [f"### {k}. {tr(one.title)}" for k, one in enumerate(tasks, 1)]
+    titles += [f"### 第{k}案：{tr(one.title)}" for k, one in enumerate(cases, 1)]
+    assert headings[:len(titles)] == titles
 
 
 @each
