@@ -175,6 +175,7 @@ def changed(notebook, old, new):
 @pytest.mark.parametrize(("lesson", "old", "new"), [
     ("02_hardswish", "2001 explained", "2000 explained"),
     ("02_hardswish", "0.1221", "0.1231"),
+    ("zh/02_hardswish", "在折点上", "在拐点上"),
     ("03_rms_norm", "against epsilon", "against row"),
     ("03_rms_norm", "7e-04", "5e-04"),
     ("03_rms_norm", "bfloat16", "float16"),
@@ -195,7 +196,7 @@ def test_a_stale_picture_and_a_missing_output_are_noticed():
 
 
 def test_what_no_two_runs_share_is_no_difference():
-    for one, other in (("<f at 0x7f0d3af8>, 12.5 ms", "<f at 0x55d3af8aa0>, 3 s"), ("in /tmp/a_1/x.bin", "in /tmp/b/c/x.bin"),
+    for one, other in (("<f at 0x7f0d3af8>, 12.5 ms", "<f at 0x55d3af8aa0>, 3 s"), ("用时3 s内", "用时0.1 s内"), ("in /tmp/a_1/x.bin", "in /tmp/b/c/x.bin"),
                        ("2026-11-22T07:04:08+00:00", "2027-01-02T17:04:08+00:00"), ("3.1e-08", "3.2e-08"), ("1.8e+308, 0.50001", "1.8e+308, 0.50002")):
         assert outputs.differing(*map(outputs.settled, (one, other))) is None
     for one, other in (("3 of 5", "4 of 5"), ("3.1e-08", "4.1e-08"), ("0.5000", "0.5020"), ("a\nb", "a"), ("-1.5", "1.5")):

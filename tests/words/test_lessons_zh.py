@@ -18,6 +18,8 @@ HAN = re.compile(r"[\u4e00-\u9fff]")
 # What is no prose: blocks of code, code in a line, formulas, and where a link leads.
 CODE = re.compile(r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]+\)", re.DOTALL)
 FOREIGN = re.compile(r"(?:\b[A-Za-z][a-z]+\b[ ,]+){3}[a-z]{2,}")  # four words of English in a row
+# A paragraph is one line: a break inside it would be shown as a space between Chinese letters.
+BROKEN = re.compile(r"^(?![#|]).*[\u4e00-\u9fff，。；：！？）”]\n(?=[\u4e00-\u9fff（“])", re.MULTILINE)
 BOLD = re.compile(r"(?<!\*)\*\*(.+?)\*\*(?!\*)", re.DOTALL)
 OTHER_WORDS = {"内核": "核函数", "工作空间": "workspace", "瓦片": "数据块", "后向": "反向传播", "前向": "正向计算", "胶囊": "记录包"}
 
@@ -52,6 +54,7 @@ def faults(text, terms=av.glossary()):
     if re.search("[A-Za-z]{2}", prose) and not HAN.search(prose):
         yield f"not Chinese: {text[:60]}"
     yield from (f"English: {found[0]}" for found in FOREIGN.finditer(prose))
+    yield from (f"a line breaks: {found[0][-20:]}" for found in BROKEN.finditer(prose))
     yield from (f"not bold: {part}" for part in unbold(text))
     yield from (f"{other} is {term} in the glossary" for other, term in OTHER_WORDS.items() if other in prose)
     for term in terms:
@@ -89,12 +92,12 @@ def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
 
 @pytest.mark.parametrize("text, noticed", [
     ("## Step one", "not Chinese"), ("这里of the two is right的一句", "English"), ("**谁对？**这是", "not bold"), ("是**（一）**", "not bold"), ("**用`x`**计算", "not bold"),
-    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数")])
+    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数"), ("一行，\n又一行", "breaks")])
 def test_prose_that_is_not_chinese_is_noticed(text, noticed):
     assert noticed in " ".join(faults(text))
 
 
-@pytest.mark.parametrize("text", ["```sh\nmake lab\n```", "$$x$$", "**谁对**？`tail block`的workspace", "在Unified Buffer中，**精度**。"])
+@pytest.mark.parametrize("text", ["```sh\nmake lab\n```", "$$x$$", "**谁对**？`tail block`的workspace", "在Unified Buffer中，**精度**。", "## 标题\n正文"])
 def test_code_formulas_and_names_are_let_through(text):
     assert list(faults(text)) == []
 
