@@ -34,9 +34,14 @@ def _known(manager) -> list[str]:
 
 def wanted(picture) -> list[str]:
     """Return the fonts that the words of a picture need besides that of all pictures."""
-    return [chinese()] if WIDE.search("".join(picture.headline)) and chinese() else []
+    return [chinese()] if _wide(picture) and chinese() else []
 
 
 def drawn(picture) -> bool:
     """Whether this machine has a glyph for every letter of a picture."""
-    return not WIDE.search("".join(picture.headline)) or bool(chinese())
+    return not _wide(picture) or bool(chinese())
+
+
+def _wide(picture) -> bool:
+    said = (picture.title, picture.warning, *picture.headline, *picture.notices, *(panel.title for panel in picture.panels))
+    return any(map(WIDE.search, said))

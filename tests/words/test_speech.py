@@ -1,5 +1,7 @@
 """The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
 
+from dataclasses import replace
+
 import pytest
 
 import aclnn_viz as av
@@ -101,6 +103,8 @@ def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
     monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
     english, chinese = (Picture((text,), (Panel("p", text, ()),), text) for text in ("slope", "斜率"))
     assert fonts.wanted(english) == [] and fonts.wanted(chinese) == ["Some Font"]
+    assert all(fonts.wanted(replace(english, **{field: value})) for field, value in (
+        ("title", "斜率"), ("warning", "斜率"), ("notices", ("斜率",)), ("panels", (Panel("p", "斜率", ()),))))
     assert fonts.drawn(english) and fonts.drawn(chinese)
     monkeypatch.setattr(fonts, "chinese", lambda: "")
     assert fonts.drawn(english) and not fonts.drawn(chinese)
