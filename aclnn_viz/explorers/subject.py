@@ -1,13 +1,12 @@
 """The subject of an explorer: what may be moved, what is computed of it, and the picture of that."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
-from aclnn_viz.words.speech import english
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,4 @@ class Subject:
 
     def figure(self, data):
         """Return the picture as a Matplotlib Figure; in English where no font has the glyphs of another language."""
-        shown = self.show(data)
-        if not fonts.drawn(shown):
-            with english():
-                shown = self.show(data)
-            shown = replace(shown, notices=(*shown.notices, fonts.HINT))
-        return shown.figure()
+        return fonts.legible(self.show)(data).figure()

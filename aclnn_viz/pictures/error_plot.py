@@ -13,6 +13,7 @@ from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VE
 from aclnn_viz.dtypes import FloatFormat
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
+from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -106,6 +107,7 @@ def plotted(errors: Errors) -> ErrorPlot | None:
                      np.unique(np.concatenate(shown)).astype(np.intp))
 
 
+@legible
 def error_plot(errors: Errors) -> Picture:
     """Return the picture of error against value of one output.
 

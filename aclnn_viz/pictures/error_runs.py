@@ -7,6 +7,7 @@ import numpy as np
 from aclnn_viz.errors import need, problem
 from aclnn_viz.pictures.error_plot import TALL, half, limits, named, value_axes
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
+from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Dots, Line
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis
 from aclnn_viz.pictures.panels import Panel
@@ -20,6 +21,7 @@ from aclnn_viz.words.speech import message, tr
 NO_INPUTS = message("none of the output's rank")
 
 
+@legible
 def error_runs(runs: dict[str, Errors]) -> Picture:
     """Return the picture of one to five runs of the same case, by the name of the plan or device.
 

@@ -2,9 +2,11 @@
 
 import logging
 import re
-from functools import cache
+from dataclasses import replace
+from functools import cache, wraps
 
 from aclnn_viz.pictures.text import WIDE
+from aclnn_viz.words.speech import english
 
 FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC",
          "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei",
@@ -40,6 +42,19 @@ def wanted(picture) -> list[str]:
 def drawn(picture) -> bool:
     """Whether this machine has a glyph for every letter of a picture."""
     return not _wide(picture) or bool(chinese())
+
+
+def legible(make):
+    """Have a function make its picture in English, with a hint, where no font has the glyphs of another language."""
+    @wraps(make)
+    def made(*args, **given):
+        picture = make(*args, **given)
+        if not drawn(picture):
+            with english():
+                picture = make(*args, **given)
+            picture = replace(picture, notices=(*picture.notices, HINT))
+        return picture
+    return made
 
 
 def _wide(picture) -> bool:

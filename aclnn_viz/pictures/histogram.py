@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.pictures.error_runs import check_runs
 from aclnn_viz.pictures.errors import Errors, framed
+from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Bars, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
@@ -18,6 +19,7 @@ STEPS_OF_EACH = message("Steps of the format from the rounded truth to the outpu
 ALONE, STRIP = 260, 105  # pixels of the panel of one run, and of each of several
 
 
+@legible
 def ulp_histogram(runs: dict[str, Errors]) -> Picture:
     """Return the histogram of one to five runs, by the name of the plan or device: a strip each, on one scale.
 

@@ -13,6 +13,7 @@ from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.symptoms import Symptom
 from aclnn_viz.errors import problem
+from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -28,6 +29,7 @@ ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
 FEWEST_ULPS = 1e-3  # on a logarithmic axis
 
 
+@legible
 def picture(of, answer=None) -> Picture:
     """Return the picture of a puzzle, with that of an answer beside it if there is one, or that of a detective case.
 
@@ -178,6 +180,7 @@ def _cells(name: str, values, boxes: list[Box]) -> Panel:
                  min(COLUMNS, max(3, columns + 1, ceil(len(words) / 6))), ROW * rows + 30)
 
 
+@legible
 def symptom(seen: Symptom, title: str) -> Picture:
     """Return the picture of what is seen of a broken kernel."""
     if seen.kind == "table":

@@ -13,6 +13,7 @@ from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import WIDE, columns, wrapped
 from aclnn_viz.words import speech
+from aclnn_viz.words.speech import tr
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -97,6 +98,16 @@ def test_a_figure_is_in_english_with_a_hint_where_no_font_has_the_glyphs(monkeyp
     monkeypatch.setattr(fonts, "chinese", lambda: "")
     texts = [text.get_text() for text in subject.figure(data).texts]
     assert fonts.HINT in " ".join(" ".join(texts).split()) and not WIDE.search("".join(texts))
+
+
+def test_a_picture_that_no_explorer_makes_is_in_english_there_too(monkeypatch):
+    make = fonts.legible(lambda text: Picture((tr(text),), (), tr(text)))
+    av.language("zh")
+    monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
+    assert make("Reset").headline == ("重置",) and make("Reset").notices == ()
+    monkeypatch.setattr(fonts, "chinese", lambda: "")
+    assert make("Reset").headline == ("Reset",) and make("Reset").notices == (fonts.HINT,)
+    assert make("x").notices == ()
 
 
 def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
