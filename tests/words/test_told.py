@@ -106,3 +106,10 @@ def test_what_is_declared_is_collected_but_code_and_bare_names():
 
 def test_places_are_named_in_the_language(chinese):
     assert [tr(name) for name in by_letter("r", (4,))] == ["首r", "末r", "中间r"]
+
+
+def test_a_table_with_wide_letters_is_one_in_a_notebook_too(chinese):
+    one = detective("long_rows")
+    assert "<table>" in one._repr_html_() and "每行17个元素</td>" in one._repr_html_() and "漏掉行尾" in one._repr_html_()
+    speech.language("en")
+    assert "<table>" not in one._repr_html_() and f"{one.symptom}\n\nsuspects:\n" in one._repr_html_()

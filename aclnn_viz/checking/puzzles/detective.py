@@ -143,15 +143,20 @@ class Detective:
                     numbers.append(message("with {case}, {difference}", case=label, difference=difference))
         return numbers[0]
 
+    @property
+    def _head(self) -> str:
+        return tr("{title} ({operator})", title=self.title, operator=self.operator)
+
+    @property
+    def _listed(self) -> str:
+        return "\n".join([tr("suspects:"), *(f"  {tr(name)}" for name in self.suspects)])
+
     def __str__(self) -> str:
-        suspects = "\n".join(f"  {tr(name)}" for name in self.suspects)
-        head = tr("{title} ({operator})", title=self.title, operator=self.operator)
-        return "\n".join([head, tr(self.story), "", str(self.symptom), "", tr("suspects:"), suspects])
+        return f"{self._head}\n{tr(self.story)}\n\n{self.symptom}\n\n{self._listed}"
 
     def _repr_html_(self) -> str:
-        head, _, rest = str(self).partition("\n\n")
-        title, _, story = head.partition("\n")
-        return f"<strong>{html.escape(title)}</strong><p>{html.escape(story)}</p><pre>{html.escape(rest)}</pre>"
+        seen = f"{self.symptom._repr_html_()}<pre>{html.escape(self._listed)}</pre>".replace("</pre><pre>", "\n\n")
+        return f"<strong>{html.escape(self._head)}</strong><p>{html.escape(tr(self.story))}</p>{seen}"
 
 
 def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:

@@ -1,5 +1,6 @@
 """What is seen of a broken kernel: which experiments fail, where the errors lie, or which standards refuse it."""
 
+import html
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ from aclnn_viz.accuracy import compare
 from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.checking.judging import Miss, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
-from aclnn_viz.tables import as_text
+from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.speech import english, kept, message, tr
 
 
@@ -32,9 +33,18 @@ class Symptom:
         with english():
             return str(self)
 
+    def _told(self) -> list:
+        return [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
+
     def __str__(self) -> str:
-        told = [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
+        told = self._told()
         return "\n".join(as_text(told[0], told[1:]) if self.kind == "table" else told)
+
+    def _repr_html_(self) -> str:
+        if self.kind == "table" and not str(self).isascii():  # letters of two columns are aligned by a table alone
+            header, *rows = self._told()
+            return as_html("", header, rows)
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:
