@@ -1,7 +1,6 @@
 """The explorer of tile programs: who owns what, the Unified Buffer, the pipes step by step, and the hazards, in words, too."""
 
 import linecache
-import textwrap
 from itertools import groupby
 
 import numpy as np
@@ -14,12 +13,17 @@ from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import wrapped
+from aclnn_viz.tables import columns as wide
+from aclnn_viz.words.speech import message, tr
 
 CELLS, ROWS = 200, 13  # of the panel of owners, at most
 WIDE = 470  # pixels of its cells
 LINES, LETTERS = 12, 104  # of the panel of the program
 HAZARD = 1  # the kind of marks on what is wrong
 NOTHING = Axis("", 0, 1, ticks=())
+NO_HAZARD = message("None: every access is ordered, every byte that is read was written, every wait has its partner.")
+ORDERS = {"eager": message("as issued"), "late": message("as late as the waits allow")}
 
 
 def panels(data: Data) -> list[Panel]:
@@ -43,12 +47,13 @@ def owners(data: Data) -> Panel:
     core, tile, tail, wrong = np.stack(found[:-1], axis=1)
     shade = core + 0.3 * (tile % 2)  # neighbouring tiles of a core can be told apart
     marks = [Heat(shade, "sequential", 0, max(data.work.run.cores, 1), words=tuple(sum(texts[:-1], [])))]
-    for mask, kind, label, size in ((tail == 1, 3, "tail: no whole 32 bytes", 2.0), (wrong == 1, HAZARD, "wrong number", 1.8)):
+    for mask, kind, label, size in ((tail == 1, 3, tr("tail: no whole 32 bytes"), 2.0), (wrong == 1, HAZARD, tr("wrong number"), 1.8)):
         if mask.any():
             y, x = np.nonzero(mask)
             marks.append(Dots(x.astype(float), y + 0.3, kind, label, size))  # below the words
-    some = f", {rows} of {total} rows" if rows < total else ""
-    return Panel("owners", f"Which core and tile writes what (core.tile){some}", tuple(marks), Axis("", -0.5, columns - 0.5, ticks=()),
+    title = (tr("Which core and tile writes what (core.tile), {n} of {all} rows", n=rows, all=total) if rows < total else
+             tr("Which core and tile writes what (core.tile)"))
+    return Panel("owners", title, tuple(marks), Axis("", -0.5, columns - 0.5, ticks=()),
                  Axis("", len(core) - 0.5, -0.5, ticks=tuple(ticks)), 8, 180)
 
 
@@ -66,13 +71,13 @@ def _names(part: Owned, core, tile, cores, columns: int) -> list[list[str]]:
         at = 0
         for (owner, number, many), run in groupby(zip(c, t, n)):
             length = len(list(run))
-            name = "" if owner < 0 else f"Σ {many} cores" if many > 1 else f"{owner}.{number}"
+            name = "" if owner < 0 else tr("Σ {n} cores", n=many) if many > 1 else f"{owner}.{number}"
             if length > longest.get(name, (0, 0, 0))[0]:
                 longest[name] = length, row, at + length // 2
             at += length
     texts = [[""] * columns for _ in range(len(core))]
     for name, (length, row, at) in longest.items():
-        if length * WIDE / columns > 6 * len(name) + 3:
+        if length * WIDE / columns > 6 * wide(name) + 3:
             texts[row][at] = name
     return texts
 
@@ -99,10 +104,16 @@ def program(data: Data) -> Panel:
         signs = " ".join(filter(None, ("✗" if line in hazards else "", active.get(line))))
         marks += [Note(3.4, k, str(line), "right"), Note(11 + 0.8 * indent, k, text, "left")]
         marks += [Note(4.2, k, signs, "left")] if signs else []
-    at = ", ".join(f"{pipe} line {line}" for line, pipe in active.items()) or "this core is not at work"
-    title = f"The program in step {data.step} of core {data.state.core}: {at}"
-    return Panel("program", title if len(title) < 100 else f"{title[:99]}…", tuple(marks), Axis("", 0, 100, ticks=()),
+    at = tr(", ").join(tr("{pipe} line {line}", pipe=pipe, line=line) for line, pipe in active.items())
+    title = tr("The program in step {step} of core {core}: {work}", step=data.step, core=data.state.core,
+               work=at or tr("this core is not at work"))
+    return Panel("program", title if wide(title) < 100 else f"{_within(title, 99)}…", tuple(marks), Axis("", 0, 100, ticks=()),
                  Axis("", LINES - 0.4, -0.6, ticks=()), 12, 180)
+
+
+def _within(text: str, width: int) -> str:
+    """As much of a text as has so many columns."""
+    return next(text[:end] for end in range(min(len(text), width), -1, -1) if wide(text[:end]) <= width)
 
 
 def _shown(wanted: list[int], last: int) -> list[int | None]:
@@ -129,23 +140,19 @@ def moved(data: Data) -> Panel:
     """Bytes that copies move, beside those of all elements that are copied, each once."""
     run, least = data.work.run, data.work.least
     most = max(run.gm_bytes, least, 1)
-    rows = (("moved", run.gm_bytes, 0), ("least", least, 2))
+    rows = ((tr("moved"), run.gm_bytes, 0), (tr("least"), least, 2))
     marks = [Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=True) for row, (_, size, kind) in enumerate(rows)]
     ticks = tuple((row, f"{name} {kib(size)}") for row, (name, size, _) in enumerate(rows))
-    times = f"{run.gm_bytes / least:.2f} ×" if least else "beside"
-    return Panel("moved", f"Bytes: {times} the least", tuple(marks), Axis("", 0, 1.02, ticks=()),
+    title = tr("Bytes: {times} × the least", times=f"{run.gm_bytes / least:.2f}") if least else tr("Bytes: beside the least")
+    return Panel("moved", title, tuple(marks), Axis("", 0, 1.02, ticks=()),
                  Axis("", 1.5, -0.5, ticks=ticks), 4, 72)
 
 
 def words(data: Data) -> Panel:
     """The first hazard, and how many more there are."""
-    lines = []
-    for hazard in data.hazards[:1]:
-        lines += textwrap.wrap(f"✗ {hazard}", 68)
+    lines = wrapped(f"✗ {data.hazards[0]}", 68) if data.hazards else wrapped(tr(NO_HAZARD), 50)
     lines = [*lines[:4], lines[4] + " …"] if len(lines) > 5 else lines
-    lines = lines or ["None: every access is ordered, every byte that is", "read was written, every wait has its partner."]
-    more = len(data.hazards) - 1
-    title = "Hazards" if more < 1 else f"Hazards: the first of {more + 1}"
+    title = tr("Hazards: the first of {n}", n=len(data.hazards)) if len(data.hazards) > 1 else tr("Hazards")
     return Panel("words", title, tuple(Note(0.01, k, text, "left") for k, text in enumerate(lines)), NOTHING,
                  Axis("", 4.6, -0.6, ticks=()), 8, 72)
 
@@ -153,51 +160,58 @@ def words(data: Data) -> Panel:
 def headline(data: Data) -> list[str]:
     run, work = data.work.run, data.work
     most = max((int(part.tile.max()) + 1 for part in work.owned), default=0)
-    lines = [f"{data.state.program} on {run.cores} of {data.state.cores} cores: up to {most} tiles a core, {work.steps} "
-             f"steps, {kib(run.ub_bytes)} of the {kib(run.platform.GetCoreMemSize())} of a Unified Buffer."]
-    wrong = [f"{int(part.wrong.sum()):,} of {part.wrong.size:,} numbers of {part.name}" for part in work.owned
-             if part.wrong.any()]
+    lines = [tr("{program} on {n} of {all} cores: up to {tiles} tiles a core, {steps} steps, {taken} of the {size} of a Unified "
+                "Buffer.", program=data.state.program, n=run.cores, all=data.state.cores, tiles=most, steps=work.steps,
+                taken=kib(run.ub_bytes), size=kib(run.platform.GetCoreMemSize()))]
+    wrong = [tr("{n} of {all} numbers of {output}", n=f"{int(part.wrong.sum()):,}", all=f"{part.wrong.size:,}", output=part.name)
+             for part in work.owned if part.wrong.any()]
     kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
-    found = f"Hazards: {', '.join(kinds)}" if kinds else "No hazard"
-    numbers = f"wrong are {', '.join(wrong)}" if wrong else "all numbers are right"
-    lines.append(f"{found}; {numbers}, landing {_landing(data)}.")
+    found = tr("Hazards: {kinds}", kinds=tr(", ").join(map(tr, kinds))) if kinds else tr("No hazard")
+    numbers = tr("wrong are {numbers}", numbers=tr(", ").join(wrong)) if wrong else tr("all numbers are right")
+    lines.append(tr("{hazards}; {numbers}, landing {how}.", hazards=found, numbers=numbers, how=_landing(data)))
     if data.fault:
-        lines.append(f"The fault: {data.fault.story}. {_seen(data, kinds, wrong)}")
+        lines.append(tr("The fault: {story}. {seen}", story=tr(data.fault.story), seen=_seen(data, kinds, wrong)))
     return lines
 
 
 def _landing(data: Data) -> str:
-    order = {"eager": "as issued", "late": "as late as the waits allow"}.get(
-        data.state.schedule, f"in the order drawn by seed {data.state.schedule}")
-    return order + (f" ({data.work.overtaken} of {len(data.work.run.trace)} instructions overtaken)" if data.work.overtaken else "")
+    schedule = data.state.schedule
+    order = tr(ORDERS[schedule]) if schedule in ORDERS else tr("in the order drawn by seed {seed}", seed=schedule)
+    if not data.work.overtaken:
+        return order
+    return tr("{order} ({n} of {all} instructions overtaken)", order=order, n=data.work.overtaken, all=len(data.work.run.trace))
 
 
 def _seen(data: Data, kinds, wrong) -> str:
     fault = data.fault
     if fault.shows in kinds or wrong:
-        return f"It shows as: {fault.shows}."
-    case = ", ".join(f"{name}={value!r}" for name, value in fault.case.items()) or "the shape of its case"
-    return f"It does not show here ({fault.shows}): it does with {case} on {fault.cores} cores."
+        return tr("It shows as: {what}.", what=tr(fault.shows))
+    case = ", ".join(f"{name}={value!r}" for name, value in fault.case.items()) or tr("the shape of its case")
+    return tr("It does not show here ({what}): it does with {case} on {n} cores.", what=tr(fault.shows), case=case, n=fault.cores)
 
 
 def describe(data: Data) -> str:
     """The text twin: outputs and their owners, hazards, buffers, and the pipes step by step."""
     state, run = data.state, data.work.run
-    lines = [*headline(data), f"Emulated: {state.soc}; an order, no cycles: nothing was measured.", ""]
+    lines = [*headline(data), tr("Emulated: {soc}; an order, no cycles: nothing was measured.", soc=state.soc), ""]
     for part in data.work.owned:
-        lines.append(f"{part.name} {list(part.shape)}: {int(part.tail.sum())} elements in tails, "
-                     f"{int((part.cores > 1).sum())} added up by several cores, {int(part.wrong.sum())} wrong")
+        lines.append(tr("{output} {shape}: {tails} elements in tails, {shared} added up by several cores, {wrong} wrong",
+                        output=part.name, shape=list(part.shape), tails=int(part.tail.sum()),
+                        shared=int((part.cores > 1).sum()), wrong=int(part.wrong.sum())))
         for core in range(run.cores):
             own = part.core == core
-            lines.append(f"  core {core}: {int(own.sum())} elements, {len(np.unique(part.tile[own]))} tiles")
-    lines += ["", f"Hazards: {len(data.hazards) or 'none'}"]
-    lines += [f"  {hazard} ({hazard.times} times)\n    {hazard.source}" for hazard in data.hazards]
-    lines += ["", f"Bytes moved by copies: {run.gm_bytes}; each element that is copied, once: {data.work.least}", ""]
+            lines.append(tr("  core {core}: {n} elements, {tiles} tiles", core=core, n=int(own.sum()),
+                            tiles=len(np.unique(part.tile[own]))))
+    lines += ["", tr("Hazards: {kinds}", kinds=len(data.hazards) or tr("none"))]
+    lines += [tr("  {hazard} ({n} times)\n    {source}", hazard=hazard, n=hazard.times, source=hazard.source)
+              for hazard in data.hazards]
+    lines += ["", tr("Bytes moved by copies: {bytes}; each element that is copied, once: {least}", bytes=run.gm_bytes,
+                     least=data.work.least), ""]
     return "\n".join([*lines, *tiles_time.describe(data)])
 
 
 def show(data: Data) -> Picture:
-    notice = f"emulated: {data.state.soc}; steps are an order, no cycles: nothing was measured on hardware"
+    notice = tr("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware", soc=data.state.soc)
     return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
 
 

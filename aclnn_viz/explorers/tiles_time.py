@@ -10,10 +10,11 @@ from aclnn_viz.explorers.tiles_data import Data, Job, Work, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
+from aclnn_viz.words.speech import message, tr
 
 KINDS_OF_PIPES = {"MTE2": 0, "V": 2, "MTE3": 3, "S": 4}
 ORDER = (MTE2, V, MTE3, S)
-NAMES = {MTE2: "MTE2, in", V: "V, vector", MTE3: "MTE3, out", S: "S, scalar"}
+NAMES = {MTE2: message("MTE2, in"), V: message("V, vector"), MTE3: message("MTE3, out"), S: message("S, scalar")}
 PAGE = 30  # steps that are drawn at once
 ACROSS, SHORT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
 THIN = 7  # pixels: blocks of a queue that are narrower are drawn as one
@@ -22,6 +23,14 @@ APART = 1.9  # rows between pipes, in rows of buffers
 TALL = 0.75  # half of a row of a pipe
 WRITES, READS, HOLDS = 0, 2, 4
 HAZARD = 1
+DOING = {WRITES: message("  {name}: {length} bytes from {start} on, is written ({used} bytes)"),
+         READS: message("  {name}: {length} bytes from {start} on, is read ({used} bytes)"),
+         HOLDS: message("  {name}: {length} bytes from {start} on, keeps data ({used} bytes)"),
+         None: message("  {name}: {length} bytes from {start} on, free")}
+WHOLE = message("Core {core}: its pipes side by side, and what lies in its buffers. Steps are an order, no cycles: nothing was "
+                "measured")
+PAGES = message("Core {core}: its pipes side by side, and what lies in its buffers, steps {first} to {last} of {all}. Steps are an "
+                "order, no cycles: nothing was measured")
 
 
 def kib(size: int) -> str:
@@ -112,10 +121,11 @@ def unified_buffer(data: Data) -> Panel:
         text = next((text for text in (name, name.removesuffix("Buf").removesuffix("Que")) if len(text) <= room), "")
         marks += [Note((start + end) / 2048, 0.54, text)] if text else []
     if SHORT * (size - taken) / size > 95:
-        marks.append(Note((taken + size) / 2048, 0.54, f"{kib(size - taken)} free"))
+        marks.append(Note((taken + size) / 2048, 0.54, tr("{size} free", size=kib(size - taken))))
     ticks = tuple((at, f"{at}") for at in range(0, size // 1024 + 1, max(size // 1024 // 6 // 8 * 8, 4)))
-    return Panel("unified_buffer", f"Unified Buffer of core {data.state.core} in step {data.step}, in KiB", tuple(marks),
-                 Axis("", 0, size / 1024, ticks=ticks), Axis("", 2.0, 0.0, ticks=((0.54, "buffers"), (1.5, "in use"))), 8, 72)
+    title = tr("Unified Buffer of core {core} in step {step}, in KiB", core=data.state.core, step=data.step)
+    return Panel("unified_buffer", title, tuple(marks),
+                 Axis("", 0, size / 1024, ticks=ticks), Axis("", 2.0, 0.0, ticks=((0.54, tr("buffers")), (1.5, tr("in use")))), 8, 72)
 
 
 def pipes(data: Data) -> Panel:
@@ -136,20 +146,20 @@ def pipes(data: Data) -> Panel:
     waits = [job for job in here if job.after and job.after.step >= first and job.after.pipe in level]
     if waits:
         x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits)))
-        marks.append(Arrows(x0, y0, x1 - x0, y1 - y0, 4, "waits for the other pipe"))
-    ticks = [(y, NAMES[pipe]) for pipe, y in level.items()]
+        marks.append(Arrows(x0, y0, x1 - x0, y1 - y0, 4, tr("waits for the other pipe")))
+    ticks = [(y, tr(NAMES[pipe])) for pipe, y in level.items()]
     marks += _buffers(data, first, last, APART * len(used) + 0.4, ticks)
     epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}
     marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
     marks.append(Rule("x", data.step, "", HAZARD))
     if not data.jobs:
-        idle = "stops before its first instruction" if data.state.core < data.work.run.cores else "gets nothing to do"
-        marks.append(Note((first + last) / 2, 1, f"core {data.state.core} {idle}"))
+        idle = (message("core {core} stops before its first instruction") if data.state.core < data.work.run.cores else
+                message("core {core} gets nothing to do"))
+        marks.append(Note((first + last) / 2, 1, tr(idle, core=data.state.core)))
     bottom = max(y for y, _ in ticks) + 0.6
-    page = f", steps {first} to {min(last, data.work.steps) - 1} of {data.work.steps}" if data.work.steps > PAGE else ""
-    title = (f"Core {data.state.core}: its pipes side by side, and what lies in its buffers{page}. Steps are an order, no "
-             "cycles: nothing was measured")
-    return Panel("pipes", title, tuple(marks), Axis("step (drag to move through time)", first - 0.5, last - 0.5),
+    title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
+               last=min(last, data.work.steps) - 1, all=data.work.steps)
+    return Panel("pipes", title, tuple(marks), Axis(tr("step (drag to move through time)"), first - 0.5, last - 0.5),
                  Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=("step",))
 
 
@@ -181,8 +191,8 @@ def _buffers(data: Data, first: int, last: int, top: float, ticks: list) -> list
             if a < last and b >= first:
                 keeps_x += [max(a, first - 0.5), min(b, last - 0.5), np.nan]
                 keeps_y += [y, y, np.nan]
-    marks = [Line(np.array(keeps_x, float), np.array(keeps_y, float), HOLDS, "keeps data", 2.0)] if keeps_x else []
-    for kind, label, size in ((WRITES, "written", 4.5), (READS, "read", 3.0)):
+    marks = [Line(np.array(keeps_x, float), np.array(keeps_y, float), HOLDS, tr("keeps data"), 2.0)] if keeps_x else []
+    for kind, label, size in ((WRITES, tr("written"), 4.5), (READS, tr("read"), 3.0)):
         if points[kind]:
             x, y = np.array(points[kind], float).T
             marks.append(Dots(x, y, kind, label, size))
@@ -191,13 +201,13 @@ def _buffers(data: Data, first: int, last: int, top: float, ticks: list) -> list
 
 def describe(data: Data) -> list[str]:
     """The core in words: buffers with their bytes and what they do now, and its instructions by step."""
-    lines = [f"Core {data.state.core}, step {data.step} of 0 to {data.work.steps - 1}:"]
-    doing = {WRITES: "is written", READS: "is read", HOLDS: "keeps data"}
+    lines = [tr("Core {core}, step {step} of 0 to {last}:", core=data.state.core, step=data.step, last=data.work.steps - 1)]
     for life in lives(data):
         kind, filled = state_of(life, data.step)
-        used = f" ({min(filled, life.length)} bytes)" if kind is not None else ""
-        lines.append(f"  {life.name}: {life.length} bytes from {life.start} on, {doing.get(kind, 'free')}{used}")
+        lines.append(tr(DOING[kind], name=life.name, length=life.length, start=life.start, used=min(filled, life.length)))
     for job in sorted(data.jobs, key=lambda job: (job.step, job.pipe)):
-        after = f", after {job.after.name} of step {job.after.step}" if job.after else ""
-        lines.append(f"  step {job.step:3} {pipe_name(job.pipe):4} {job.name} in line {job.line}{after}")
+        there = {"step": f"{job.step:3}", "pipe": f"{pipe_name(job.pipe):4}", "name": job.name, "line": job.line}
+        lines.append(tr("  step {step} {pipe} {name} in line {line}, after {other} of step {before}", other=job.after.name,
+                        before=job.after.step, **there) if job.after else
+                     tr("  step {step} {pipe} {name} in line {line}", **there))
     return lines

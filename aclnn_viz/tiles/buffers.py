@@ -7,6 +7,7 @@ from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.memory import MTE2, MTE3, V
 from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.tensors import LocalTensor
+from aclnn_viz.words.speech import message
 
 
 class TPosition(Enum):
@@ -21,7 +22,8 @@ class TPosition(Enum):
 
 
 VECIN, VECCALC, VECOUT = TPosition
-FREE, OCCUPIED, ENQUE, DEQUE = "free", "allocated", "enqueued", "dequeued"
+FREE, OCCUPIED, ENQUE, DEQUE = message("free"), message("allocated"), message("enqueued"), message("dequeued")
+OF, THAT_IS = message("{call} is given a tensor of {block}"), message("{call} is given a tensor that is {state}")
 
 
 class Block:
@@ -37,9 +39,11 @@ class Block:
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         if self.state == FREE or turn != self.turn:
-            core.hazard("used after FreeTensor", f"{name} uses {self.name} after FreeTensor", writing)
+            told = message("{name} uses {block} after FreeTensor", name=name, block=self.name)
+            core.hazard("used after FreeTensor", told, writing)
         elif self.state == ENQUE:
-            core.hazard("used after EnQue", f"{name} uses {self.name} after EnQue and before DeQue", writing)
+            told = message("{name} uses {block} after EnQue and before DeQue", name=name, block=self.name)
+            core.hazard("used after EnQue", told, writing)
 
 
 def _variable(value, frame) -> str:
@@ -60,17 +64,19 @@ class TPipe:
         """Give a TQue `num` blocks of `len` bytes, or a TBuf one block; lengths are rounded up to 32 bytes."""
         num, length = numbers if isinstance(buffer, TQue) else (1, *numbers)
         if length <= 0 or num <= 0:
-            self.core.stop("buffer of no bytes", f"InitBuffer is asked for {num} blocks of {length} bytes", True)
+            self.core.stop("buffer of no bytes", message("InitBuffer is asked for {n} blocks of {length} bytes", n=num,
+                                                         length=length), True)
         length = -(-length // BLOCK) * BLOCK
         if len(self.buffers) + num > self.core.platform.arch.buffers:
-            self.core.stop("too many buffers", f"InitBuffer makes {len(self.buffers) + num} buffers of a TPipe that "
-                           f"holds {self.core.platform.arch.buffers}")
+            self.core.stop("too many buffers", message("InitBuffer makes {n} buffers of a TPipe that holds {most}",
+                                                       n=len(self.buffers) + num, most=self.core.platform.arch.buffers))
         if self.top + num * length > self.core.ub.size:
             taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
-            self.core.stop("unified buffer full", f"InitBuffer asks for {num} x {length} bytes beside {taken}: "
-                           f"{self.top + num * length} of {self.core.ub.size}", True)
+            self.core.stop("unified buffer full", message(
+                "InitBuffer asks for {n} x {length} bytes beside {taken}: {end} of {size}", n=num, length=length, taken=taken,
+                end=self.top + num * length, size=self.core.ub.size), True)
         where = self.core.where()
-        name = f"{type(buffer).__name__} of line {where[1]}"
+        name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
         label = _variable(buffer, self.core.frame())
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         self.top += num * length
@@ -91,7 +97,8 @@ class TPipe:
 
     def check_newest(self, name: str) -> None:
         if self is not self.core.pipes[-1]:
-            self.core.hazard("second pipe", f"{name} is called for a buffer of an earlier one of {len(self.core.pipes)} TPipes")
+            self.core.hazard("second pipe", message(
+                "{name} is called for a buffer of an earlier one of {n} TPipes", name=name, n=len(self.core.pipes)))
 
     def held(self) -> list[str]:
         """The queues that still hold a tensor."""
@@ -109,7 +116,7 @@ class TQue:
     def _ready(self, name: str):
         core = current()
         if self.blocks is None:
-            core.stop("not initialised", f"{name} is called for a queue without InitBuffer")
+            core.stop("not initialised", message("{name} is called for a queue without InitBuffer", name=name))
         self.pipe.check_newest(name)
         return core
 
@@ -118,11 +125,12 @@ class TQue:
         core = self._ready("AllocTensor")
         free = [block for block in self.blocks[self.next:] + self.blocks[:self.next] if block.state == FREE]
         if not free:
-            core.stop("queue not freed", f"AllocTensor finds all {len(self.blocks)} blocks of {self.blocks[0].name} in "
-                      "use", True)
+            core.stop("queue not freed", message("AllocTensor finds all {n} blocks of {queue} in use", n=len(self.blocks),
+                                                queue=self.blocks[0].name), True)
         limit = core.platform.arch.queue_buffers
         if self.pipe.alive(self.position) >= limit:
-            core.stop("ninth buffer", f"AllocTensor takes buffer {limit + 1} of position {self.position.name}")
+            core.stop("ninth buffer", message("AllocTensor takes buffer {n} of position {position}", n=limit + 1,
+                                              position=self.position.name))
         block = free[0]
         self.next = (self.blocks.index(block) + 1) % len(self.blocks)
         if not core.skipped():
@@ -136,11 +144,12 @@ class TQue:
         core = self._ready("EnQue")
         block = tensor.block
         if block not in self.blocks:
-            core.stop("another queue", f"EnQue is given a tensor of {block.name}")
+            core.stop("another queue", message(OF, call="EnQue", block=block.name))
         if block.state not in (OCCUPIED, DEQUE):
-            core.stop("queue order", f"EnQue is given a tensor that is {block.state}")
+            core.stop("queue order", message(THAT_IS, call="EnQue", state=block.state))
         if len(self.waiting) >= self.depth:
-            core.hazard("queue depth", f"EnQue puts tensor {len(self.waiting) + 1} into a queue of depth {self.depth}")
+            core.hazard("queue depth", message("EnQue puts tensor {n} into a queue of depth {depth}", n=len(self.waiting) + 1,
+                                                depth=self.depth))
         block.state, block.clock = ENQUE, core.snapshot(self.position.filler)
         self.waiting.append(block)
 
@@ -148,7 +157,7 @@ class TQue:
         """Take the oldest enqueued tensor; the pipe that uses it waits until it is filled."""
         core = self._ready("DeQue")
         if not self.waiting:
-            core.stop("queue empty", "DeQue finds nothing in the queue")
+            core.stop("queue empty", message("DeQue finds nothing in the queue"))
         block = self.waiting.popleft()
         if not core.skipped():
             core.wait(self.position.emptier, block.clock)
@@ -160,12 +169,12 @@ class TQue:
         core = self._ready("FreeTensor")
         block = tensor.block
         if block not in self.blocks:
-            core.stop("another queue", f"FreeTensor is given a tensor of {block.name}")
+            core.stop("another queue", message(OF, call="FreeTensor", block=block.name))
         if block.state == FREE or tensor.turn != block.turn:
-            core.hazard("freed twice", f"FreeTensor is given a tensor of {block.name} that is free", True)
+            core.hazard("freed twice", message("FreeTensor is given a tensor of {block} that is free", block=block.name), True)
             return
         if block.state == ENQUE:
-            core.stop("queue order", "FreeTensor is given a tensor that is enqueued")
+            core.stop("queue order", message(THAT_IS, call="FreeTensor", state=ENQUE))
         block.state, block.clock = FREE, core.snapshot(self.position.emptier)
 
 
@@ -178,7 +187,7 @@ class TBuf:
     def Get(self, dtype) -> LocalTensor:
         """The buffer as a tensor; it holds what it held, anything at first."""
         if self.blocks is None:
-            current().stop("not initialised", "Get is called for a TBuf without InitBuffer")
+            current().stop("not initialised", message("Get is called for a TBuf without InitBuffer"))
         self.pipe.check_newest("Get")
         block = self.blocks[0]
         block.state = DEQUE

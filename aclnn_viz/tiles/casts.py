@@ -10,6 +10,7 @@ from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.lanes import operands
 from aclnn_viz.tiles.memory import V
+from aclnn_viz.words.speech import message
 
 
 class RoundMode(Enum):
@@ -35,7 +36,8 @@ def Cast(dst, src, mode: RoundMode, *form):
     modes = core.platform.arch.modes.get(pair, "")
     if mode.value not in modes:
         taken = ", ".join(one.name for one in RoundMode if one.value in modes)
-        core.stop("format", f"Cast from {pair[0]} to {pair[1]} takes {taken or 'no mode'}, not {mode.name}")
+        core.stop("format", message("Cast from {old} to {new} takes {modes}, not {mode}", old=pair[0], new=pair[1],
+                                    modes=taken or message("no mode"), mode=mode.name))
     found, _ = operands(core, "Cast", form, dst, (src,))
     if not found:
         return
@@ -55,8 +57,8 @@ def _need_safe_overlap(core, dst, src, found):
         last = max(-(-wide.length // 256) - 1, 0) * 256  # where the last repeat of the result begins
         if ratio > 1 and narrow.start - wide.start < last * (1 - 1 / ratio) \
                 or ratio == 1 and wide.start != narrow.start or ratio < 1 and narrow.start < wide.start:
-            core.hazard("overlap", f"Cast writes bytes {wide.start} to {wide.end} before it has read {narrow.start} to "
-                        f"{narrow.end}")
+            core.hazard("overlap", message("Cast writes bytes {a} to {b} before it has read {c} to {d}", a=wide.start, b=wide.end,
+                                            c=narrow.start, d=narrow.end))
 
 
 def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarray:

@@ -10,6 +10,7 @@ from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.memory import MTE2, MTE3, V
 from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
+from aclnn_viz.words.speech import message
 
 
 class DataCopyParams(NamedTuple):
@@ -46,8 +47,8 @@ def DataCopy(dst, src, params: int | DataCopyParams):
     if not isinstance(params, DataCopyParams):
         length = int(params) * size
         if length % BLOCK:
-            core.hazard("shortened copy", f"DataCopy of {params} elements, {length} bytes, leaves out the last "
-                        f"{length % BLOCK} bytes")
+            core.hazard("shortened copy", message("DataCopy of {n} elements, {length} bytes, leaves out the last {rest} bytes",
+                                                  n=params, length=length, rest=length % BLOCK))
         params = DataCopyParams(1, length // BLOCK)
     _need(core, "DataCopy", blockCount=(params.blockCount, 4095), blockLen=(params.blockLen, 65535),
           srcGap=(params.srcGap, 65535), dstGap=(params.dstGap, 65535))
@@ -68,8 +69,8 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151),
           srcStride=(params.srcStride, 2**32 - 1), dstStride=(params.dstStride, 2**32 - 1))
     if length % size:
-        core.stop("copy parameters", f"DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen counts "
-                  "bytes")
+        core.stop("copy parameters", message("DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen "
+                                             "counts bytes", length=length, size=size))
     if not count or not length:
         return
     if isinstance(src, LocalTensor):
@@ -80,8 +81,9 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     left, right = pad.leftPadding * size, pad.rightPadding * size
     for side, bytes_of in (("leftPadding", left), ("rightPadding", right)):
         if not 0 <= bytes_of <= BLOCK:
-            core.stop("copy parameters", f"DataCopyPad has a {side} of {bytes_of // size} elements, {bytes_of} bytes, "
-                      f"which must lie in 0 to {BLOCK}")
+            core.stop("copy parameters", message(
+                "DataCopyPad has a {side} of {n} elements, {length} bytes, which must lie in 0 to {most}", side=side,
+                n=bytes_of // size, length=bytes_of, most=BLOCK))
     row = -(-(left + length + right) // BLOCK) * BLOCK
     _copy("DataCopyPad", dst, src, count, length, length + params.srcStride, row + params.dstStride * BLOCK, left, row,
           pad)
@@ -90,16 +92,17 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
 def _need(core, name: str, **fields):
     for field, (value, largest) in fields.items():
         if not 0 <= value <= largest:
-            core.stop("copy parameters", f"{name} has {field} {value}, which must lie in 0 to {largest}")
+            core.stop("copy parameters", message("{name} has {field} {value}, which must lie in 0 to {most}", name=name,
+                                                 field=field, value=value, most=largest))
 
 
 def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
     """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
     core = current()
     if dst.dtype != src.dtype:
-        core.stop("format", f"{name} copies {c_name(src.dtype)} to {c_name(dst.dtype)}")
+        core.stop("format", message("{name} copies {old} to {new}", name=name, old=c_name(src.dtype), new=c_name(dst.dtype)))
     if isinstance(dst, GlobalTensor) and isinstance(src, GlobalTensor):
-        core.stop("format", f"{name} copies from global memory to global memory")
+        core.stop("format", message("{name} copies from global memory to global memory", name=name))
     pipe = MTE2 if isinstance(src, GlobalTensor) else MTE3 if isinstance(dst, GlobalTensor) else V
     blocks = ((count,), (src_step,)), ((count,), (dst_step,))
     if count == 1:
@@ -113,7 +116,8 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         ((write.start, data.start), (data.start + length, write.start + write.length)) if end > start]
     if pipe == MTE3 and core.atomic is not None:
         if core.atomic != dst.dtype:
-            core.stop("format", f"{name} adds {c_name(dst.dtype)} while SetAtomicAdd is on for {c_name(core.atomic)}")
+            core.stop("format", message("{name} adds {dtype} while SetAtomicAdd is on for {other}", name=name,
+                                        dtype=c_name(dst.dtype), other=c_name(core.atomic)))
 
         def run():
             np.add(target, source, out=target)

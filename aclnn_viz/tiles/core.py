@@ -12,9 +12,20 @@ from pathlib import Path
 from aclnn_viz.errors import problem
 from aclnn_viz.tiles.hazards import Stop
 from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPE_NAMES, PIPES, UNWRITTEN, WRITTEN, S, Span, UnifiedBuffer, V
+from aclnn_viz.words.speech import Message, message
 
 _MACHINE = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 _local = threading.local()
+
+DOES = message("reads"), message("writes")
+ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
+ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}  # what one other core does, and what several do
+MANY = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
+BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
+ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
+UNORDERED = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order")
+UNORDERED_OF = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other} of {tensor}, and nothing says in "
+                       "which order")
 
 
 def current() -> "Core":
@@ -84,12 +95,12 @@ class Core:
         frame = self.frame()
         return frame.f_code.co_filename, frame.f_lineno
 
-    def hazard(self, kind: str, what: str, writing: bool = False):
+    def hazard(self, kind: str, what: Message, writing: bool = False):
         where = self.where()
         self.machine.hazards.add(kind, what, self.index, where, writing)
         self.machine.hazardous.add((self.index, sum(self.count), where))
 
-    def stop(self, kind: str, what: str, writing: bool = False):
+    def stop(self, kind: str, what: Message, writing: bool = False):
         """Note a hazard after which the core cannot go on."""
         self.hazard(kind, what, writing)
         raise Stop
@@ -181,13 +192,14 @@ class Core:
         found = memory.unordered(span, one.horizon, writing, self, one.atomic)
         if memory is not self.ub:
             if writing and memory.read_only:
-                self.hazard("input overwritten", f"{one.name} writes to {memory.name}", True)
+                self.hazard("input overwritten", message("{name} writes to {tensor}", name=one.name, tensor=memory.name), True)
             if clash := memory.clash(span, self, writing, one.atomic):
                 core, verb, count = clash
-                does = "adds to" if one.atomic else "writes" if writing else "reads"
-                who = "other cores" if core is None else f"core {core}"
-                self.hazard("race between cores", f"{one.name} {does} {count} elements of {memory.name} that {who} "
-                            f"{verb.removesuffix('s') if core is None else verb} in the same phase", writing)
+                self.hazard("race between cores", message(
+                    "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase", name=one.name,
+                    does=ADDS if one.atomic else DOES[writing], n=count, tensor=memory.name,
+                    who=message("other cores") if core is None else message("core {core}", core=core),
+                    verb=(MANY if core is None else ONE)[verb]), writing)
         if found:
             self._unordered(one, found[0], writing, memory)
         elif not writing or one.atomic:
@@ -196,13 +208,13 @@ class Core:
                 return
             state = span.view(memory.state, memory.unit)
             if least == UNWRITTEN:
-                kind = "dirty atomics" if writing else "unwritten"
-                does = "adds onto" if writing else "reads"
-                missing = int((state == UNWRITTEN).sum())
-                self.hazard(kind, f"{one.name} {does} {missing} of {state.size} "
-                            f"{'bytes' if memory is self.ub else f'elements of {memory.name}'} that nobody wrote")
+                missing, whose = int((state == UNWRITTEN).sum()), getattr(memory, "name", None)  # a Unified Buffer has none
+                self.hazard("dirty atomics" if writing else "unwritten", message(
+                    BYTES if memory is self.ub else ELEMENTS, name=one.name, does=ADDS_ONTO if writing else DOES[0], n=missing,
+                    all=state.size, tensor=whose))
             else:
-                self.hazard("padding", f"{one.name} reads {int((state == PADDING).sum())} bytes that only pad a copy")
+                self.hazard("padding", message("{name} reads {n} bytes that only pad a copy", name=one.name,
+                                               n=int((state == PADDING).sum())))
 
     def _unordered(self, one, other, writing, memory):
         pipe, position = other
@@ -210,9 +222,10 @@ class Core:
             "missing wait"
         earlier = self.issued[pipe][position - 1]
         wrote = any(memory is held for held, _ in earlier.writes)
-        place = "" if memory is self.ub else f" of {memory.name}"
-        names = (PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
-        flag = "" if pipe == one.pipe else f" (that flag is HardEvent {'_'.join(names)})"
-        self.hazard(kind, f"{one.name} on {PIPE_NAMES[one.pipe]} {'writes' if writing else 'reads'} what "
-                    f"{earlier.name} in line {earlier.where[1]} {'writes' if wrote else 'reads'} on {PIPE_NAMES[pipe]}"
-                    f"{place}, and nothing says in which order{flag}", writing)
+        told = message(UNORDERED if memory is self.ub else UNORDERED_OF, name=one.name, pipe=PIPE_NAMES[one.pipe],
+                       does=DOES[writing], earlier=earlier.name, line=earlier.where[1], did=DOES[wrote], other=PIPE_NAMES[pipe],
+                       tensor=getattr(memory, "name", None))
+        if pipe != one.pipe:
+            event = "_".join(PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
+            told = message("{what} (that flag is HardEvent {event})", what=told, event=event)
+        self.hazard(kind, told, writing)

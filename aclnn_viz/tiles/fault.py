@@ -10,8 +10,9 @@ from aclnn_viz import rooms
 from aclnn_viz.faults.fault import page_from, rewritten
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.launching import Program
+from aclnn_viz.words.speech import kept, message, named
 
-WRONG, BITS = "wrong number", "other bits"
+WRONG, BITS = message("wrong number"), message("other bits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class TileFault:
     they are right and differ from schedule to schedule. A hazard shows under any schedule; `schedule` is one under
     which the numbers are wrong as well, None when few orders or none give wrong ones. `case` holds the options of
     `av.case` that show it, on so many `cores`; `program` is the name of the program, that of its operator unless given.
+    Texts are kept as messages, so that `tr` can say them.
     """
 
     name: str
@@ -32,6 +34,10 @@ class TileFault:
     cores: int = 4
     schedule: str | int | None = None
     program: str | None = None
+
+    def __post_init__(self):
+        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": kept(self.shows)}.items():
+            object.__setattr__(self, name, value)
 
     def broken(self, op) -> Program:
         """Return the wrong program; ValueError when the right one no longer says what is to be changed."""

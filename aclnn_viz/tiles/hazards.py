@@ -6,6 +6,8 @@ Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging 
 import linecache
 from dataclasses import dataclass
 
+from aclnn_viz.words.speech import Message, message, tr
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -18,73 +20,101 @@ class Kind:
 
 
 KINDS = {
-    "unwritten": Kind("reads bytes that nobody wrote", "write them first: memory is never zero by itself",
-                      "ErrorRead2"),
-    "padding": Kind("uses the padding lanes of a copy as data",
-                    "count only the lanes that were copied, or give them a value with "
-                    "DataCopyPadExtParams(True, 0, lanes, value)", "ErrorRead2"),
-    "beyond tensor": Kind("reaches beyond the tensor", "mend the offset, the count, or the length given to InitBuffer",
-                          "ErrorRead3", "ErrorWrite2"),
-    "beyond unified buffer": Kind("reaches beyond the Unified Buffer", "mend the offset or the count",
-                                  "ErrorRead3", "ErrorWrite2"),
-    "beyond global memory": Kind("reaches beyond a tensor in global memory", "shorten the last tile",
-                                 "ErrorRead3", "ErrorWrite2"),
-    "misaligned": Kind("starts at an address of the Unified Buffer that is no multiple of 32 bytes",
-                       "round offsets and lengths up to 32 bytes", "ErrorRead4", "ErrorWrite4"),
-    "shortened copy": Kind("moves whole blocks of 32 bytes and silently leaves out the rest",
-                           "use DataCopyPad, or copy a multiple of 32 bytes"),
-    "copy parameters": Kind("has a parameter that it does not take", "keep each in its range and in its unit"),
-    "missing wait": Kind("does not wait for another pipe", "hand the tensor over with EnQue and DeQue, or set and wait "
-                         "for a flag between the two", "ErrorSync2", "ErrorSync1"),
-    "missing barrier": Kind("does not wait for an earlier instruction of its own pipe", "put a PipeBarrier between",
-                            "ErrorSync2", "ErrorSync1"),
-    "missing scalar wait": Kind("does not wait between the scalar unit and another pipe",
-                                "set and wait for a flag between the two", "ErrorSync2", "ErrorSync1"),
-    "used after FreeTensor": Kind("uses a tensor that was freed", "free it after its last use",
-                                  "ErrorRead1", "ErrorWrite1"),
-    "used after EnQue": Kind("uses a tensor between EnQue and DeQue", "take the tensor that DeQue returns",
-                             "ErrorRead1", "ErrorWrite1"),
-    "queue not freed": Kind("leaves no block free: AllocTensor would wait for ever",
-                            "call FreeTensor for each tensor that was dequeued", "ErrorLeak", "ErrorLeak"),
-    "never freed": Kind("ends with a block that was not freed", "call FreeTensor once for each AllocTensor",
-                        "ErrorLeak", "ErrorLeak"),
-    "freed twice": Kind("frees a block that is free", "call FreeTensor once for each AllocTensor", "ErrorFree",
-                        "ErrorFree"),
-    "not initialised": Kind("uses a queue or buffer that no InitBuffer gave memory", "call InitBuffer first",
-                            "ErrorBuffer0", "ErrorBuffer0"),
-    "another queue": Kind("puts a tensor into a queue that it does not come from", "use the queue that allocated it",
-                          "ErrorBuffer1", "ErrorBuffer1"),
-    "queue order": Kind("breaks the order AllocTensor, EnQue, DeQue, FreeTensor", "follow that order for each block",
-                        "ErrorBuffer2", "ErrorBuffer2"),
-    "queue empty": Kind("takes from an empty queue: DeQue would wait for ever", "EnQue before DeQue"),
-    "queue depth": Kind("puts more tensors into a queue than its depth", "DeQue before the next EnQue"),
-    "ninth buffer": Kind("holds more buffers of one position than there are events",
-                         "free a tensor first, or use fewer queues"),
-    "too many buffers": Kind("asks for more buffers than a TPipe can hold", "use fewer, larger buffers"),
-    "buffer of no bytes": Kind("asks for a buffer without bytes", "treat a tile length of zero apart"),
-    "unified buffer full": Kind("asks for more than the Unified Buffer holds", "use shorter tiles or fewer buffers"),
-    "second pipe": Kind("uses a buffer of one TPipe after another was made, which hands out the same bytes",
-                        "make one TPipe a kernel, or be done with its buffers before the next"),
-    "flag set twice": Kind("sets a flag that is still set", "wait for it before setting it again", "ErrorSync4",
-                           "ErrorSync4"),
-    "flag unpaired": Kind("leaves a flag without its partner", "pair each SetFlag with one WaitFlag of the same event "
-                          "and id", "ErrorSync3", "ErrorSync3"),
-    "event": Kind("names an event or pipe that a vector core does not have",
-                  "use one of the HardEvents and ids 0 to 7"),
-    "race between cores": Kind("meets another core in global memory with no SyncAll between",
-                               "let each core own what it writes, add with SetAtomicAdd, or put SyncAll between"),
-    "dirty atomics": Kind("adds onto global memory that nobody cleared", "write zeros first, then SyncAll"),
-    "atomic mode left on": Kind("ends while SetAtomicAdd is still on", "call SetAtomicNone after the last atomic copy"),
-    "repeat beyond 255": Kind("has a repeat or stride that does not fit 8 bits, and is taken modulo 256",
-                              "split the call, or use the form with a count"),
-    "mask": Kind("has a mask that does not fit one repeat", "use 1 to 64 lanes of 32 bits, 1 to 128 of 16 bits"),
-    "format": Kind("is not offered for these formats on this product", "cast to float, compute, cast back"),
-    "overlap": Kind("has operands that overlap without being the same", "use another buffer"),
-    "alignment of a comparison": Kind("compares lanes that do not fill 256 bytes, the rest of which is left out",
-                                      "round the count up to 256 bytes, and let every lane hold a value"),
-    "input overwritten": Kind("writes to an input", "write to an output or the workspace"),
-    "deadlock": Kind("waits for ever", "let every core call SyncAll the same number of times"),
-    "output not written": Kind("leaves elements of an output unwritten", "let the tiles cover the whole tensor"),
+    message("unwritten"): Kind(
+        message("reads bytes that nobody wrote"), message("write them first: memory is never zero by itself"), "ErrorRead2"),
+    message("padding"): Kind(
+        message("uses the padding lanes of a copy as data"),
+        message("count only the lanes that were copied, or give them a value with "
+                "DataCopyPadExtParams(True, 0, lanes, value)"), "ErrorRead2"),
+    message("beyond tensor"): Kind(
+        message("reaches beyond the tensor"),
+        message("mend the offset, the count, or the length given to InitBuffer"), "ErrorRead3", "ErrorWrite2"),
+    message("beyond unified buffer"): Kind(
+        message("reaches beyond the Unified Buffer"), message("mend the offset or the count"), "ErrorRead3", "ErrorWrite2"),
+    message("beyond global memory"): Kind(
+        message("reaches beyond a tensor in global memory"), message("shorten the last tile"), "ErrorRead3", "ErrorWrite2"),
+    message("misaligned"): Kind(
+        message("starts at an address of the Unified Buffer that is no multiple of 32 bytes"),
+        message("round offsets and lengths up to 32 bytes"), "ErrorRead4", "ErrorWrite4"),
+    message("shortened copy"): Kind(
+        message("moves whole blocks of 32 bytes and silently leaves out the rest"),
+        message("use DataCopyPad, or copy a multiple of 32 bytes")),
+    message("copy parameters"): Kind(
+        message("has a parameter that it does not take"), message("keep each in its range and in its unit")),
+    message("missing wait"): Kind(
+        message("does not wait for another pipe"),
+        message("hand the tensor over with EnQue and DeQue, or set and wait for a flag between the "
+                "two"), "ErrorSync2", "ErrorSync1"),
+    message("missing barrier"): Kind(
+        message("does not wait for an earlier instruction of its own pipe"),
+        message("put a PipeBarrier between"), "ErrorSync2", "ErrorSync1"),
+    message("missing scalar wait"): Kind(
+        message("does not wait between the scalar unit and another pipe"),
+        message("set and wait for a flag between the two"), "ErrorSync2", "ErrorSync1"),
+    message("used after FreeTensor"): Kind(
+        message("uses a tensor that was freed"), message("free it after its last use"), "ErrorRead1", "ErrorWrite1"),
+    message("used after EnQue"): Kind(
+        message("uses a tensor between EnQue and DeQue"),
+        message("take the tensor that DeQue returns"), "ErrorRead1", "ErrorWrite1"),
+    message("queue not freed"): Kind(
+        message("leaves no block free: AllocTensor would wait for ever"),
+        message("call FreeTensor for each tensor that was dequeued"), "ErrorLeak", "ErrorLeak"),
+    message("never freed"): Kind(
+        message("ends with a block that was not freed"),
+        message("call FreeTensor once for each AllocTensor"), "ErrorLeak", "ErrorLeak"),
+    message("freed twice"): Kind(
+        message("frees a block that is free"), message("call FreeTensor once for each AllocTensor"), "ErrorFree", "ErrorFree"),
+    message("not initialised"): Kind(
+        message("uses a queue or buffer that no InitBuffer gave memory"),
+        message("call InitBuffer first"), "ErrorBuffer0", "ErrorBuffer0"),
+    message("another queue"): Kind(
+        message("puts a tensor into a queue that it does not come from"),
+        message("use the queue that allocated it"), "ErrorBuffer1", "ErrorBuffer1"),
+    message("queue order"): Kind(
+        message("breaks the order AllocTensor, EnQue, DeQue, FreeTensor"),
+        message("follow that order for each block"), "ErrorBuffer2", "ErrorBuffer2"),
+    message("queue empty"): Kind(message("takes from an empty queue: DeQue would wait for ever"), message("EnQue before DeQue")),
+    message("queue depth"): Kind(
+        message("puts more tensors into a queue than its depth"), message("DeQue before the next EnQue")),
+    message("ninth buffer"): Kind(
+        message("holds more buffers of one position than there are events"), message("free a tensor first, or use fewer queues")),
+    message("too many buffers"): Kind(
+        message("asks for more buffers than a TPipe can hold"), message("use fewer, larger buffers")),
+    message("buffer of no bytes"): Kind(message("asks for a buffer without bytes"), message("treat a tile length of zero apart")),
+    message("unified buffer full"): Kind(
+        message("asks for more than the Unified Buffer holds"), message("use shorter tiles or fewer buffers")),
+    message("second pipe"): Kind(
+        message("uses a buffer of one TPipe after another was made, which hands out the same bytes"),
+        message("make one TPipe a kernel, or be done with its buffers before the next")),
+    message("flag set twice"): Kind(
+        message("sets a flag that is still set"), message("wait for it before setting it again"), "ErrorSync4", "ErrorSync4"),
+    message("flag unpaired"): Kind(
+        message("leaves a flag without its partner"),
+        message("pair each SetFlag with one WaitFlag of the same event and id"), "ErrorSync3", "ErrorSync3"),
+    message("event"): Kind(
+        message("names an event or pipe that a vector core does not have"), message("use one of the HardEvents and ids 0 to 7")),
+    message("race between cores"): Kind(
+        message("meets another core in global memory with no SyncAll between"),
+        message("let each core own what it writes, add with SetAtomicAdd, or put SyncAll between")),
+    message("dirty atomics"): Kind(
+        message("adds onto global memory that nobody cleared"), message("write zeros first, then SyncAll")),
+    message("atomic mode left on"): Kind(
+        message("ends while SetAtomicAdd is still on"), message("call SetAtomicNone after the last atomic copy")),
+    message("repeat beyond 255"): Kind(
+        message("has a repeat or stride that does not fit 8 bits, and is taken modulo 256"),
+        message("split the call, or use the form with a count")),
+    message("mask"): Kind(
+        message("has a mask that does not fit one repeat"), message("use 1 to 64 lanes of 32 bits, 1 to 128 of 16 bits")),
+    message("format"): Kind(
+        message("is not offered for these formats on this product"), message("cast to float, compute, cast back")),
+    message("overlap"): Kind(message("has operands that overlap without being the same"), message("use another buffer")),
+    message("alignment of a comparison"): Kind(
+        message("compares lanes that do not fill 256 bytes, the rest of which is left out"),
+        message("round the count up to 256 bytes, and let every lane hold a value")),
+    message("input overwritten"): Kind(message("writes to an input"), message("write to an output or the workspace")),
+    message("deadlock"): Kind(message("waits for ever"), message("let every core call SyncAll the same number of times")),
+    message("output not written"): Kind(
+        message("leaves elements of an output unwritten"), message("let the tiles cover the whole tensor")),
 }
 
 
@@ -108,9 +138,17 @@ class Hazard:
         """The line of the program, without its indentation."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def sentence(self) -> Message:
+        """The hazard with its place, as a message that is kept."""
+        told = TOLD[bool(self.vendor)]
+        return message(told, kind=message(self.kind), vendor=self.vendor, core=self.core, line=self.line, text=self.text)
+
     def __str__(self) -> str:
-        name = f"{self.kind} ({self.vendor})" if self.vendor else self.kind
-        return f"{name}, core {self.core}, line {self.line}: {self.text}"
+        return tr(self.sentence)
+
+
+TOLD = (message("{kind}, core {core}, line {line}: {text}"), message("{kind} ({vendor}), core {core}, line {line}: {text}"))
 
 
 class Stop(BaseException):
@@ -123,7 +161,7 @@ class Hazards:
     def __init__(self):
         self._found: dict[tuple, Hazard] = {}
 
-    def add(self, kind: str, what: str, core: int, where: tuple[str, int], writing: bool = False):
+    def add(self, kind: str, what: Message, core: int, where: tuple[str, int], writing: bool = False):
         """Note that `what` showed a hazard: "<what> <meaning>; <fix>"."""
         file, line = where
         key = kind, file, line
@@ -133,7 +171,8 @@ class Hazards:
             return
         known = KINDS[kind]
         vendor = known.on_write if writing else known.on_read
-        self._found[key] = Hazard(kind, f"{what}; {known.fix}", core, line, file, vendor)
+        text = message("{what}; {fix}", what=what, fix=known.fix)
+        self._found[key] = Hazard(kind, text, core, line, file, vendor)
 
     def __iter__(self):
         return iter(self._found.values())

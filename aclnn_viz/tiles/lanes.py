@@ -12,6 +12,9 @@ import numpy as np
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT
+from aclnn_viz.words.speech import message
+
+MASK, STRIDE = message("{name} has mask {mask} for {n} lanes of {dtype}"), message("a stride")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class BinaryRepeatParams:
 def eight_bits(core, name: str, number: int, what: str) -> int:
     """What the hardware makes of a repeat or stride: its last 8 bits."""
     if not 0 <= number <= LIMIT:
-        core.hazard("repeat beyond 255", f"{name} has {what} {number}, taken as {number % (LIMIT + 1)}")
+        core.hazard("repeat beyond 255", message("{name} has {what} {n}, taken as {taken}", name=name, what=what, n=number,
+                                                  taken=number % (LIMIT + 1)))
     return number % (LIMIT + 1)
 
 
@@ -79,7 +83,8 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
 def counted(core, name: str, count: int) -> int:
     """A count of elements; C++ has no negative one."""
     if count < 0:
-        core.stop("beyond tensor", f"{name} is given {count} elements, which C++ takes as {count % 2**32}")
+        core.stop("beyond tensor", message("{name} is given {n} elements, which C++ takes as {taken}", name=name, n=count,
+                                           taken=count % 2**32))
     return int(count)
 
 
@@ -93,12 +98,12 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     else:
         fits = 0 <= mask <= lanes
     if not fits:
-        core.hazard("mask", f"{name} has mask {mask} for {lanes} lanes of {c_name(operands[0][0].dtype)}")
+        core.hazard("mask", message(MASK, name=name, mask=mask, n=lanes, dtype=c_name(operands[0][0].dtype)))
     repeats = eight_bits(core, name, repeats, "repeatTime")
     if not repeats:
         return []
     # A narrow operand beside a wide one fills fewer than 8 blocks in a repeat.
-    strides = [[eight_bits(core, name, step, "a stride") * BLOCK for step in pair] for pair in pairs]
+    strides = [[eight_bits(core, name, step, STRIDE) * BLOCK for step in pair] for pair in pairs]
     found = []
     per_block = BLOCK // widest
     for block, blocks, lane, width in runs(mask, lanes, per_block):
@@ -141,5 +146,5 @@ def need_apart(core, name: str, dst, sources, found: list[list[tuple[Span, np.nd
         for source, (span, _) in zip(sources, reads):
             if source.start != dst.start and write.start < span.end and span.start < write.end \
                     and not (span.shape and np.prod(span.shape) > 1):
-                core.hazard("overlap", f"{name} writes bytes {write.start} to {write.end} and reads {span.start} "
-                            f"to {span.end}")
+                core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
+                                                b=write.end, c=span.start, d=span.end))

@@ -17,6 +17,7 @@ from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.schedules import schedule_of
+from aclnn_viz.words.speech import message, tr
 
 SYNCS = ("auto", "strict")
 DEFAULT_SOC = "Ascend910B2"
@@ -44,7 +45,7 @@ class HazardError(RuntimeError):
     def __init__(self, run):
         first, more = run.hazards[0], len(run.hazards) - 1
         rest = f"; {more:,} more: launch it on these inputs to see them" * bool(more)
-        super().__init__(f"{first} [{Path(first.file).name}: {first.source}]{rest}")
+        super().__init__(f"{first.sentence} [{Path(first.file).name}: {first.source}]{rest}")
         self.run = run
 
 
@@ -114,8 +115,9 @@ class Run:
         return self.tiling.blockDim
 
     def __repr__(self) -> str:
-        lines = [f"Run on {self.cores} cores of {self.platform.soc}: {', '.join(self.outputs)}; {self.ub_bytes:,} bytes of a "
-                 f"core, {self.gm_bytes:,} bytes moved, {len(self.hazards)} hazards"]
+        lines = [tr("Run on {n} cores of {soc}: {outputs}; {bytes} bytes of a core, {moved} bytes moved, {hazards} hazards",
+                    n=self.cores, soc=self.platform.soc, outputs=", ".join(self.outputs), bytes=f"{self.ub_bytes:,}",
+                    moved=f"{self.gm_bytes:,}", hazards=len(self.hazards))]
         return "\n  ".join([*lines, *map(str, self.hazards)])
 
 
@@ -180,7 +182,8 @@ def _look_back(machine: Machine, program: Program, outputs):
     for name, memory in outputs.items():
         missing = np.flatnonzero(memory.state == UNWRITTEN)
         if missing.size:
-            machine.hazards.add("output not written", f"{missing.size} of {memory.state.size} elements of {name} are "
-                                f"never written, the first at {missing[0]}", 0, (code.co_filename, code.co_firstlineno))
+            machine.hazards.add("output not written", message(
+                "{n} of {all} elements of {tensor} are never written, the first at {first}", n=missing.size, all=memory.state.size,
+                tensor=name, first=missing[0]), 0, (code.co_filename, code.co_firstlineno))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from aclnn_viz.tiles.core import Core, Instruction
 from aclnn_viz.tiles.hazards import Hazards, Stop
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.words.speech import message
 
 
 class Machine:
@@ -51,8 +52,9 @@ class Machine:
             waiting = [core for core in running if not self._threads[core].ended]
             if waiting and len(waiting) < len(self.cores):
                 core = waiting[0]
-                self.hazards.add("deadlock", f"SyncAll waits for {len(self.cores) - len(waiting)} of {len(self.cores)} "
-                                 "cores that have ended", core.index, self._threads[core].where)
+                told = message("SyncAll waits for {n} of {all} cores that have ended", n=len(self.cores) - len(waiting),
+                               all=len(self.cores))
+                self.hazards.add("deadlock", told, core.index, self._threads[core].where)
                 return
             self.schedule.drain(self.cores)
             running = waiting
@@ -85,13 +87,15 @@ class Machine:
         if core.ended_at is None:
             return
         for name in (name for pipe in core.pipes for name in pipe.held()):
-            self.hazards.add("never freed", f"the kernel ends while {name} holds a tensor", core.index, core.ended_at)
+            told = message("the kernel ends while {queue} holds a tensor", queue=name)
+            self.hazards.add("never freed", told, core.index, core.ended_at)
         if core.atomic is not None:
-            self.hazards.add("atomic mode left on", "the kernel ends while SetAtomicAdd is on", core.index,
+            self.hazards.add("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"), core.index,
                              core.ended_at)
         for event, number in core.flags:
-            self.hazards.add("flag unpaired", f"the kernel ends while id {number} of {event.name} is set: the next "
-                             "kernel on this core finds it", core.index, core.ended_at)
+            told = message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it", id=number,
+                           event=event.name)
+            self.hazards.add("flag unpaired", told, core.index, core.ended_at)
 
 
 class _Worker:

@@ -8,10 +8,11 @@ import numpy as np
 
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.lanes import counted, eight_bits, mask_spans
+from aclnn_viz.tiles.lanes import MASK, counted, eight_bits, mask_spans
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 from aclnn_viz.tiles.vector import need_format
+from aclnn_viz.words.speech import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
 # What changes nothing: -0 + x is x for each x, +0 + -0 would lose the sign.
@@ -54,7 +55,7 @@ def _reduce(name, function, dst, src, tmp, form):
     else:
         mask, repeats, step = form
         if not 0 <= mask <= REPEAT // size:
-            core.hazard("mask", f"{name} has mask {mask} for {REPEAT // size} lanes of {c_name(src.dtype)}")
+            core.hazard("mask", message(MASK, name=name, mask=mask, n=REPEAT // size, dtype=c_name(src.dtype)))
             mask = max(min(mask, REPEAT // size), 0)
         if not mask or not counted(core, name, repeats):
             return

@@ -13,6 +13,7 @@ from aclnn_viz.tiles.lanes import counted
 from aclnn_viz.tiles.memory import V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 from aclnn_viz.tiles.vector import need_format
+from aclnn_viz.words.speech import message
 
 SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
 
@@ -36,13 +37,13 @@ def _compare(name, dst, src, mode, count, other):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     if src.dtype == int32_t and mode is not CMPMODE.EQ:
-        core.stop("format", f"{name} takes int32_t for EQ alone, not {mode.name}")
+        core.stop("format", message("{name} takes int32_t for EQ alone, not {mode}", name=name, mode=mode.name))
     if dst.dtype != uint8_t:
-        core.stop("format", f"{name} writes bits into uint8_t, not {c_name(dst.dtype)}")
+        core.stop("format", message("{name} writes bits into uint8_t, not {dtype}", name=name, dtype=c_name(dst.dtype)))
     count = counted(core, name, count)
     if count * size % REPEAT:
-        core.hazard("alignment of a comparison", f"{name} of {count} elements, {count * size} bytes, leaves out the "
-                    f"last {count * size % REPEAT}")
+        core.hazard("alignment of a comparison", message("{name} of {n} elements, {length} bytes, leaves out the last {rest}",
+                                                         name=name, n=count, length=count * size, rest=count * size % REPEAT))
         count = count * size // REPEAT * REPEAT // size
     if count <= 0:
         return
@@ -86,8 +87,8 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     tensors = (src0,) if scalar else (src0, src1)
     scratch = core.platform.unified_buffer - SCRATCH
     if selMode is not SELMODE.VSEL_CMPMASK_SPR and max(pipe.top for pipe in core.pipes) > scratch:
-        core.hazard("unified buffer full", f"Select works in the Unified Buffer from byte {scratch} on, which "
-                    "InitBuffer has handed out")
+        core.hazard("unified buffer full", message("Select works in the Unified Buffer from byte {start} on, which InitBuffer has "
+                                                   "handed out", start=scratch))
     spans = [tensor.span("Select", False, count * size) for tensor in tensors]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
     bits = selMask.span("Select", False, -(-lanes // 8))
@@ -112,7 +113,7 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
     core, size = current(), dst.dtype.itemsize
     need_format(core, "Gather", dst.dtype)
     if srcOffset.dtype != uint32_t:
-        core.stop("format", f"Gather takes offsets of uint32_t, not {c_name(srcOffset.dtype)}")
+        core.stop("format", message("Gather takes offsets of uint32_t, not {dtype}", dtype=c_name(srcOffset.dtype)))
     if not counted(core, "Gather", count):
         return
     length = src.end - src.start - srcBaseAddr
@@ -127,8 +128,9 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         inside = index < elements.size
         wrong = places[~inside | (places % size != 0)]
         if wrong.size:
-            core.machine.hazards.add("beyond tensor", f"Gather takes offset {int(wrong[0])} of {length} bytes of "
-                                     f"elements of {size}", core.index, where)
+            told = message("Gather takes offset {offset} of {length} bytes of elements of {size}", offset=int(wrong[0]),
+                           length=length, size=size)
+            core.machine.hazards.add("beyond tensor", told, core.index, where)
         out[...] = elements[np.where(inside, index, 0)]
     where = core.where()
     core.issue(V, "Gather", run, [(core.ub, read), (core.ub, at)], [(core.ub, write)])
@@ -142,7 +144,7 @@ def GatherMask(dst, src, pattern: int, count: int) -> int:
     core, size = current(), src.dtype.itemsize
     need_format(core, "GatherMask", src.dtype)
     if pattern not in range(1, 8):
-        core.stop("copy parameters", f"GatherMask has pattern {pattern}, which must lie in 1 to 7")
+        core.stop("copy parameters", message("GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern))
     first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
     kept = len(range(first, counted(core, "GatherMask", count), step))
     if not kept:
@@ -166,7 +168,7 @@ def Brcb(dst, src, repeatTime: int, params=None):
     read = src.span("Brcb", False, 8 * repeatTime * size)
     write = dst.span("Brcb", True, 8 * repeatTime * BLOCK)
     if write.start < read.end and read.start < write.end:
-        core.hazard("overlap", "Brcb writes into what it reads")
+        core.hazard("overlap", message("Brcb writes into what it reads"))
     out, given = write.values(core.ub.bytes, dst.dtype), read.values(core.ub.bytes, src.dtype)
 
     def run():

@@ -7,6 +7,7 @@ import numpy as np
 from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES, S, V
+from aclnn_viz.words.speech import message
 
 PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL = S, V, MTE2, MTE3, None
 
@@ -28,7 +29,8 @@ def SetFlag(event: HardEvent, event_id: int):
     core = current()
     _need_id(core, event_id)
     if (event, event_id) in core.flags:
-        core.hazard("flag set twice", f"SetFlag of {event.name} sets id {event_id}, which nobody has waited for", True)
+        core.hazard("flag set twice", message("SetFlag of {event} sets id {id}, which nobody has waited for", event=event.name,
+                                              id=event_id), True)
     core.flags[event, event_id] = core.snapshot(event.source)
 
 
@@ -38,22 +40,22 @@ def WaitFlag(event: HardEvent, event_id: int):
     _need_id(core, event_id)
     clock = core.flags.pop((event, event_id), None)
     if clock is None:
-        core.stop("flag unpaired", f"WaitFlag waits for id {event_id} of {event.name}, which nobody has set: it would "
-                  "wait for ever")
+        core.stop("flag unpaired", message("WaitFlag waits for id {id} of {event}, which nobody has set: it would wait for ever",
+                                           id=event_id, event=event.name))
     if not core.skipped():
         core.wait(event.destination, clock)
 
 
 def _need_id(core, event_id: int):
     if not 0 <= event_id < core.platform.arch.events:
-        core.stop("event", f"id {event_id} is none of the {core.platform.arch.events} of an event")
+        core.stop("event", message("id {id} is none of the {n} of an event", id=event_id, n=core.platform.arch.events))
 
 
 def PipeBarrier(pipe: int | None):
     """Let all so far on a pipe, or on all (PIPE_ALL), finish before what follows. C++: `PipeBarrier<PIPE_V>()`."""
     core = current()
     if pipe == S:
-        core.stop("event", f"PipeBarrier does not take {PIPE_NAMES[S]}, which is in order by itself")
+        core.stop("event", message("PipeBarrier does not take {pipe}, which is in order by itself", pipe=PIPE_NAMES[S]))
     if not core.skipped():
         core.barrier(pipe)
 
@@ -70,7 +72,7 @@ def SetAtomicAdd(dtype):
     """Let copies to global memory add to what is there, until SetAtomicNone. C++: `SetAtomicAdd<float>()`."""
     core = current()
     if c_name(dtype) not in core.platform.arch.formats["SetAtomicAdd"]:
-        core.stop("format", f"SetAtomicAdd is called for {c_name(dtype)}")
+        core.stop("format", message("SetAtomicAdd is called for {dtype}", dtype=c_name(dtype)))
     core.atomic = np.dtype(dtype)
 
 

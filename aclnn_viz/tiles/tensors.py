@@ -5,10 +5,11 @@ Indexing is in elements, as in C++: `x[64]` is the tensor that starts 64 element
 
 import numpy as np
 
-from aclnn_viz.tiles.core import current
+from aclnn_viz.tiles.core import DOES, current
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK
+from aclnn_viz.words.speech import message
 
 
 class GlobalTensor:
@@ -34,17 +35,20 @@ class GlobalTensor:
         """Return the bytes that an instruction reaches from the tensor's start on, checked against its memory."""
         core = current()
         if self.memory is None:
-            core.stop("beyond global memory", f"{name} reaches for a GlobalTensor without SetGlobalBuffer", writing)
+            told = message("{name} reaches for a GlobalTensor without SetGlobalBuffer", name=name)
+            core.stop("beyond global memory", told, writing)
         span = Span(self.start, length, shape, strides)
         if self.start < 0 or span.end > self.memory.size:
             held = self.memory.array.dtype
-            other = "" if held == self.dtype or self.memory.name == "workspace" else (
-                f" (it holds {c_name(held)}, this GlobalTensor is of {c_name(self.dtype)})")
-            core.stop("beyond global memory", f"{name} reaches for bytes {self.start} to {span.end} of "
-                      f"{self.memory.name}, which has {self.memory.size}{other}", writing)
+            told = message("{name} reaches for bytes {start} to {end} of {tensor}, which has {size}", name=name, start=self.start,
+                           end=span.end, tensor=self.memory.name, size=self.memory.size)
+            if held != self.dtype and self.memory.name != "workspace":
+                told = message("{what} (it holds {held}, this GlobalTensor is of {dtype})", what=told, held=c_name(held),
+                               dtype=c_name(self.dtype))
+            core.stop("beyond global memory", told, writing)
         if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
-            core.hazard("beyond tensor", f"{name} reaches {(span.end - self.start) // self.dtype.itemsize} elements "
-                        f"far into a GlobalTensor of {self.size}", writing)
+            core.hazard("beyond tensor", message("{name} reaches {n} elements far into a GlobalTensor of {size}", name=name,
+                                                 n=(span.end - self.start) // self.dtype.itemsize, size=self.size), writing)
         return span
 
     def GetValue(self, index: int):
@@ -89,19 +93,21 @@ class LocalTensor:
         core = current()
         self.block.check_use(core, name, writing, self.turn)
         if self.start % align:
-            core.hazard("misaligned", f"{name} {'writes' if writing else 'reads'} from byte {self.start} on, "
-                        f"{self.start % align} past a multiple of {align}", writing)
+            core.hazard("misaligned", message(
+                "{name} {does} from byte {start} on, {past} past a multiple of {align}", name=name, does=DOES[writing],
+                start=self.start, past=self.start % align, align=align), writing)
         span = Span(self.start + offset, length, shape, strides)
         if span.start < 0 or span.end > core.ub.size:
-            core.stop("beyond unified buffer", f"{name} reaches byte {span.end} of {core.ub.size}", writing)
+            core.stop("beyond unified buffer", message("{name} reaches byte {end} of {size}", name=name, end=span.end,
+                                                       size=core.ub.size), writing)
         if span.start < self.block.start:
             before = self.block.start - span.start
-            core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} from {before} bytes before "
-                        f"{self.block.name} on", writing)
+            core.hazard("beyond tensor", message("{name} {does} from {before} bytes before {block} on", name=name,
+                                                 does=DOES[writing], before=before, block=self.block.name), writing)
         if span.end > self.end:
-            core.hazard("beyond tensor", f"{name} {'writes' if writing else 'reads'} up to byte "
-                        f"{span.end - self.start} of a tensor of {self.end - self.start} bytes in {self.block.name}",
-                        writing)
+            core.hazard("beyond tensor", message(
+                "{name} {does} up to byte {end} of a tensor of {size} bytes in {block}", name=name, does=DOES[writing],
+                end=span.end - self.start, size=self.end - self.start, block=self.block.name), writing)
         return span
 
     def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:

@@ -10,13 +10,14 @@ from aclnn_viz.tiles.core import current
 from aclnn_viz.tiles.formats import c_name
 from aclnn_viz.tiles.lanes import need_apart, operands
 from aclnn_viz.tiles.memory import V
+from aclnn_viz.words.speech import message
 
 
 def need_format(core, name: str, dtype):
     """Stop the core when a call does not take a format."""
     if c_name(dtype) not in core.platform.arch.formats[name]:
         taken = ", ".join(sorted(core.platform.arch.formats[name]))
-        core.stop("format", f"{name} takes {taken}, not {c_name(dtype)}")
+        core.stop("format", message("{name} takes {taken}, not {dtype}", name=name, taken=taken, dtype=c_name(dtype)))
 
 
 def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
@@ -27,7 +28,8 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
         for source in sources:
             if source.dtype != dst.dtype:
                 need_format(core, name, source.dtype)
-                core.stop("format", f"{name} mixes {c_name(dst.dtype)} and {c_name(source.dtype)}")
+                core.stop("format", message("{name} mixes {dtype} and {other}", name=name, dtype=c_name(dst.dtype),
+                                            other=c_name(source.dtype)))
     found, in_turn = operands(core, name, form, dst, sources)
     if not found:
         return

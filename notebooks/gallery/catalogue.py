@@ -20,6 +20,7 @@ from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.products import PRODUCTS
+from aclnn_viz.tiles import programs
 from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
@@ -44,7 +45,8 @@ HEAD = "# Messages of explorers and pictures. Translations use the terms of acln
 def names() -> set[str]:
     """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
     found = {"host", "atlas", *MODES, *PEERS, *(named.name for named in (*operators(), *FORMATS)),
-             *(product.example_soc for product in PRODUCTS)}
+             *(soc for product in PRODUCTS for soc in (product.example_soc, *product.cores)),
+             *(program.name for op in operators() for program in programs(op.name))}
     return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
 
 

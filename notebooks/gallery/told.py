@@ -13,7 +13,8 @@ from aclnn_viz.operators import operators
 from aclnn_viz.words.speech import Message
 
 HOUSE = Path(rooms.__file__).parents[1]
-KINDS = {"faults": ("FAULTS",), "puzzles": ("PUZZLES", "DETECTIVES"), "tile_puzzles": ("PUZZLES", "DETECTIVES")}
+KINDS = {"faults": ("FAULTS",), "puzzles": ("PUZZLES", "DETECTIVES"), "tile_faults": ("FAULTS",),
+         "tile_puzzles": ("PUZZLES", "DETECTIVES")}
 
 
 @cache

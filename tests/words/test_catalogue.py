@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from gettext import GNUTranslations
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -148,14 +149,16 @@ def marked(monkeypatch):
         data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))
         shown = subject.show(data)
         picture = {"headline": shown.headline, "notices": shown.notices, "text": shown.text, "panels": described(shown.panels)[1]}
-        return picture, subject.controls()
+        program = getattr(getattr(data, "work", None), "program", None)
+        lines, quoted = visible.code(Path(program.kernel.__code__.co_filename)) if program else ((), set())
+        return picture, subject.controls(), lines, quoted and quoted | catalogue.names()
     return show
 
 
 @pytest.mark.parametrize("name", SPEAKING)
 def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
-    picture, controls = marked(subject_of(name))
-    assert [text for text in visible.texts(picture) if visible.unspoken(text)] == []
+    picture, controls, lines, quoted = marked(subject_of(name))
+    assert [text for text in visible.texts(picture, lines) if visible.unspoken(text, quoted)] == []
     said = [text for each in controls for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))]
     assert [text for text in said if visible.unspoken(text)] == []
     assert any(visible.OPEN in text for text in visible.texts(picture))
@@ -164,7 +167,17 @@ def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
 def test_a_text_that_is_not_looked_up_is_noticed():
     assert visible.unspoken("⟦out at ⟦x⟧⟧, slope 3") == ", slope 3"
     assert visible.unspoken("⟦cut ⟦a⟧ short … and") == " and" and visible.unspoken("⟦left open") != ""
+    assert visible.unspoken("⟦runs⟧ Muls inQueue", {"Muls", "inQueue"}) == "" != visible.unspoken("⟦runs⟧ Muls and", {"Muls"})
     assert visible.unspoken("⟦slope⟧ 3 gradOutput") == "" == visible.unspoken("1e-05")
+
+
+def test_the_lines_of_a_program_are_quoted_and_nothing_beside_them(tmp_path):
+    (tmp_path / "program.py").write_text("Adds(self.slope, x, count)  # one of them\n")
+    lines, quoted = visible.code(tmp_path / "program.py")
+    notes = [{"text": text} for text in ("Adds(self.slope, x, count)  # o…", "one of them")]
+    axis = {"label": "", "ticks": []}
+    picture = {"headline": [], "notices": [], "text": "", "panels": [{"title": "", "x": axis, "y": axis, "marks": notes}]}
+    assert quoted == {"Adds", "slope"} and [text for text in visible.texts(picture, lines) if text] == ["one of them"]
 
 
 def test_the_rooms_that_speak_are_there():

@@ -8,7 +8,7 @@ import textwrap
 from aclnn_viz.pictures import marks, panels
 from notebooks.gallery.catalogue import names
 
-KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None", "array"}
+KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None", "array", "KiB", "SyncAll"}
 PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
 SPOKEN = {"tr", "ntr", "message", "linked"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
@@ -26,6 +26,7 @@ CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
 BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")  # words (in brackets)
 TAG = re.compile(r"<[^<>]*>")
 LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
+NAME = re.compile(r"\w+")
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
 
@@ -120,20 +121,30 @@ class Marked:
         return self.gettext(one if n == 1 else many)
 
 
-def unspoken(text: str) -> str:
-    """What of a text in that language stands in no brackets, if it holds a word."""
+def unspoken(text: str, quoted=frozenset()) -> str:
+    """What of a text in that language stands in no brackets, if it holds a word that begins none of the names quoted."""
     while INNER.search(text):
         text = INNER.sub("", text)
     text = CODE.sub("", CUT.sub("", text))
-    return text if _foreign(text) else ""
+    return text if any(_foreign(word) for word in NAME.findall(text)
+                       if not any(name.startswith(word) for name in quoted)) else ""
 
 
-def texts(picture: dict):
-    """All that is read in a described picture."""
+def code(path) -> tuple[list[str], set[str]]:
+    """The lines of a program, and the names of what it calls and of what its objects hold."""
+    source = path.read_text("utf-8")
+    nodes = [*ast.walk(ast.parse(source))]
+    return [line.strip() for line in source.splitlines()], {_called(node) for node in nodes if isinstance(node, ast.Call)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+def texts(picture: dict, lines=()):
+    """All that is read in a described picture, but for these lines of a program, which may be cut."""
     yield from (*picture["headline"], *picture["notices"], *picture["text"].splitlines())
     for panel in picture["panels"]:
         yield from (panel["title"], panel["x"]["label"], panel["y"]["label"])
         yield from (text for axis in "xy" for _, text in panel[axis]["ticks"])
         for mark in panel["marks"]:
             yield from (mark.get("label", ""), *(mark.get("words") or ()))
-        yield " ".join(mark["text"] for mark in panel["marks"] if "text" in mark)  # a sentence may fill several lines
+        yield " ".join(mark["text"] for mark in panel["marks"] if "text" in mark
+                       and not any(line.startswith(mark["text"].removesuffix("…")) for line in lines))  # a sentence may fill several lines
