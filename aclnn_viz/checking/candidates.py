@@ -12,6 +12,7 @@ from itertools import combinations
 from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.faults.edits import Edit
 from aclnn_viz.faults.rewriting import distance, head
+from aclnn_viz.words.speech import linked, message
 
 LETTERS = 10  # of a description count as one of a formula
 FORGOTTEN = 3
@@ -59,22 +60,27 @@ class Candidate:
 
     @property
     def brief(self) -> str:
-        return self.name or f"{self.where} {self.after}".strip()
+        return self.name or (message("{place} {after}", place=self.where, after=self.after) if self.where else self.after)
 
     def __str__(self) -> str:
         if self.name:
-            return f"your kernel behaves as {self.name}"
+            return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        return f"your kernel behaves as if {self.where} read\n    {self.after}\n  instead of\n    {self.before}"
+        return message("your kernel behaves as if {place} read\n    {after}\n  instead of\n    {before}",
+                       place=self.where, after=self.after, before=self.before)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     """The page with an edit; with `only` a kernel that computes these outputs so, and the others rightly."""
-    alone = f" for {' and '.join(sorted(only))} alone" if only else ""
     way = Way(lambda: edit.page, only=only)
-    return Candidate(edit.kind, lambda: (f"{edit.file}, line {edit.line},{alone}", edit.before, edit.after),
-                     lambda one: one.shares(way))
+
+    def told():
+        place = message("{file}, line {line},", file=edit.file, line=edit.line)
+        if only:
+            place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+        return place, edit.before, edit.after
+    return Candidate(edit.kind, told, lambda one: one.shares(way))
 
 
 def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
@@ -109,7 +115,8 @@ def _pair(first: Edit, second: Edit) -> Candidate:
             after = [head(edit.statement) for edit in (first, second)]
         lines, before = (first.line, second.line), (first.before, second.before)
         if first.statement is second.statement:
-            return f"{first.file}, line {first.line},", first.before, after[0]
-        return f"{first.file}, lines {lines[0]} and {lines[1]},", "; ".join(before), "; ".join(after)
+            return message("{file}, line {line},", file=first.file, line=first.line), first.before, after[0]
+        place = message("{file}, lines {first} and {second},", file=first.file, first=lines[0], second=lines[1])
+        return place, "; ".join(before), "; ".join(after)
     way = Way(page)
     return Candidate("two edits", told, lambda one: one.shares(way))

@@ -25,6 +25,7 @@ from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.words.speech import message
 
 
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
@@ -107,8 +108,8 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if dump is not None:  # what was written counts, unless a product is named
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
-        scope.notes.extend(f"{device.name} is documented to differ: {one}" for one in getattr(
-            device, "differences", lambda op: ())(op))
+        scope.notes.extend(message("{device} is documented to differ: {how}", device=device.name, how=one)
+                           for one in getattr(device, "differences", lambda op: ())(op))
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)

@@ -9,12 +9,15 @@ from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.facts import remainder
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.words.speech import message
 
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
 LARGEST = 20_000  # elements of a case that is asked more
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
 MOST = 0.6  # of the places: what takes more tells nothing
 SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
+FIRST_RIGHT = message("in all places but the first of axis {axis}")
+LAST_RIGHT = message("in all places but the last of axis {axis}")
 BITS = range(4, 16)  # of a result that was 16 bits wide on its way
 
 
@@ -33,29 +36,30 @@ def _of_output(op, output: str, failing: list[Seen]) -> Iterator[str]:
     if not masks:
         return
     if words := next(_places([mask for _, mask in masks]), None):
-        yield f"{output} is wrong only {words}"
+        yield message("{output} is wrong only {place}", output=output, place=words)
     if words := next(_values(output, masks), None):
-        yield f"{output} is wrong {words}"
+        yield words
     if words := _precision(output, [one for one, _ in masks]):
-        yield f"{output} {words}"
+        yield words
 
 
 def _places(masks: list[np.ndarray]) -> Iterator[str]:
     """Sets of places along an axis outside of which nothing is wrong in any mask, and which are not most of them."""
-    tests = {"in the last place": lambda at, n: at == n - 1, "in the first place": lambda at, n: at == 0}
+    tests = {(message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
+             (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0}
     for block in reversed(BLOCKS):
-        tests |= {f"behind the last whole {block}": lambda at, n, b=block: at >= n - n % b,
-                  f"behind the first {block}": lambda at, n, b=block: at >= b,
-                  f"in places that {block} divides": lambda at, n, b=block: at % b == 0}
-    tests |= {"in all places but the first": lambda at, n: at > 0, "in all places but the last": lambda at, n: at < n - 1}
+        tests |= {(message("behind the last whole {block} of axis {axis}"), block): lambda at, n, b: at >= n - n % b,
+                  (message("behind the first {block} of axis {axis}"), block): lambda at, n, b: at >= b,
+                  (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: at % b == 0}
+    tests |= {(FIRST_RIGHT, 0): lambda at, n, b: at > 0, (LAST_RIGHT, 0): lambda at, n, b: at < n - 1}
     for axis in range(-min(mask.ndim for mask in masks), 0):
         rows = [np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in masks]
-        for words, test in tests.items():
-            allowed = [test(np.arange(row.size), row.size) for row in rows]
-            most = 0.9 if "all places" in words else MOST
+        for (words, block), test in tests.items():
+            allowed = [test(np.arange(row.size), row.size, block) for row in rows]
+            most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else MOST
             if not any((row & ~inside).any() for row, inside in zip(rows, allowed)) and \
                     np.mean(np.concatenate(allowed)) <= most:
-                yield f"{words} of axis {axis}"
+                yield message(words, block=block, axis=axis)
 
 
 def _values(output: str, masks: list[tuple[Seen, np.ndarray]]) -> Iterator[str]:
@@ -68,13 +72,14 @@ def _values(output: str, masks: list[tuple[Seen, np.ndarray]]) -> Iterator[str]:
         wrong = np.concatenate([part.ravel() for _, part in pairs])
         finite = np.isfinite(values)
         values, wrong = values[finite], wrong[finite]
-        for part, words in ((wrong, "only where"), (~wrong, "everywhere but where")):
+        for part, words in ((wrong, message("{output} is wrong only where {values}")),
+                            (~wrong, message("{output} is wrong everywhere but where {values}"))):
             if 2 < part.sum() < part.size:
                 low, high = values[part].min(), values[part].max()
                 inside = (values >= low) & (values <= high)
                 if (inside & ~part).sum() <= SHARE * part.sum() and inside.mean() < 0.9:
                     ends = [f"{low:.4g} <= "] * bool((values < low).any()), [f" <= {high:.4g}"] * bool((values > high).any())
-                    yield f"{words} {''.join(ends[0])}{name}{''.join(ends[1])}"
+                    yield message(words, output=output, values=f"{''.join(ends[0])}{name}{''.join(ends[1])}")
 
 
 def _precision(output: str, failing: list[Seen]) -> str:
@@ -92,8 +97,8 @@ def _precision(output: str, failing: list[Seen]) -> str:
             signs.append(np.mean(np.sign(error * truth)))
     if not worst or min(worst) < BITS[0] or max(worst) > 24 or abs(np.mean(signs)) > 0.5:
         return ""
-    return (f"is right to {min(worst):.0f} bits at least, with errors of both signs: a step or a sum in 16 bits may be the "
-            "reason (float16 keeps 11, bfloat16 8)")
+    return message("{output} is right to {bits} bits at least, with errors of both signs: a step or a sum in 16 bits may be the "
+                   "reason (float16 keeps 11, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
 
 
 def _of_lengths(op, failing: Sequence[Seen], asking: Asking, seed: int, seconds: float) -> Iterator[str]:
@@ -113,4 +118,5 @@ def _of_lengths(op, failing: Sequence[Seen], asking: Asking, seed: int, seconds:
                 outcome[length] = bool(one.misses)
         wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
         if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
-            yield f"wrong only where {op.like}.shape[{axis}] {words} ({len(outcome)} lengths were tried)"
+            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{op.like}.shape[{axis}]", law=words,
+                          n=len(outcome))

@@ -13,6 +13,7 @@ from aclnn_viz.checking.judging import Prepared, prepared
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.errors import problem
+from aclnn_viz.words.speech import linked, message
 
 SMALL = 2000  # elements of a case that a quick check may run
 GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
@@ -123,8 +124,9 @@ def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: floa
         again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
         differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
         if differing:
-            return Repeated(f"is not deterministic: {', '.join(differing)} differs when the same inputs come again later",
-                            str(one.recipe), done, True)
+            told = message("is not deterministic: {outputs} differs when the same inputs come again later",
+                           outputs=linked("{some}, {more}", differing))
+            return Repeated(told, str(one.recipe), done, True)
     return Repeated("", "", max(done - len(others) + 1, 0) if ran else 0, len(others) > 1 and done >= len(others))
 
 

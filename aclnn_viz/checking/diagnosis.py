@@ -20,7 +20,10 @@ from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.sieving import sieves_first
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.faults import Fault, faults
+from aclnn_viz.words.speech import linked, message, tr
 
+CLOSEST = message("{told}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")
+CLOSEST_AMONG = message("{told}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
 
@@ -37,9 +40,9 @@ class Diagnosis:
     candidates: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [self.text]
+        lines = [tr(self.text)]
         if self.story:
-            lines.append(f"  where it comes from: {self.story}")
+            lines.append(tr("  where it comes from: {story}", story=self.story))
         lines += [f"    {line}" for line in self.diff.splitlines()]
         return "\n".join(lines)
 
@@ -58,16 +61,17 @@ def diagnose(op, seen: Sequence[Seen], asking: Asking | None = None, silent: int
     agreeing = [fault for fault, wrong in known.items() if failing and all(_agrees(fault, wrong, one) for one in ordered)]
     if len(agreeing) == 1:
         fault, = agreeing
-        text = f"matches {fault.name!r} on {len(seen)} of {len(seen)} cases, {len(failing)} of them wrong"
+        text = message("matches {fault!r} on {n} of {n} cases, {wrong} of them wrong", fault=fault.name, n=len(seen), wrong=len(failing))
         if silent:
-            text += f", but does not explain why the kernel returned nothing on {silent} others"
+            text = message("{told}, but does not explain why the kernel returned nothing on {n} others", told=text, n=silent)
             return Diagnosis(None, False, text, candidates=(fault.name,))
         if asking and fault.hidden and _right_on_hidden(op, fault, asking):
-            text += f"; equals the truth when {fault.hidden[0]}"
+            text = message("{told}; equals the truth when {condition}", told=text, condition=fault.hidden[0])
         return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
-        text = f"one of {', '.join(map(repr, names))}: no case tells them apart"
+        quoted = linked("{some}, {more}", [message("{fault!r}", fault=name) for name in names])
+        text = message("one of {faults}: no case tells them apart", faults=quoted)
         return Diagnosis(None, False, text, candidates=names)
     return _unknown(failing, passing, right)
 
@@ -79,16 +83,16 @@ def as_candidate(op, fault: Fault) -> Candidate:
         return of_edit(fault.edit)
     wrong = faulty_kernel(op, fault)
     return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
-                     f"the named fault {fault.name!r}: {fault.story}")
+                     message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.story))
 
 
 def _unknown(failing, passing, right) -> Diagnosis:
-    text = "none of the known faults"
+    text = message("none of the known faults")
     full = [one.facts for one in passing if one.size]  # where there are no elements nothing can be wrong
     if apart := separating([one.facts for one in failing], [*full, *right]):
-        text += f"; wrong exactly where {apart.text}"
+        text = message("{told}; wrong exactly where {condition}", told=text, condition=apart.text)
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
-    return Diagnosis(None, False, "; ".join([text, *alike]))
+    return Diagnosis(None, False, linked("{some}; {more}", [text, *alike]))
 
 
 def with_closest(op, diagnosis: Diagnosis, seen: Sequence[Seen]) -> Diagnosis:
@@ -103,10 +107,10 @@ def with_closest(op, diagnosis: Diagnosis, seen: Sequence[Seen]) -> Diagnosis:
     fault = max(counts, key=counts.get, default=None)
     if not fault or not counts[fault]:
         return diagnosis
-    which = f"the {len(some)} smallest" if len(some) < len(failing) else len(some)
     other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
-    return replace(diagnosis, candidates=(fault.name,), text=f"{diagnosis.text}; closest is {fault.name!r}, on "
-                   f"{counts[fault]} of {which} wrong cases, but not with {other.prepared.recipe}")
+    told = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
+    return replace(diagnosis, candidates=(fault.name,), text=message(
+        told.key, told=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=other.prepared.recipe))
 
 
 def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:

@@ -23,11 +23,14 @@ from aclnn_viz.checking.running import Outcome, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.tried import Tried
 from aclnn_viz.faults import faults
+from aclnn_viz.words.speech import linked, message
 
 ASKING = 1.5  # seconds, for what its errors depend on where nothing explains them
 REPEATED = 3  # cases that are run twice
 KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
 ENOUGH = 12  # wrong cases of a deep check
+NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
+OFTEN = message("{choice}: wrong in {bad} of {all} cases")
 CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
 
@@ -75,7 +78,7 @@ def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: floa
     total = suite_size(op) if chosen is None else len(chosen)
     for number, one in enumerate(progress(cases, total) if progress else cases):
         if time.monotonic() - evidence.start > time_limit:
-            evidence.unrun = "stopped at the time limit: the rest of the cases was not run"
+            evidence.unrun = message("stopped at the time limit: the rest of the cases was not run")
             break
         outcome, seen, fault = _examined(evidence, kernel, one, call_limit, takes)
         misses = seen.misses if seen else []
@@ -104,7 +107,7 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
     evidence.refused += [one] * refused
     evidence.silent += outcome.outputs is None and not refused
     evidence.lost |= outcome.fatal
-    fault = outcome.misbehaviour * (not refused)
+    fault = "" if refused else outcome.misbehaviour
     evidence.blame(fault, one, outcome.trace)
     if not refused:
         evidence.tried.add(one.case)
@@ -136,7 +139,7 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
             wrong += 1
             evidence.failing()
         if outcome.fatal or wrong == ENOUGH:
-            evidence.unrun = f"stopped after {wrong} wrong cases: the rest of the deep cases was not run"
+            evidence.unrun = message("stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong)
             return
     small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
     again = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit, end)
@@ -182,9 +185,9 @@ def _explained(op, evidence: Evidence, asking: Asking | None, seed: int,
     if unfit and not diagnosis.name:
         seen = [fitted(one) for one in seen]
         if not any(one.misses for one in seen):
-            return Diagnosis(None, False, f"{'; '.join(unfit)}: all numbers are right"), None
+            return Diagnosis(None, False, message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))), None
         diagnosis = diagnose(op, seen, asking, evidence.silent, evidence.right)
-        diagnosis = replace(diagnosis, text="; ".join([*unfit, f"of the numbers: {diagnosis.text}"]))
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {told}", told=diagnosis.text)]))
     if diagnosis.name:
         return diagnosis, of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
     explanation = explain(op, seen, asking, seed, seconds, evidence.right)
@@ -192,7 +195,7 @@ def _explained(op, evidence: Evidence, asking: Asking | None, seed: int,
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         told = depends(op, failing, asking, seed, min(ASKING, seconds))
         diagnosis = with_closest(op, diagnosis, seen)
-        diagnosis = replace(diagnosis, text="; ".join([diagnosis.text, *told]))
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *told]))
     return diagnosis, explanation
 
 
@@ -210,8 +213,9 @@ def _conditions(cases: list[tuple[Facts, bool]]) -> list[str]:
         right = sum(total for value, (bad, total) in values.items() if not bad)
         wrong, every = (sum(numbers) for numbers in zip(*values.values()))
         if failing and comb(every - wrong, right) < CHANCE * comb(every, right):
-            lines += [f"{name}={value!r}: wrong in {bad} of {all_} cases, never otherwise" if len(failing) == 1 else
-                      f"{name}={value!r}: wrong in {bad} of {all_} cases" for value, (bad, all_) in failing.items()]
+            told = NEVER_ELSE if len(failing) == 1 else OFTEN
+            lines += [message(told.key, choice=message("{name}={value}", name=name, value=repr(value)), bad=bad, all=all_)
+                      for value, (bad, all_) in failing.items()]
     return lines
 
 

@@ -12,6 +12,7 @@ from aclnn_viz.checking.result import CheckResult, dumped
 from aclnn_viz.checking.scope import Scope, nothing_left
 from aclnn_viz.errors import flag, problem
 from aclnn_viz.operators import Operator, operator
+from aclnn_viz.words.speech import message
 
 
 def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
@@ -56,7 +57,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             continue
         counted = True
         for complaint in entry.unreadable.values():
-            evidence.misbehaviour.setdefault(f"wrote {complaint}", entry.folder)
+            evidence.misbehaviour.setdefault(message("wrote {complaint}", complaint=complaint), entry.folder)
         if allow_unsupported and not entry.outputs and not entry.unreadable:
             evidence.refused.append(_prepared(found, entry, scope.judged_by))
             continue
@@ -66,7 +67,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
-        evidence.unrun = f"{silent} cases have no output: they were not run, and are not judged"
+        evidence.unrun = message("{n} cases have no output: they were not run, and are not judged", n=silent)
     if not counted:
         raise nothing_left(scope)
     if not evidence.seen and not evidence.misbehaviour:

@@ -23,10 +23,11 @@ from aclnn_viz.checking.sieving import leaders, sieves_first
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.faults.edits import Edit, edits
 from aclnn_viz.faults.rarer import rarer
+from aclnn_viz.words.speech import linked, message, tr
 
 FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
 TOLD = 6  # equal candidates
-EXCEPT = "not with"
+EXCEPT = message("not with {case}")
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Explanation:
     holds: Callable[[Seen], bool] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        lines = [self.text]
+        lines = [tr(self.text)]
         if self.condition:
-            lines += [f"  but {self.condition}: there it is right" if self.condition.startswith(EXCEPT) else
-                      f"  only where {self.condition}; elsewhere it is right"]
-        lines += [f"  {self.evidence}"]
-        lines += ["  no case tells it apart from:"] * bool(self.equal)
-        lines += [f"    {one}" for one in self.equal]
+            lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
+                      tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
+        lines += [f"  {tr(self.evidence)}"]
+        lines += [tr("  no case tells it apart from:")] * bool(self.equal)
+        lines += [f"    {tr(one)}" for one in self.equal]
         return "\n".join(lines)
 
 
@@ -170,13 +171,18 @@ def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     if found or 4 * len(outside) > len(failing):
         return found
     apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
-    told = " and not with ".join(str(other.prepared.recipe) for other in outside)
-    return Condition(f"{EXCEPT} {told}", lambda made: id(made) not in apart)
+    told = linked("{some} and {more}", [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside])
+    return Condition(told, lambda made: id(made) not in apart)
+
+
+def _excepts(condition: str) -> bool:
+    """Whether a condition names the cases to which it does not apply."""
+    return condition.startswith(EXCEPT.partition("{")[0])
 
 
 def _borne_out(one: Candidate, told: Condition | None, other: Seen) -> bool:
     """Whether a fresh case bears a condition out: where it holds the kernel is the candidate, elsewhere right."""
-    if told and (not told.holds(other.prepared.case) or told.text.startswith(EXCEPT)) and not other.misses:
+    if told and (not told.holds(other.prepared.case) or _excepts(told.text)) and not other.misses:
         return True
     return one.same(other)
 
@@ -191,7 +197,7 @@ def _told(candidates: list[Candidate], cases: int, condition: Condition | None =
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     told = tuple(dict.fromkeys(equal))
-    more = (f"and {len(told) - TOLD} others",) if len(told) > TOLD else ()
+    more = (message("and {n} others", n=len(told) - TOLD),) if len(told) > TOLD else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
-                       f"it gives your numbers on all of {cases} cases", condition.text if condition else "",
+                       message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
                        told[:TOLD] + more, lambda one: _borne_out(first, condition, one))

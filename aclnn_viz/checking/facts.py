@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases import Case
+from aclnn_viz.words.speech import linked, message
 
 FEW = 3  # choices that a description lists
 REMAINDERS = (64, 32, 16, 8, 4, 2)
+STRIDED = message("strided tensors")
 
 
 class Facts(NamedTuple):
@@ -38,7 +40,7 @@ def choices(made: Case) -> dict:
             found[name] = "none" if value is None else "given"
         elif not isinstance(value, np.ndarray):
             found[name] = value
-    found["strided tensors"] = any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
+    found[STRIDED] = any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
                                    for value in made.inputs.values())
     return found
 
@@ -83,9 +85,11 @@ def _by_choice(some, others) -> Condition | None:
     _, name, values, rest = best
     inside = len(values) <= len(rest)
     kept = frozenset(map(repr, values if inside else rest))
-    told = f"{name}{'=' if inside else ' other than '}" + " or ".join(map(repr, values if inside else rest))
-    if set(kept) <= {"True", "False"} and " " in name:
-        told = name if (kept == {"True"}) == inside else f"no {name}"
+    listed = linked("{some} or {more}", map(repr, values if inside else rest))
+    told = message("{name}={value}", name=name, value=listed) if inside else message("{name} other than {value}", name=name,
+                                                                                     value=listed)
+    if name == STRIDED:
+        told = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
     return Condition(told, lambda made: (repr(choices(made).get(name)) in kept) == inside)
 
 
@@ -103,14 +107,14 @@ def _by_length(some, others) -> Condition | None:
         if hit := found(name, f"{name} = {value}", lambda n, value=value: n == value):
             return hit
         value = there[0][name]
-        if hit := found(name, f"{name} other than {value}", lambda n, value=value: n != value):
+        if hit := found(name, message("{name} other than {value}", name=name, value=value), lambda n, value=value: n != value):
             return hit
     for name in names:
         for base in REMAINDERS:
             rest = here[0][name] % base
             if hit := found(name, f"{name} % {base} = {rest}", lambda n, base=base, rest=rest: n % base == rest):
                 return hit
-            if hit := found(name, f"{name} % {base} not 0", lambda n, base=base: n % base != 0):
+            if hit := found(name, message("{name} % {base} not 0", name=name, base=base), lambda n, base=base: n % base != 0):
                 return hit
     for name in names:
         most, least = max(one[name] for one in there), min(one[name] for one in there)
@@ -135,7 +139,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
         if len({n % base for n in some}) == 1 and not any(n % base == some[0] % base for n in others):
             return f"% {base} = {some[0] % base}"
         if all(n % base for n in some) and not any(n % base for n in others):
-            return f"% {base} is not 0"
+            return message("% {base} is not 0", base=base)
         last = min(n % base for n in some)
         if last > 1 and all(n % base < last for n in others):
             return f"% {base} >= {last}"
@@ -143,7 +147,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     tail = [n for n in others if n >= least]
     for base in REMAINDERS:
         if all(n % base for n in some) and tail and not any(n % base for n in tail):
-            return f"> {least - 1} and % {base} is not 0"
+            return message("> {least} and % {base} is not 0", least=least - 1, base=base)
     return ""
 
 
@@ -156,7 +160,7 @@ def _either(some: Sequence[Facts], others: Sequence[Facts]) -> list[str]:
             kept = dict.fromkeys(repr(one.choices.get(name)) for one in others)
             rest = [one for one in left if repr(one.choices.get(name)) in kept]
             if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
-                best = rest, f"{name} other than {' or '.join(kept)}"
+                best = rest, message("{name} other than {value}", name=name, value=linked("{some} or {more}", kept))
         if best is None or len(told) == FEW:
             return []
         left = best[0]
@@ -173,10 +177,10 @@ def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
     "all with dtype='float16', the others without"
     """
     if condition := separating(some, others):
-        return f"all with {condition.text}, the others without"
+        return message("all with {condition}, the others without", condition=condition.text)
     if told := _either(some, others):
-        return f"all with {' or '.join(told)}, the others without"
+        return message("all with {condition}, the others without", condition=linked("{some} or {more}", told))
     shared = set.intersection(*(set((name, repr(value)) for name, value in one.choices.items()) for one in some))
-    told = [f"{name}={value}" for name, value in sorted(shared)
+    told = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
             if any(repr(one.choices.get(name)) != value for one in others)]
-    return f"all with {', '.join(told)}" if told else ""
+    return message("all with {condition}", condition=linked("{some}, {more}", told)) if told else ""

@@ -14,6 +14,7 @@ from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.faults import rewriting
 from aclnn_viz.faults.edits import Unit, units
 from aclnn_viz.operators import Operator
+from aclnn_viz.words.speech import message
 
 NAME = "fitted"
 FITS = 8  # cases from which a number is told; on the others it is tried
@@ -131,7 +132,8 @@ def fitted(slot: Slot, failing: list[Seen]) -> Candidate | None:
             return one.agrees(slot.values(one, number_of(one)))
         except Exception:  # whatever a broken page raises
             return False
-    return Candidate("constant", lambda: (f"{slot.unit.file}, line {slot.change.line},", before, after.replace(NAME, text)), same)
+    return Candidate("constant", lambda: (message("{file}, line {line},", file=slot.unit.file, line=slot.change.line), before,
+                                          after.replace(NAME, text)), same)
 
 
 def _sharp(failing: list[Seen]) -> list[Seen]:
@@ -158,7 +160,7 @@ def scaled_output(failing: list[Seen]) -> Candidate | None:
 
     def same(one: Seen) -> bool:
         return name not in one.truth or one.agrees(one.truth | {name: one.truth[name] * number_of(one)})
-    return Candidate("outputs", lambda: ("", "", f"{name} is {text} times the right one"), same)
+    return Candidate("outputs", lambda: ("", "", message("{output} is {factor} times the right one", output=name, factor=text)), same)
 
 
 def _law(numbers: list[float], failing: list[Seen]):

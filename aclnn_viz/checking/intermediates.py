@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from aclnn_viz.words.speech import message
+
 CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
 SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 
@@ -49,7 +51,8 @@ def resemblance(seen) -> list[str]:
     for name, remarks in told.items():
         for remark, count in remarks.most_common(1):
             if 2 * count > totals[name]:
-                lines.append(f"{name} {remark} on {count} of {totals[name]} wrong cases")
+                lines.append(message("{output} {remark} on {n} of {all} wrong cases", output=name, remark=remark, n=count,
+                                     all=totals[name]))
     return lines
 
 
@@ -57,9 +60,9 @@ def _remarks(prepared, name, output) -> list[str]:
     truths = {other: part.truth.astype(np.float64) for other, part in prepared.expected.items()}
     actual = output.astype(np.float64)
     if output.dtype == np.float64 and _near(actual, truths[name], SINGLE):
-        return ["is right to the digits of float32"]
+        return [message("is right to the digits of float32")]
     if output.dtype.itemsize == 2 and _near(actual, truths[name]):
-        return ["is right to three digits (a sum or a step in 16 bits, or a small term, may be the reason)"]
+        return [message("is right to three digits (a sum or a step in 16 bits, or a small term, may be the reason)")]
     remarks = likeness(name, actual, truths, prepared.case.inputs)
     if not np.isfinite(actual).all() or not actual.any() or _near(actual, truths[name]):
         return remarks
@@ -67,7 +70,7 @@ def _remarks(prepared, name, output) -> list[str]:
     labels = [label for label, array in known.items()
               if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())]
     if labels:  # a local name rather than the function that returned it
-        remarks.append(f"equals the intermediate {min(labels, key=len)!r} of the page")
+        remarks.append(message("equals the intermediate {name!r} of the page", name=min(labels, key=len)))
     return remarks
 
 
@@ -79,20 +82,20 @@ def likeness(name: str, actual: np.ndarray, truths: dict[str, np.ndarray], input
     """
     truth = truths[name]
     if not np.isfinite(actual).all():
-        return ["is not finite"] * bool(np.isfinite(truth).all())
+        return [message("is not finite")] * bool(np.isfinite(truth).all())
     if not actual.any():
-        return ["is 0 everywhere"]
+        return [message("is 0 everywhere")]
     if _near(actual, truth):
-        return ["is right to three digits"]
+        return [message("is right to three digits")]
     remarks = []
     if _near(np.sort(actual, axis=None), np.sort(truth, axis=None)):
-        remarks.append("holds the right values in another order")
+        remarks.append(message("holds the right values in another order"))
     scale = float(np.vdot(truth, actual) / max(float(np.vdot(truth, truth)), 1e-300))
     if scale and _near(actual, scale * truth):
-        remarks.append(f"is {_factor(scale, inputs)} times the truth")
+        remarks.append(message("is {factor} times the truth", factor=_factor(scale, inputs)))
     for other, values in truths.items():
         if other != name and values.size == actual.size and _near(actual.ravel(), values.ravel()):
-            remarks.append(f"holds {other}")
+            remarks.append(message("holds {output}", output=other))
     return remarks
 
 

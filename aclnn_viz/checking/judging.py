@@ -22,10 +22,11 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset
 from aclnn_viz.products import A2
 from aclnn_viz.rooms import own
+from aclnn_viz.words.speech import message
 
 FREEDOM = 4.0
 DEVICE = A2
-_FLOAT32 = Plan("any float32 kernel", coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+_FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +164,8 @@ def prepared_suite(op, seed: int):
 
 def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
     """Return what is wrong with the outputs of a kernel on a case."""
-    misses = [Miss(name, f"{name} is missing") for name in prepared.expected if name not in outputs]
-    misses += [Miss(name, f"{name} is returned, but was not asked for") for name in outputs
+    misses = [Miss(name, message("{output} is missing", output=name)) for name in prepared.expected if name not in outputs]
+    misses += [Miss(name, message("{output} is returned, but was not asked for", output=name)) for name in outputs
                if name not in prepared.expected]
     for name, expected in prepared.expected.items():
         if name in outputs:
@@ -174,9 +175,11 @@ def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
 
 def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
     if actual.shape != expected.truth.shape:
-        return [Miss(name, f"{name} has shape {actual.shape} instead of {expected.truth.shape}")]
+        return [Miss(name, message("{output} has shape {shape} instead of {right}", output=name, shape=actual.shape,
+                                   right=expected.truth.shape))]
     if actual.dtype != expected.dtype:
-        return [Miss(name, f"{name} has dtype {actual.dtype} instead of {expected.dtype}")]
+        return [Miss(name, message("{output} has dtype {dtype} instead of {right}", output=name, dtype=actual.dtype,
+                                   right=expected.dtype))]
     wrong = expected.misses(actual)
     if not wrong.any():
         return []
@@ -184,5 +187,5 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
         excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (expected.allowed + 1e-300)
     excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
     at = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), wrong.shape))
-    return [Miss(name, f"{name} is wrong in {int(wrong.sum())} of {wrong.size} elements", wrong, at,
-                 float(actual[at]), float(expected.truth[at]), float(excess[at]))]
+    told = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
+    return [Miss(name, told, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]

@@ -7,6 +7,7 @@ import numpy as np
 from aclnn_viz.checking.judging import judge
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.dtypes import round_to
+from aclnn_viz.words.speech import message
 
 
 def misfits(seen: Sequence[Seen]) -> list[str]:
@@ -17,7 +18,8 @@ def misfits(seen: Sequence[Seen]) -> list[str]:
             if miss.wrong is None:
                 kind = "shape" if " has shape " in miss.problem else miss.problem
                 found.setdefault((miss.output, kind), []).append(miss.problem)
-    return [f"{problems[0]} in {len(problems)} case{'s' * (len(problems) > 1)}" for problems in found.values()]
+    return [message("{problem} in {n} case", problem=told[0], n=1) if len(told) == 1 else
+            message("{problem} in {n} cases", problem=told[0], n=len(told)) for told in found.values()]
 
 
 def fitted(one: Seen) -> Seen:

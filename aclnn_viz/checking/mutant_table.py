@@ -4,10 +4,15 @@ import statistics
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-EXPLAINED = ("the very edit", "an equal one")
-NUMBERS = (*EXPLAINED, "wrongly explained", "unexplained")  # caught by the numbers that it gives
-EQUIVALENT = ("same bits", "never called", "within rounding")
+from aclnn_viz.words.speech import message, tr
+
+WRONGLY = message("wrongly explained")
+EXPLAINED = VERY, EQUAL = message("the very edit"), message("an equal one")
+NUMBERS = (*EXPLAINED, WRONGLY, "unexplained")  # caught by the numbers that it gives
+EQUIVALENT = SAME, UNCALLED, ROUNDED = message("same bits"), message("never called"), message("within rounding")
 OUTCOMES = (*NUMBERS, "fails", *EQUIVALENT, "missed")
+MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {told}")
+MISTAKEN = message("{operator}, {computed}: {mutant} is told to be {told}")
 SHARE, SECONDS = 0.9, 3.0  # that must be explained, and the median of the seconds on one core
 
 
@@ -39,7 +44,7 @@ class MutantTable:
     def passed(self) -> bool:
         """None explained wrongly or missed, nine of ten explained (of a few all but one), in a median of under 3 s."""
         caught, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
-        return bool(self.rows) and not self.count("wrongly explained", "missed") and self.median < SECONDS \
+        return bool(self.rows) and not self.count(WRONGLY, "missed") and self.median < SECONDS \
             and caught - explained <= max(1, (1 - SHARE) * caught)
 
     @property
@@ -55,23 +60,23 @@ class MutantTable:
         return MutantTable(tuple(filter(test, self.rows)), self.totals)
 
     def __str__(self) -> str:
-        lines = self._table("operator, computed in", "of all", [
+        lines = self._table(tr("operator, computed in"), tr("of all"), [
             (f"{name}, {computed}", str(self.totals[name]), self.where(
                 lambda one: (one.operator, one.computed) == (name, computed)))
             for name in self.totals for computed in dict.fromkeys(one.computed for one in self.rows)])
-        lines += ["", *self._table("kind of edit", "operators", [
+        lines += ["", *self._table(tr("kind of edit"), tr("operators"), [
             (kind, str(len({one.operator for one in some.rows})), some) for kind, some in (
                 (kind, self.where(lambda one: one.kind == kind)) for kind in sorted({one.kind for one in self.rows}))])]
-        told = {"missed": "is right on the suite and wrong on other cases", "wrongly explained": "is told to be"}
-        lines += [f"{one.operator}, {one.computed}: {one.mutant} {told[one.outcome]} {one.told}".rstrip()
+        told = {"missed": MISSED, WRONGLY: MISTAKEN}
+        lines += [tr(told[one.outcome], operator=one.operator, computed=one.computed, mutant=one.mutant, told=one.told).rstrip()
                   for one in self.rows if one.outcome in told]
         return "\n".join(lines)
 
     def _table(self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]) -> list[str]:
-        header = (first, second, "tried", "caught", "fail", "by numbers", "explained", "so", "as equal", "wrongly",
-                  "median", *EQUIVALENT, "missed")
+        header = (first, second, tr("tried"), tr("caught"), tr("fail"), tr("by numbers"), tr("explained"), tr("so"), tr("as equal"),
+                  tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
         rows = [(name, of, *some._cells()) for name, of, some in parts if some.rows]
-        rows.append(("all", "", *self._cells()))
+        rows.append((tr("all"), "", *self._cells()))
         return ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1),
                 *("| " + " | ".join(row) + " |" for row in rows)]
 
@@ -79,7 +84,7 @@ class MutantTable:
         numbers, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
         share = f"{100 * explained / numbers:.1f} %" if numbers else ""
         return (str(len(self.rows)), str(numbers + self.count("fails")), str(self.count("fails")), str(numbers), share,
-                *(str(self.count(outcome)) for outcome in (*EXPLAINED, "wrongly explained")),
+                *(str(self.count(outcome)) for outcome in (*EXPLAINED, WRONGLY)),
                 f"{self.median:.2f} s" if numbers else "", *(str(self.count(one)) for one in (*EQUIVALENT, "missed")))
 
     def to_dict(self) -> dict:

@@ -23,7 +23,7 @@ from aclnn_viz.checking.examining import conclude, examine
 from aclnn_viz.checking.explaining import Explanation
 from aclnn_viz.checking.fitting import slots
 from aclnn_viz.checking.judging import Prepared, judge
-from aclnn_viz.checking.mutant_table import MutantScore, MutantTable
+from aclnn_viz.checking.mutant_table import EQUAL, ROUNDED, SAME, UNCALLED, VERY, WRONGLY, MutantScore, MutantTable
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Scope
@@ -108,9 +108,9 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     if not explanation or seconds > 2 * DEPTHS["normal"].searching:  # to search, and to ask the kernel again
         return scored("unexplained", "", seconds)
     if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
-        return scored("the very edit", "", seconds)
+        return scored(VERY, "", seconds)
     right = _equal(op, explanation, kernel_of(op, edit.page, "float64"), seed + ANEW)
-    return scored("an equal one" if right else "wrongly explained", explanation.text, seconds)
+    return scored(EQUAL if right else WRONGLY, explanation.text, seconds)
 
 
 def _equal(op: Operator, explanation: Explanation, kernel: Callable, seed: int) -> bool:
@@ -128,7 +128,7 @@ def _ran(kernel: Callable, cases: Iterable[Prepared]) -> Iterator[Seen]:
 def _why_uncaught(op: Operator, edit: Edit, kernel: Callable, seed: int) -> str:
     """Why the suite does not catch a mutant: it does the same, or as good as, or what only other cases show."""
     if edit.unit.name and edit.unit.name not in _called(op, seed):
-        return "never called"
+        return UNCALLED
     others = Scope.of(op, **TAKEN).cases(seed + ANEW)
     if any(one.misses for one in _ran(kernel, (*(one.prepare() for one in others), *_deep(op, seed)))):
         return "missed"
@@ -136,8 +136,8 @@ def _why_uncaught(op: Operator, edit: Edit, kernel: Callable, seed: int) -> str:
     for one in (*_sharp(op, seed), *_sharp(op, seed + ANEW), *_deep(op, seed)):
         expected, found = (run(kernel, one.case, list(one.expected), None).outputs for kernel in (right, wrong))
         if found is None or any(found[name].tobytes() != value.tobytes() for name, value in expected.items()):
-            return "within rounding"
-    return "same bits"
+            return ROUNDED
+    return SAME
 
 
 @cache

@@ -13,6 +13,7 @@ from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.faults import rewriting
 from aclnn_viz.faults.edits import Unit, units
 from aclnn_viz.operators import Operator
+from aclnn_viz.words.speech import linked, message
 
 NAME = "reduced"
 REDUCTIONS = ("sum", "mean")
@@ -67,24 +68,27 @@ def _length_of(change: Callable[[int, list[int], list[int]], int]):
 
 
 def _ways() -> Iterator[tuple[str, Callable]]:
-    yield "it goes on from the one before: the sum is not cleared", _carried
-    for place, words in ((0, "first"), (-1, "last")):
-        yield f"it is the {words} term alone", _one_place(place)
-        yield f"without the {words} term", _without(place)
+    yield message("it goes on from the one before: the sum is not cleared"), _carried
+    yield message("it is the first term alone"), _one_place(0)
+    yield message("without the first term"), _without(0)
+    yield message("it is the last term alone"), _one_place(-1)
+    yield message("without the last term"), _without(-1)
     for words, length in CUTS.items():
         for block in BLOCKS:
-            for at, where in ((-1, "last"), (0, "first")):
-                yield (f"without what is {words.format(block)} the {where} axis of the sum",
+            for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
+                yield (message("without what is {place}", place=message(words, block=block, axis=where)),
                        _cut_sum(at, lambda n, f=length, b=block: f(n, b)))
     for block in BLOCKS:
-        yield (f"divided by the length rounded up to whole {block}",
+        yield (message("divided by the length rounded up to whole {block}", block=block),
                _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
     for words, length in {
-            "less one": lambda n, axes, others: n - 1, "and one": lambda n, axes, others: n + 1,
-            "of the first axis alone": lambda n, axes, others: axes[0],
-            "of the last axis alone": lambda n, axes, others: axes[-1],
-            "of the other axes": lambda n, axes, others: int(np.prod(others)), "1": lambda n, axes, others: 1}.items():
-        yield f"divided by the length {words}", _length_of(length)
+            message("divided by the length less one"): lambda n, axes, others: n - 1,
+            message("divided by the length and one"): lambda n, axes, others: n + 1,
+            message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
+            message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
+            message("divided by the length of the other axes"): lambda n, axes, others: int(np.prod(others)),
+            message("divided by the length 1"): lambda n, axes, others: 1}.items():
+        yield words, _length_of(length)
 
 
 class _Site:
@@ -109,10 +113,13 @@ class _Site:
         def page():
             setattr(self.page, NAME, reduce)
             return self.page
-        lines = " and ".join(str(line) for line in dict.fromkeys(change.line for change in self.changes))
         way = Way(page)
-        return Candidate("sum", lambda: (f"{self.unit.file}, line {lines},", self.before,
-                                         f"{self.before}\n    where {self.text}: {words}"), lambda one: one.shares(way))
+
+        def told():
+            lines = dict.fromkeys(str(change.line) for change in self.changes)
+            return (message("{file}, line {line},", file=self.unit.file, line=linked("{some} and {more}", lines)), self.before,
+                    message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
+        return Candidate("sum", told, lambda one: one.shares(way))
 
 
 def sites(op: Operator, probe: Seen) -> Iterator[_Site]:

@@ -17,9 +17,11 @@ from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.checking.judging import Prepared
 from aclnn_viz.checking.observing import Seen
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import linked, message, ntr, tr
 
 PRINTED = 24  # elements of a tensor
-ALLOWING = "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
+ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
+NOTHING = message("nothing that the meter knows")
 
 
 def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
@@ -42,19 +44,20 @@ class Counterexample:
         worst = next((miss for miss in seen.misses if miss.index is not None), None)
         self.output = seen.misses[0].output
         self.index = worst.index if worst else None
-        self.worst = f"{worst.output}{list(worst.index)} is {worst.actual:.9g} instead of {worst.truth:.9g}" \
-            if worst else ""
+        self.worst = message("{element} is {actual} instead of {truth}", element=f"{worst.output}{list(worst.index)}",
+                             actual=f"{worst.actual:.9g}", truth=f"{worst.truth:.9g}") if worst else ""
 
     def __str__(self) -> str:
         attributes = [f"{name}={value!r}" for name, value in self.inputs.items() if not isinstance(value, np.ndarray)]
-        lines = [f"{self.case.operator.name}, {self.case.dtype}: {', '.join(self.problems)}"]
-        lines += [f"  {self.worst}"] * bool(self.worst)
+        lines = [tr("{operator}, {dtype}: {problems}", operator=self.case.operator.name, dtype=self.case.dtype,
+                    problems=linked("{some}, {more}", self.problems))]
+        lines += [f"  {tr(self.worst)}"] * bool(self.worst)
         lines += [f"  {', '.join(attributes)}"] * bool(attributes)
         lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
         for name in self.truth:
             if name in self.actual and any(problem.startswith(name) for problem in self.problems):
-                lines += [f"  {name}, yours = {_text(self.actual[name])}",
-                          f"  {name}, truth = {_text(self.truth[name])}"]
+                lines += [tr("  {name}, yours = {value}", name=name, value=_text(self.actual[name])),
+                          tr("  {name}, truth = {value}", name=name, value=_text(self.truth[name]))]
         return "\n".join(lines)
 
     def write(self, folder, force: bool = False) -> Path:
@@ -87,7 +90,9 @@ class Unsupported:
         return len(self.cases)
 
     def __str__(self) -> str:
-        return f"{len(self)} case{'s' * (len(self) != 1)} not supported" + f": {self.common}" * bool(self.common)
+        if self.common:
+            return ntr("{n} case not supported: {common}", "{n} cases not supported: {common}", len(self), common=self.common)
+        return ntr("{n} case not supported", "{n} cases not supported", len(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,48 +139,66 @@ class CheckResult:
         return bool(self.unrun)
 
     def __str__(self) -> str:
-        verdict = "right on" if self.passed else f"WRONG in {self.failed} of" if self.failed else "NOT ACCEPTED after"
-        lines = [f"{self.operator}: {verdict} {self.cases} case{'s' * (self.cases != 1)} (seed {self.seed}, {self.seconds:.1f} s)"]
-        lines += [self.unrun] * self.stopped
-        lines += [f"judged on {self.scope}"] * bool(self.scope)
-        told = ", ".join(f"{count} with {why}" for why, count in self.left_out.items())
-        lines += [f"  left out: {told}"] * bool(told)
+        lines = [self._verdict()]
+        lines += [tr(self.unrun)] * self.stopped
+        lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
+        told = [message("{n} with {why}", n=count, why=why) for why, count in self.left_out.items()]
+        lines += [tr("  left out: {told}", told=linked("{some}, {more}", told))] * bool(told)
         lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
         if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
-            lines += [ALLOWING]
-        lines += [f"{self.refused} cases are refused by the device and not judged"] * bool(self.refused)
-        lines += [f"{self.undecided} elements hang on a rounding and are not judged"] * bool(self.undecided)
+            lines += [tr(ALLOWING)]
+        lines += [tr("{n} cases are refused by the device and not judged", n=self.refused)] * bool(self.refused)
+        lines += [tr("{n} elements hang on a rounding and are not judged", n=self.undecided)] * bool(self.undecided)
         for what, where in self.misbehaviour.items():
-            lines.append(f"the kernel {what} (first with {where})")
-            lines += [f"  {line}" for line in self.traces.get(what, "").splitlines()]
-        lines += [f"{name} is wrong in {count} case{'s' * (count > 1)}" for name, count in self.outputs.items()]
-        lines += [f"  {line}" for line in self.conditions]
+            lines.append(tr("the kernel {did} (first with {where})", did=what, where=where))
+            lines += [f"  {line}" for line in tr(self.traces.get(what, "")).splitlines()]
+        lines += [ntr("{output} is wrong in {n} case", "{output} is wrong in {n} cases", count, output=name)
+                  for name, count in self.outputs.items()]
+        lines += [f"  {tr(line)}" for line in self.conditions]
         for output, named in self.regions.items():
-            told = ", ".join(f"{name} {bad} of {total}" for name, (bad, total) in named.items())
-            lines.append(f"  {output}, wrong elements by region: {told}")
-        lines += ["", f"diagnosis: {self.diagnosis}"] * (self.diagnosis is not None)
+            told = [message("{region} {bad} of {all}", region=name, bad=bad, all=total) for name, (bad, total) in named.items()]
+            lines.append(tr("  {output}, wrong elements by region: {told}", output=output, told=linked("{some}, {more}", told)))
+        lines += ["", tr("diagnosis: {told}", told=self.diagnosis)] * (self.diagnosis is not None)
         if self.explanation and not self.diagnosis.name:
-            lines += ["", f"explanation: {self.explanation}"]
-        lines += ["", f"smallest counterexample: {self.counterexample}"] * (self.counterexample is not None)
+            lines += ["", tr("explanation: {told}", told=self.explanation)]
+        lines += ["", tr("smallest counterexample: {told}", told=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
-            lines.append(f"cannot fail on: {', '.join(self.vacuity.blind) or 'nothing that the meter knows'}")
-            lines.append(f"this depth, {self.depth}, did not try: {'; '.join(self.untried)}")
+            lines.append(tr("cannot fail on: {terms}", terms=self._blind))
+            lines.append(tr("this depth, {depth}, did not try: {told}", depth=self.depth,
+                            told=linked("{some}; {more}", self.untried)))
         return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        told = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
+        if self.passed:
+            return ntr("{operator}: right on {n} case (seed {seed}, {seconds} s)",
+                       "{operator}: right on {n} cases (seed {seed}, {seconds} s)", self.cases, **told)
+        if self.failed:
+            return ntr("{operator}: WRONG in {failed} of {n} case (seed {seed}, {seconds} s)",
+                       "{operator}: WRONG in {failed} of {n} cases (seed {seed}, {seconds} s)", self.cases,
+                       failed=self.failed, **told)
+        return ntr("{operator}: NOT ACCEPTED after {n} case (seed {seed}, {seconds} s)",
+                   "{operator}: NOT ACCEPTED after {n} cases (seed {seed}, {seconds} s)", self.cases, **told)
+
+    @property
+    def _blind(self) -> str:
+        return linked("{some}, {more}", self.vacuity.blind) if self.vacuity.blind else NOTHING
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
         colour, sign = ("#3d9a5b", "✔") if self.passed else ("#d6455a", "✘")
-        rows = [("judged on", self.scope)] * bool(self.scope)
-        rows += [("not supported", str(self.unsupported))] * bool(self.unsupported.cases)
-        rows += [("the kernel", "; ".join(self.misbehaviour))] * bool(self.misbehaviour)
-        rows += [("wrong", ", ".join(f"{name} in {count} cases" for name, count in self.outputs.items()))] * bool(
-            self.outputs)
+        rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
+        rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
+        rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
+        wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
+        rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
         if self.diagnosis is not None:
-            rows.append(("looks like", str(self.diagnosis).partition("\n")[0]))
+            rows.append((tr("looks like"), str(self.diagnosis).partition("\n")[0]))
         if self.counterexample is not None:
-            rows.append(("smallest case", self.counterexample.worst or ", ".join(self.counterexample.problems)))
+            told = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
+            rows.append((tr("smallest case"), tr(told)))
         if self.passed:
-            rows.append(("cannot fail on", ", ".join(self.vacuity.blind) or "nothing that the meter knows"))
+            rows.append((tr("cannot fail on"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour)
 
     def __repr__(self) -> str:
@@ -199,7 +222,7 @@ class CheckResult:
 
 def _text(array: np.ndarray) -> str:
     if array.size > PRINTED:
-        return f"array of shape {array.shape}"
+        return tr("array of shape {shape}", shape=array.shape)
     shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
     return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
            f" ({array.dtype})"

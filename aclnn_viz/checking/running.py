@@ -13,13 +13,14 @@ from aclnn_viz.cases.files import is_number
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.storage.own import as_array
+from aclnn_viz.words.speech import Message, linked, message
 
 REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 LONGEST = 500  # characters of an exception's text
-NOTHING = "returns None where an array is expected"
+NOTHING = message("returns None where an array is expected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,32 +52,35 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if isinstance(error, DeviceClosedError) and seconds is not None:
         returned, error, finished = _limited(lambda: kernel(**copies), None)
     if not finished:
-        return Outcome(None, f"does not return within {seconds:g} s", fatal=True)
+        return Outcome(None, message("does not return within {seconds:g} s", seconds=seconds), fatal=True)
     if isinstance(error, REFUSALS):
         return Outcome(None, refused=True)
     if error is not None:
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
-        did = f"cannot be called with the keywords {', '.join(copies)}: " if uncalled else "raises "
-        return Outcome(None, did + _told(error), by_code=isinstance(error, CODES), trace=trace)
+        did = message("cannot be called with the keywords {keywords}: {error}", keywords=linked("{some}, {more}", copies),
+                      error=_told(error)) if uncalled else message("raises {error}", error=_told(error))
+        return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names), case)
     except (TypeError, ValueError) as problem:
-        return Outcome(None, str(problem))
+        return Outcome(None, next((one for one in problem.args if isinstance(one, Message)), str(problem)))
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
-    return Outcome(outputs, " and ".join(f"{what} {', '.join(names)}" for what, names in changed.items() if what))
+    return Outcome(outputs, linked("{some} and {more}", [
+        message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names)) for what, names in changed.items() if what]))
 
 
 def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None) -> str:
     """Return how a second call differs from the first, or an empty text."""
     again = run(kernel, case, names, seconds).outputs
     if again is None:
-        return "is not deterministic: the second call with the same inputs fails"
+        return message("is not deterministic: the second call with the same inputs fails")
     differing = [name for name in first if name not in again
                  or not np.array_equal(first[name], again[name], equal_nan=True)]
-    return f"is not deterministic: {', '.join(differing)} differs between two calls" if differing else ""
+    return message("is not deterministic: {outputs} differs between two calls",
+                   outputs=linked("{some}, {more}", differing)) if differing else ""
 
 
 def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -96,12 +100,13 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
         parts = returned if several else (returned,)
         if len(parts) != len(names):
-            raise ValueError(f"returns {len(parts)} output{'s' * (len(parts) != 1)} instead of {len(names)}: "
-                             f"{', '.join(names)}")
+            told = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}
+            raise ValueError(message("returns {n} output instead of {right}: {outputs}", **told) if len(parts) == 1 else
+                             message("returns {n} outputs instead of {right}: {outputs}", **told))
         found = dict(zip(names, parts))
     for name, value in found.items():
         if value is None:
-            raise TypeError(f"returns None for {name}; leave out what is not asked for")
+            raise TypeError(message("returns None for {output}; leave out what is not asked for", output=name))
     return {name: to_numpy(value) for name, value in found.items()}
 
 
@@ -111,10 +116,11 @@ def to_numpy(value) -> np.ndarray:
     try:
         array = np.asarray(as_array(value))
     except Exception as error:  # of any library
-        raise TypeError(f"returns {type(value).__name__}, which NumPy cannot take: {_told(error)}") from error
+        raise TypeError(message("returns {kind}, which NumPy cannot take: {error}", kind=type(value).__name__,
+                                error=_told(error))) from error
     if not is_number(array.dtype):
-        told = f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise TypeError(f"returns {told} where an array of numbers is expected")
+        told = message("an array of dtype {dtype}", dtype=array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
+        raise TypeError(message("returns {kind} where an array of numbers is expected", kind=told))
     return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
 
 
@@ -130,8 +136,9 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
 def _trace(error: BaseException) -> str:
     """The lines of the kernel's own files that led to an error, the last one first to blame."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    return "\n".join(f"{frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
-                     for frame in frames[-FRAMES:])
+    return linked("{some}\n{more}", [
+        message("{file}, line {line}, in {function}: {code}", file=frame.filename, line=frame.lineno, function=frame.name,
+                code=frame.line) for frame in frames[-FRAMES:]])
 
 
 def _told(error: BaseException) -> str:
@@ -155,7 +162,8 @@ class Guarded:
         """What of it is not as it was, in bits."""
         if np.array_equal(self._memory, self._before):
             return ""
-        return "modifies its input" if self.copy.tobytes() != self.value.tobytes() else "writes beside its input"
+        written = self.copy.tobytes() != self.value.tobytes()
+        return message("modifies its input") if written else message("writes beside its input")
 
 
 def _limited(call: Callable, seconds: float | None):

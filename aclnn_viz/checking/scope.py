@@ -17,6 +17,7 @@ from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.products import A2, Version, product_of, soc_of, version_of
+from aclnn_viz.words.speech import linked, message
 
 SOC, CANN = A2.example_soc, "9.1"
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
@@ -97,13 +98,15 @@ class Scope:
     @property
     def text(self) -> str:
         """What counts, in words."""
-        parts = ["everything that the formula means" if self.beyond else f"what {self.soc} with CANN {self.cann} takes"]
-        parts += [f"in {', '.join(self.dtypes)}"] * bool(self.dtypes)
+        parts = [message("everything that the formula means") if self.beyond else
+                 message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)]
+        parts += [message("in {dtypes}", dtypes=", ".join(self.dtypes))] * bool(self.dtypes)
         parts += [f"{name}={value!r}" for name, value in self.where.items()]
-        parts += [f"{name} at most {limit}" for name, limit in self.limits.items()]
-        parts += [f"shapes {', '.join(map(str, self.shapes))}"] * bool(self.shapes)
+        parts += [message("{input} at most {limit}", input=name, limit=limit) for name, limit in self.limits.items()]
+        parts += [message("shapes {shapes}", shapes=", ".join(map(str, self.shapes)))] * bool(self.shapes)
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
-        return "\n  ".join([", ".join(parts + [f"in the precision of {named}"] * bool(named)), *self.notes])
+        parts += [message("in the precision of {plan}", plan=named)] * bool(named)
+        return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *self.notes])
 
     def reason(self, made: Case) -> str:
         """Why a case does not count, an empty text if it does."""
@@ -112,10 +115,10 @@ class Scope:
         bound = self.op.bind(made.inputs)
         for name, value in self.where.items():
             if not _matches(bound[name], value):
-                return f"{name}={bound[name]!r}" if not isinstance(bound[name], np.ndarray) else f"{name} given"
+                return message("{input} given", input=name) if isinstance(bound[name], np.ndarray) else f"{name}={bound[name]!r}"
         for name, limit in self.limits.items():
             if bound[name] is not None and not _within(bound[name].shape, limit):
-                return f"{name} of shape {bound[name].shape}"
+                return message("{input} of shape {shape}", input=name, shape=bound[name].shape)
         return "" if self.beyond else _refused(self.op.name, made, self.soc, self.cann)
 
     def takes(self, made: Case) -> bool:
@@ -139,7 +142,8 @@ class Scope:
     def admits(self, made: Case) -> bool:
         """Whether a given case counts; if not, why is put into `left_out`."""
         main = made.inputs[self.op.like].shape
-        why = self.reason(made) or f"shape {main}" * bool(self.shapes and main not in map(tuple, self.shapes))
+        why = self.reason(made) or (message("shape {shape}", shape=main) if self.shapes and main not in map(tuple, self.shapes)
+                                    else "")
         if why:
             self.left_out[why] += 1
         return not why
@@ -238,7 +242,7 @@ def _refused(name: str, made: Case, soc: str, cann: str) -> str:
     op, product, version = operator(name), product_of(soc), Version.parse(cann)
     why = refusal(op, made.inputs, product, version)
     if "data type" in why or why.startswith("status"):
-        return f"dtype={made.dtype!r}, which {soc} does not take so"
+        return message("dtype={dtype!r}, which {soc} does not take so", dtype=made.dtype, soc=soc)
     return why.partition(": ")[2].partition(";")[0] if why.startswith(op.aclnn_name) else why
 
 

@@ -15,6 +15,11 @@ from aclnn_viz.checking.usual import USUAL, caught_by
 from aclnn_viz.errors import function, listed, whole
 from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.words.speech import message, tr
+
+NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
+MISNAMED = message("{operator}: {fault!r} is called {name!r}")
+
 
 @dataclass(frozen=True)
 class FaultScore:
@@ -61,14 +66,14 @@ class Score:
         return "\n\n".join([self._faults(), *([str(self.mutants)] if self.mutants else [])])
 
     def _faults(self) -> str:
-        header = ("operator", "faults", "caught", "named", "wrong name", "median time", *(
-            f"allclose, {name}" for name in USUAL))
+        header = (tr("operator"), tr("faults"), tr("caught"), tr("named"), tr("wrong name"), tr("median time"), *(
+            tr("allclose, {inputs}", inputs=name) for name in USUAL))
         names = list(dict.fromkeys(one.operator for one in self.faults))
         rows = [self._row(name, [one for one in self.faults if one.operator == name]) for name in names]
-        rows.append(self._row("all", self.faults))
+        rows.append(self._row(tr("all"), self.faults))
         lines = ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1)]
         lines += ["| " + " | ".join(row) + " |" for row in rows]
-        missed = [f"{one.operator}: {one.fault!r} {'is not caught' if not one.caught else f'is called {one.named!r}'}"
+        missed = [tr(NOT_CAUGHT if not one.caught else MISNAMED, operator=one.operator, fault=one.fault, name=one.named)
                   for one in self.faults if not one.caught or not one.right_name]
         return "\n".join(lines + missed)
 

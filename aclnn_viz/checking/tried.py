@@ -7,14 +7,15 @@ import numpy as np
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.arranging import Arrangement
+from aclnn_viz.words.speech import linked, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
     "nan": lambda wide, fmt: np.isnan(wide).any(), "inf": lambda wide, fmt: np.isinf(wide).any(),
     "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
-    "the largest number of its format": lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
-    "subnormal numbers": lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
+    message("the largest number of its format"): lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
+    message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
 
 
 @dataclass
@@ -46,18 +47,20 @@ class Tried:
     def untried(self) -> list[str]:
         """In words, each true of the cases that were added."""
         longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
-        told = [f"tensors of more than {self.elements:,} elements", f"lengths beyond ({longest})"]
+        told = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
         missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
         if missing:
-            told.append("every remainder of " + ", ".join(f"{name} by {first}" + " and more" * (first < DIVISORS[-1])
-                                                          for name, first in missing.items()))
+            listed = [message("{length} by {divisor} and more", length=name, divisor=first) if first < DIVISORS[-1] else
+                      message("{length} by {divisor}", length=name, divisor=first) for name, first in missing.items()]
+            told.append(message("every remainder of {divisions}", divisions=linked("{some}, {more}", listed)))
         for kind in NUMBERS:
             without = [name for name in self.floats if name not in self.numbers.get(kind, ())]
             if without:
-                told.append(kind + f" in {', '.join(without)}" * (len(without) < len(self.floats)))
+                told.append(message("{numbers} in {tensors}", numbers=kind, tensors=linked("{some}, {more}", without))
+                            if len(without) < len(self.floats) else kind)
         if not self.shuffled:
-            told.append("calls in another order")
-        return told + [f"more than {self.calls} calls with the same inputs"]
+            told.append(message("calls in another order"))
+        return told + [message("more than {n} calls with the same inputs", n=self.calls)]
 
 
 def arranged_sizes(op, bound: dict) -> dict[str, int | tuple[int, ...]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case, case
 from aclnn_viz.rooms import own
+from aclnn_viz.words.speech import message
 
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
 CASES = 5
@@ -65,7 +66,7 @@ def _shape(op) -> dict:
     return {} if shape is None else {"shape": shape}
 
 
-USUAL = {"random": random_cases, "ones": ones_cases, "vendor-like": vendor_cases}
+USUAL = {message("random"): random_cases, message("ones"): ones_cases, message("vendor-like"): vendor_cases}
 
 
 @lru_cache(maxsize=8)

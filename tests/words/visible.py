@@ -13,10 +13,10 @@ PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
 SPOKEN = {"tr", "ntr", "message", "linked"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake"}  # keep their texts as messages, which are looked at there
-KINDS = {"Panel", "Change"}  # their first argument is a name of their own
+KINDS = {"Panel", "Change", "Candidate"}  # their first argument is a name of their own
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function"}  # stay English
 INSIDE = {"import_module", "compile"}  # what they are given is never shown
-WORD = re.compile(r"\b[A-Za-z]{2,}\b")
+WORD = re.compile(r"(?<!\.)\b[A-Za-z]{2,}\b(?![(=])")  # no attribute, no function that is called, no keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
 SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
@@ -38,7 +38,7 @@ def english(source: str, declared=()):
     """
     declared = "\n".join([*declared, *PROGRAMS])
     tree = ast.parse(source)
-    skipped = {id(part) for node in ast.walk(tree) for part in _never_shown(node)}
+    skipped = {id(part) for node in ast.walk(tree) for part in _never_shown(node)} | {*map(id, _of_errors(tree))}
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
@@ -54,6 +54,21 @@ def english(source: str, declared=()):
             for value in _read(node):
                 if id(value) not in skipped and isinstance(value, ast.Constant) and _foreign(value.value):
                     yield value.lineno, value.value
+
+
+def _of_errors(tree):
+    """The values of names that are read only where an error is made."""
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and _called(node) in ERRORS]
+    there = {id(part) for node in made for part in ast.walk(node)}
+    read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    told = {node.id for node in read} - {node.id for node in read if id(node) not in there}
+    for node in ast.walk(tree):
+        pairs = [(one, node.value) for one in node.targets] if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Tuple):
+            pairs = [pair for row in node.iter.elts if isinstance(row, ast.Tuple) for pair in zip(node.target.elts, row.elts)]
+        for name, value in pairs:
+            if isinstance(name, ast.Name) and name.id in told:
+                yield from ast.walk(value)
 
 
 def _foreign(text) -> bool:
