@@ -30,8 +30,9 @@ def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
     return ["  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
 
 
-def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "") -> str:
-    """A view: title, table, a few notes, and `more` text that shows when it is asked for.
+def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
+            opens: str = "all of it") -> str:
+    """A view: title, table, a few notes, and `more` text that shows when what `opens` it is asked for.
 
     `mark` is the CSS colour of a line at the left, beside what the title says in words.
 
@@ -44,5 +45,5 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "") 
     table = (row(header, "th") if header else "") + "".join(row(cells, "td") for cells in rows)
     style = f' style="border-left:4px solid {mark}; padding-left:0.8em"' if mark else ""
     small = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in notes)
-    folded = f"<details><summary>all of it</summary><pre>{html.escape(more)}</pre></details>" if more else ""
+    folded = f"<details><summary>{html.escape(opens)}</summary><pre>{html.escape(more)}</pre></details>" if more else ""
     return f"<div{style}><b>{html.escape(title)}</b>" + (f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"

@@ -14,8 +14,10 @@ import numpy as np
 from aclnn_viz.accuracy.stretches import pair, rounded_truth, same
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import by_name, function, whole
+from aclnn_viz.tables import padded
+from aclnn_viz.words.speech import message, tr
 
-CAUSES = ("format", "baseline", "input", "kernel")
+CAUSES = message("format"), message("baseline"), message("input"), message("kernel")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +51,12 @@ class Attribution:
         return tuple(int(i) for i in np.unravel_index(at, self.error.shape))
 
     def __str__(self) -> str:
-        lines = [f"{self.error.size} elements, {self.samples} draws of inputs within one ulp, seed {self.seed}",
-                 *(f"  {name:<9} {count}" for name, count in self.counts.items())]
+        lines = [tr("{n} elements, {draws} draws of inputs within one ulp, seed {seed}", n=self.error.size, draws=self.samples,
+                    seed=self.seed), *(f"  {padded(tr(name), 9)} {count}" for name, count in self.counts.items())]
         if self.worst is not None:
-            lines.append(f"worst of the kernel's at {self.worst}: error {self.error[self.worst]:.4g}, "
-                         f"rounding {self.rounding[self.worst]:.4g}, spread {self.spread[self.worst]:.4g}")
+            error, rounding, spread = (f"{one[self.worst]:.4g}" for one in (self.error, self.rounding, self.spread))
+            lines.append(tr("worst of the kernel's at {place}: error {error}, rounding {rounding}, spread {spread}", place=self.worst,
+                            error=error, rounding=rounding, spread=spread))
         return "\n".join(lines)
 
 

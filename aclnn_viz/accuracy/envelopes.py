@@ -29,8 +29,9 @@ from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of, trace
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import message, tr
 
-VERDICTS = ("explained", "not explained", "undecided")
+VERDICTS = message("explained"), message("not explained"), message("undecided")
 EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
 SIGMAS = 6.0
 
@@ -52,17 +53,17 @@ class Envelope:
             spacing = ulp(self.value.astype(np.float64), fmt)
             known = np.isfinite(self.bound) & np.isfinite(spacing) & ~self.undecided
             widths = [(width / spacing)[known] for width in (self.bound, np.fmin(self.expected, self.bound))]
-        told = [f"median {np.median(part):.3g}, at most {part.max():.3g} ulp" if part.size else "none known"
-                for part in widths]
-        return [("output", f"{self.value.dtype}{list(self.value.shape)}"), ("hard bound", told[0]),
-                ("expected (6 sigma)", told[1]),
-                ("undecided", f"{np.count_nonzero(self.undecided):,} of {self.value.size:,} elements")]
+        told = [tr("median {median}, at most {most} ulp", median=f"{np.median(part):.3g}", most=f"{part.max():.3g}") if part.size
+                else tr("none known") for part in widths]
+        return [(tr("output"), f"{self.value.dtype}{list(self.value.shape)}"), (tr("hard bound"), told[0]),
+                (tr("expected (6 sigma)"), told[1]),
+                (tr("undecided"), tr("{n:,} of {all:,} elements", n=np.count_nonzero(self.undecided), all=self.value.size))]
 
     def __repr__(self) -> str:
         return f"Envelope({'; '.join(f'{name} {told}' for name, told in self.rows)})"
 
     def _repr_html_(self) -> str:
-        return as_html("Envelope: how far right arithmetic can be off", (), self.rows)
+        return as_html(tr("Envelope: how far right arithmetic can be off"), (), self.rows)
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,13 @@ class Explanation:
 
     def __str__(self) -> str:
         total = self.explained + self.not_explained + self.undecided
-        text = (f"{total} elements: {self.explained} explained by rounding, {self.not_explained} not explained, "
-                f"{self.undecided} undecided")
+        counts = {"n": total, "explained": self.explained, "unexplained": self.not_explained, "undecided": self.undecided}
         if self.worst is None:
-            return text
+            return tr("{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided", **counts)
         box = ", ".join(f"{first}..{last}" for first, last in self.region)
-        return f"{text}; worst at {self.worst}, {self.excess:.4g} times the bound; all within [{box}]"
+        return tr("{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided; worst at "
+                  "{place}, {excess} times the bound; all within [{box}]", **counts, place=self.worst, excess=f"{self.excess:.4g}",
+                  box=box)
 
 
 def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envelope]:

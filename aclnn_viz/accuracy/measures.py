@@ -16,8 +16,9 @@ import numpy as np
 
 from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair, same
 from aclnn_viz.errors import by_name
+from aclnn_viz.words.speech import message
 
-ULP_CLASSES = ("exact", "1", "2", "3", ">3")
+ULP_CLASSES = (message("exact"), "1", "2", "3", ">3")
 SUMS = ("counts", "undecided", "finite", "differing", "signed_zeros", "above", "below", "relative", "absolute",
         "squares", "dot", "actual", "truth")
 MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
@@ -196,22 +197,22 @@ def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
         return total / finite if finite else math.nan
 
     if pairing.size == 0:
-        notes.append("no elements: every statistic is nan")
+        notes.append(message("no elements: every statistic is nan"))
     elif finite == 0:
-        notes.append("no pair of finite numbers: means, RMSE and cosine are nan")
+        notes.append(message("no pair of finite numbers: means, RMSE and cosine are nan"))
     if tally.undecided:
-        notes.append(f"{tally.undecided} elements are undecided: the truth is not known well enough to judge them")
+        notes.append(message("{n} elements are undecided: the truth is not known well enough to judge them", n=tally.undecided))
     special = pairing.size - finite - tally.undecided
     if special:
-        notes.append(f"{special} pairs are not finite, {tally.differing} of them differ from the truth")
+        notes.append(message("{n} pairs are not finite, {differing} of them differ from the truth", n=special, differing=tally.differing))
     if tally.signed_zeros:
-        notes.append(f"{tally.signed_zeros} zeros have the other sign than the rounded truth (0 ulp apart)")
+        notes.append(message("{n} zeros have the other sign than the rounded truth (0 ulp apart)", n=tally.signed_zeros))
     similarity = cosine(tally.dot, tally.actual, tally.truth) if finite else math.nan
     if finite and not tally.actual.value:
-        notes.append("cosine is 1 by convention: output and truth are zero everywhere" if not tally.truth.value
-                     else "cosine is nan: the output is zero everywhere, the truth is not")
+        notes.append(message("cosine is 1 by convention: output and truth are zero everywhere") if not tally.truth.value
+                     else message("cosine is nan: the output is zero everywhere, the truth is not"))
     elif finite and not tally.truth.value:
-        notes.append("cosine is nan: the truth is zero everywhere, the output is not")
+        notes.append(message("cosine is nan: the truth is zero everywhere, the output is not"))
     extremes = {name: _extreme(pairing, tally.maxima.get(name), inputs or {}) for name in MAXIMA}
     return Measures(
         dtype=pairing.fmt.name, shape=pairing.shape, size=pairing.size, finite_size=finite,

@@ -13,9 +13,10 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.products import PRODUCTS, version_of
 from aclnn_viz.tables import as_html, as_text
+from aclnn_viz.words.speech import linked, message, ntr, tr
 
 VERSIONS = ("8.1", "9.0", "9.1")
-NOTE = "predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware"
+NOTE = message("predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,29 +38,31 @@ class Prediction:
 
     @property
     def row(self) -> list[str]:
-        versions = self.versions[0] + (f" to {self.versions[-1]}" if len(self.versions) > 1 else "")
+        versions = self.versions[0] if len(self.versions) == 1 else tr("{first} to {last}", first=self.versions[0], last=self.versions[-1])
         if self.refused:
             why = self.refused.partition("GetWorkspaceSize: ")[2] or self.refused
             why = why if len(why) <= 100 else why[:97] + "..."
-            return [self.product, versions, "refused", "", why]
-        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or "no outputs"
-        told = ", ".join(f"{count:,} of {name}" for name, count in self.differing.items() if count)
+            return [self.product, versions, tr("refused"), "", why]
+        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
+        told = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [self.product, versions, ulps, told or "none", f"{inferred} of {len(self.plan.notes)} assumptions inferred"]
+        return [self.product, versions, ulps, tr(linked("{some}, {more}", told)) if told else ntr("one element", "none", 0),  # "none" alone is a mode
+                tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
 
 
 class Predictions(tuple):
     """The predictions of one case, product by product; prints as one table."""
 
-    HEADER = ["product", "CANN", "largest error in ulp", "elements that differ from the kit", "rests on"]
+    HEADER = (message("product"), "CANN", message("largest error in ulp"), message("elements that differ from the kit"),
+              message("rests on"))
 
     def __str__(self) -> str:
-        return "\n".join([*as_text(self.HEADER, [one.row for one in self]), "", NOTE])
+        return "\n".join([*as_text([*map(tr, self.HEADER)], [one.row for one in self]), "", tr(NOTE)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html("Predicted outputs", self.HEADER, [one.row for one in self], [NOTE])
+        return as_html(tr("Predicted outputs"), map(tr, self.HEADER), [one.row for one in self], [tr(NOTE)])
 
 
 def predict(op, case, versions=VERSIONS) -> Predictions:

@@ -13,7 +13,8 @@ from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.accuracy.stretches import pair
 from aclnn_viz.cases import files
 from aclnn_viz.errors import need, problem
-from aclnn_viz.tables import as_html
+from aclnn_viz.tables import as_html, padded
+from aclnn_viz.words.speech import linked, message, ntr, tr
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
@@ -32,13 +33,13 @@ class Report(Measures):
         return self.extremes["max_ulp"]
 
     def __str__(self) -> str:
-        shares = ", ".join(f"{name}: {100 * share:.4g} %" for name, share in self.ulp_shares.items())
-        lines = [f"{self.dtype} output of shape {self.shape} against the truth: {self.size} elements, "
-                 f"{self.finite_size} finite pairs", "", "maxima over all elements"]
+        shares = linked("{some}, {more}", [_share(name, share) for name, share in self.ulp_shares.items()])
+        lines = [tr("{dtype} output of shape {shape} against the truth: {n} elements, {finite} finite pairs", dtype=self.dtype,
+                    shape=self.shape, n=self.size, finite=self.finite_size), "", tr("maxima over all elements")]
         lines += [f"  {name:<13} {extreme.value:<12.6g} {_place(extreme)}" for name, extreme in self.extremes.items()]
-        lines += ["", "over the finite pairs"]
+        lines += ["", tr("over the finite pairs")]
         lines += [f"  {name:<13} {getattr(self, name):.6g}" for name in AVERAGES]
-        lines += ["", f"ulps from the rounded truth: {shares}", *(f"note: {note}" for note in self.notes), ""]
+        lines += ["", tr("ulps from the rounded truth: {shares}", shares=shares), *(tr("note: {note}", note=note) for note in self.notes), ""]
         return "\n".join(lines + _rows(self.verdicts))
 
     def __repr__(self) -> str:
@@ -47,13 +48,16 @@ class Report(Measures):
     @property
     def _short(self) -> list[tuple[str, str]]:
         said = {outcome: [name for name, verdict in self.verdicts.items() if verdict == outcome] for outcome in (PASS, FAIL)}
-        shares = ", ".join(f"{name}: {100 * share:.4g} %" for name, share in self.ulp_shares.items() if share)
-        return [("largest error", f"{self.max_ulp:.4g} ulp {_place(self.worst)}"), ("ulps", shares or "no elements"),
-                ("MERE, MARE", f"{self.mere:.4g}, {self.mare:.4g}"), ("accepted by", ", ".join(said[PASS]) or "no standard"),
-                ("refused by", ", ".join(said[FAIL]) or "no standard"), *(("note", note) for note in self.notes)]
+        shares = [_share(name, share) for name, share in self.ulp_shares.items() if share]
+        accepted, refused = (tr(linked("{some}, {more}", names)) if names else tr("no standard") for names in said.values())
+        return [(tr("largest error"), tr("{size} ulp {place}", size=f"{self.max_ulp:.4g}", place=_place(self.worst))),
+                (tr("ulps"), tr(linked("{some}, {more}", shares)) if shares else tr("no elements")),
+                (tr("MERE, MARE"), f"{self.mere:.4g}, {self.mare:.4g}"), (tr("accepted by"), accepted),
+                (tr("refused by"), refused), *((tr("note"), tr(note)) for note in self.notes)]
 
     def _repr_html_(self) -> str:
-        return as_html(f"{self.dtype} output of shape {self.shape} against the truth", (), self._short, more=str(self))
+        title = tr("{dtype} output of shape {shape} against the truth", dtype=self.dtype, shape=self.shape)
+        return as_html(title, (), self._short, more=str(self), opens=tr("all of it"))
 
     def to_json(self) -> str:
         """Return the report as JSON text; nan and infinities become the strings "nan", "inf" and "-inf"."""
@@ -74,12 +78,13 @@ class Disagreement:
     def __str__(self) -> str:
         if self:
             accept, refuse = len(self.passed), len(self.failed)
-            head = (f"{accept} standard{'s accept' if accept > 1 else ' accepts'} what {refuse} "
-                    f"refuse{'s' if refuse == 1 else ''}")
+            head = ntr("{n} standard accepts what {m} refuses", "{n} standards accept what {m} refuses", accept, m=1) \
+                if refuse == 1 else \
+                ntr("{n} standard accepts what {m} refuse", "{n} standards accept what {m} refuse", accept, m=refuse)
         elif self.passed or self.failed:
-            head = f"all standards that apply say {PASS if self.passed else FAIL}"
+            head = tr("all standards that apply say {verdict}", verdict=PASS if self.passed else FAIL)
         else:
-            head = "no standard applies"
+            head = tr("no standard applies")
         return "\n".join([head, *_rows(self.passed | self.failed)])
 
     def _repr_html_(self) -> str:
@@ -158,15 +163,21 @@ def disagreements(report: Report) -> Disagreement:
 
 
 def _rows(verdicts: dict[str, Verdict]) -> list[str]:
-    return [f"{'standard':<26} {'verdict':<15} decided by"] + [
-        f"{name:<26} {verdict.outcome:<15} {verdict.reason}" for name, verdict in verdicts.items()]
+    rows = [(tr("standard"), tr("verdict"), tr("decided by")), *(
+        (tr(name), tr(verdict.outcome), tr(verdict.reason)) for name, verdict in verdicts.items())]
+    return [f"{padded(name, 26)} {padded(outcome, 15)} {reason}" for name, outcome, reason in rows]
 
 
 def _place(extreme: Extreme) -> str:
     if extreme.index is None:
         return ""
     there = "".join(f", {name} {value!r}" for name, value in extreme.inputs.items())
-    return f"at {extreme.index}: {extreme.actual!r}, truth {extreme.truth!r}{there}"
+    return tr("at {index}: {actual!r}, truth {truth!r}{inputs}", index=extreme.index, actual=extreme.actual, truth=extreme.truth,
+              inputs=there)
+
+
+def _share(name: str, share: float) -> str:
+    return message("{ulps}: {share} %", ulps=name, share=f"{100 * share:.4g}")
 
 
 def _strict(value):

@@ -13,6 +13,8 @@ from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.stretches import Stretch, same
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import function, problem
+from aclnn_viz.tables import columns as width
+from aclnn_viz.words.speech import tr
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,14 @@ class Sweep:
     special_misses: tuple[tuple[float, float, float], ...]
 
     def __str__(self) -> str:
-        columns = "".join(f"{name:>9}" for name in ULP_CLASSES)
+        columns = "".join(" " * (9 - width(tr(name))) + tr(name) for name in ULP_CLASSES)
         counts = "".join(f"{self.ulp_counts[name]:>9}" for name in ULP_CLASSES)
-        lines = [f"{self.dtype}, all {self.size} finite inputs, ulps from the rounded truth", columns, counts,
-                 f"worst: {self.max_ulp:g} ulp at {self.worst_input!r}: {self.worst_output!r}, "
-                 f"truth {self.worst_truth!r}",
-                 f"special inputs (infinite or nan): {self.special_size}, {self.special_differing} differ"]
-        lines += [f"  {given!r}: {got!r}, truth {right!r}" for given, got, right in self.special_misses]
+        lines = [tr("{dtype}, all {n} finite inputs, ulps from the rounded truth", dtype=self.dtype, n=self.size), columns, counts,
+                 tr("worst: {size:g} ulp at {input!r}: {output!r}, truth {truth!r}", size=self.max_ulp, input=self.worst_input,
+                    output=self.worst_output, truth=self.worst_truth),
+                 tr("special inputs (infinite or nan): {n}, {differing} differ", n=self.special_size, differing=self.special_differing)]
+        lines += [tr("  {input!r}: {output!r}, truth {truth!r}", input=given, output=got, truth=right)
+                  for given, got, right in self.special_misses]
         return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ class Note:
 
     def __str__(self) -> str:
         told = message("inferred: {text} ({source})") if self.inferred else message("documented: {text} ({source})")
-        return tr(told, text=tr(self.text), source=self.source)
+        return tr(told, text=self.text, source=self.source)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,9 +125,10 @@ class Plan:
 
     def _repr_html_(self) -> str:
         rows = [(name, getattr(value, "__name__", value)) for name, value in self.settings.items()]
-        return as_html(f"Plan {self.name!r}: how a kernel computes", (), rows or [("everything", "as Plan() has it")],
-                       [f"{len(self.notes)} notes, {sum(note.inferred for note in self.notes)} of them inferred"],
-                       "\n".join(map(str, self.notes)))
+        told = tr("{n} notes, {inferred} of them inferred", n=len(self.notes), inferred=sum(note.inferred for note in self.notes))
+        return as_html(tr("Plan {name!r}: how a kernel computes", name=self.name), (),
+                       rows or [(tr("everything"), tr("as Plan() has it"))], [told], "\n".join(map(str, self.notes)),
+                       opens=tr("all of it"))
 
     def settle(self, result: np.ndarray) -> np.ndarray:
         """Return what the hardware leaves of a floating result: itself, or its saturated form."""
@@ -144,8 +145,8 @@ class Plan:
 
 
 HOST = Plan("host", accumulate="float64", coordinates="float64", blocks=True, notes=(
-    Note("float32 inside; sums, coordinates and weights of coordinates in float64; sums are trees of neighbours, over "
-         "the blocks of the driver, too", "this kit's kernels"),))
+    Note(message("float32 inside; sums, coordinates and weights of coordinates in float64; sums are trees of neighbours, over "
+                 "the blocks of the driver, too"), message("this kit's kernels")),))
 
 
 def round_away(values, fmt: FloatFormat | str) -> np.ndarray:

@@ -199,7 +199,7 @@ class CheckResult:
             rows.append((tr("smallest case"), tr(told)))
         if self.passed:
             rows.append((tr("cannot fail on"), tr(self._blind)))
-        return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour)
+        return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
     def __repr__(self) -> str:
         return f"CheckResult({str(self).partition(chr(10))[0]})"

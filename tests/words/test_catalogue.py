@@ -97,7 +97,8 @@ def test_nothing_that_is_shown_is_english_whatever_the_language(module):
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
     'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
     '"ways to\\nimport words and\\ndef of them"', '"rows and columns"', '"all rows (or columns)"', 'f"{n} (wrong)"',
-    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'Candidate("two kinds", "two words")',
+    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"',
+    'Candidate("two kinds", "two words")',
     'asked = "two words"\nprint(problem(asked), asked)'])
 def test_an_english_text_is_noticed(source):
     assert [*visible.english(f"x = 0\n{source}")]
@@ -109,7 +110,9 @@ def test_an_english_text_is_noticed(source):
     'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""', 'UNSCALED = ("gamma is 1", {})',
     'Fault("two words", "a story", "a case", hidden=("gamma is 1", {}))', '"grad = xp.sum(dy, axis=0) if rows else dy"',
     'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"',
-    'Candidate("two kinds", tr("two words"))', 'asked = "two words"\nraise ValueError(problem(asked))'])
+    'Candidate("two kinds", tr("two words"))', 'asked = "two words"\nraise ValueError(problem(asked))',
+    'asked, fix = "two words", "of it"\nif fix:\n    raise ValueError(asked, fix)', 'Standard(tr("two words"), "sources of it.md")',
+    'def __repr__(self):\n    return f"{x} of them"'])
 def test_what_is_translated_or_never_shown_is_let_through(source):
     assert [*visible.english(source, {"gamma is 1"})] == []
 

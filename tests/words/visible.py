@@ -12,9 +12,10 @@ KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False",
 PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
 SPOKEN = {"tr", "ntr", "message", "linked"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
+CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake"}  # keep their texts as messages, which are looked at there
 KINDS = {"Panel", "Change", "Candidate"}  # their first argument is a name of their own
-ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function"}  # stay English
+ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check"}  # stay English
 INSIDE = {"import_module", "compile"}  # what they are given is never shown
 WORD = re.compile(r"(?<!\.)\b[A-Za-z]{2,}\b(?![(=])")  # no attribute, no function that is called, no keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
@@ -59,11 +60,14 @@ def english(source: str, declared=()):
 def _of_errors(tree):
     """The values of names that are read only where an error is made."""
     made = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and _called(node) in ERRORS]
+    made += [node.test for node in ast.walk(tree) if isinstance(node, ast.If)]  # is asked, and not shown
     there = {id(part) for node in made for part in ast.walk(node)}
     read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     told = {node.id for node in read} - {node.id for node in read if id(node) not in there}
     for node in ast.walk(tree):
         pairs = [(one, node.value) for one in node.targets] if isinstance(node, ast.Assign) else []
+        pairs += [pair for one, value in pairs if isinstance(one, ast.Tuple) and isinstance(value, ast.Tuple)
+                  for pair in zip(one.elts, value.elts)]
         if isinstance(node, ast.For) and isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Tuple):
             pairs = [pair for row in node.iter.elts if isinstance(row, ast.Tuple) for pair in zip(node.target.elts, row.elts)]
         for name, value in pairs:
@@ -94,6 +98,8 @@ def _never_shown(node):
     """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
     if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
         yield node.body[0].value
+    elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":  # is read as code
+        yield from ast.walk(node)
     elif isinstance(node, ast.Compare):
         yield from (node.left, *node.comparators)
     elif isinstance(node, ast.Raise):
@@ -109,6 +115,8 @@ def _never_shown(node):
             yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
         if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
+        if called in CITED and len(node.args) > 1:
+            yield from ast.walk(node.args[1])
         yield from (part for keyword in node.keywords if keyword.arg == "name" for part in ast.walk(keyword.value))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from aclnn_viz.accuracy.standards.verdict import Standard, all_of, at_most, largest, none, ratio
 from aclnn_viz.accuracy.stretches import RELATIVE_EPS, Stretch, same
+from aclnn_viz.words.speech import message
 
 LEVELS = {"L0": (10, 2, 2), "L1": (5, 1.5, 1.5), "L2": (2, 1.2, 1.2)}  # ratios of MARE, MERE, RMSE
 SMALL_RATIO = 2
@@ -32,13 +33,13 @@ def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch)
     """Tally output ("") and baseline ("base_"), each over its finite pairs, in the small-value domain and outside."""
     name = stretch.fmt.name
     sums = {}
-    for prefix, side in (("", stretch), ("base_", base)):
+    for prefix, maximum, side in (("", "max_relative", stretch), ("base_", "max_base_relative", base)):
         small = side.magnitude < small_below[name]
         absolute, magnitude = side.absolute[~small], side.magnitude[~small]
         relative = absolute / (magnitude + eps[name])
         sums |= {
             prefix + "small_errors": int(np.count_nonzero(side.absolute[small] > small_error[name])),
-            prefix + "relative": float(relative.sum()), f"max_{prefix}relative": largest(relative),
+            prefix + "relative": float(relative.sum()), maximum: largest(relative),
             prefix + "squares": float((absolute * absolute).sum()),
             prefix + "normal": absolute.size, prefix + "total": small.size,
         }
@@ -66,16 +67,16 @@ def _ratios(sums, level, over):
     metrics = (("MARE", sums["max_relative"], sums["max_base_relative"]),
                ("MERE", sums["relative"] / n, sums["base_relative"] / base_n),
                ("RMSE", (sums["squares"] / n) ** 0.5, (sums["base_squares"] / base_n) ** 0.5))
-    return [at_most(f"{what} over the baseline's", over(mine, theirs), limit)
+    return [at_most(message("{what} over the baseline's", what=what), over(mine, theirs), limit)
             for (what, mine, theirs), limit in zip(metrics, LEVELS[level])]
 
 
 def _commercial(level, over, sums, fmt):
-    small = at_most("count of small-value errors over the baseline's (at least 1)",
+    small = at_most(message("count of small-value errors over the baseline's (at least 1)"),
                     sums["small_errors"] / max(sums["base_small_errors"], 1), SMALL_RATIO)
     return all_of(
-        none("infinite or nan elements that the baseline has right and the output has not", sums["wrong"]),
-        none("infinite or nan elements that the standard leaves to an investigation", sums["unsettled"]),
+        none(message("infinite or nan elements that the baseline has right and the output has not"), sums["wrong"]),
+        none(message("infinite or nan elements that the standard leaves to an investigation"), sums["unsettled"]),
         small, *_ratios(sums, level, over))
 
 
@@ -83,14 +84,14 @@ def dual_benchmark(level: str, guarded: bool = False) -> Standard:
     """The standard of one level: as tagged, or `guarded` against a ratio over 0, as a commit has it."""
     mare, mere, rmse = LEVELS[level]
     return Standard(
-        f"dual benchmark {level}" + ", guarded" * guarded,
+        message("dual benchmark {level}, guarded", level=level) if guarded else message("dual benchmark {level}", level=level),
         "CANN opbase docs/zh/ops_precision_standard/commercial_standard.md, "
         + ("commit 3e62966" if guarded else "v9.1.0-beta.1"),
-        f"Where |truth| >= 2^-11 float16, 2^-8 bfloat16, 2^-14 float32: MARE, MERE and RMSE at most {mare}, {mere} and "
-        f"{rmse} times the baseline's{' plus 1e-7' if guarded else ' (0 over 0 is 1)'}. Below: errors above 2^-16 "
-        "(2^-30 float32) at most twice as many as the baseline has. An infinite or nan element is right when it equals "
-        "the baseline's or the truth's; the rule of INF_NAN_MODE_ENABLE=1. What the standard leaves to an investigation "
-        "fails here.",
+        message("Where |truth| >= 2^-11 float16, 2^-8 bfloat16, 2^-14 float32: MARE, MERE and RMSE at most {mare}, {mere} and "
+                "{rmse} times the baseline's{guard}. Below: errors above 2^-16 (2^-30 float32) at most twice as many as the "
+                "baseline has. An infinite or nan element is right when it equals the baseline's or the truth's; the rule of "
+                "INF_NAN_MODE_ENABLE=1. What the standard leaves to an investigation fails here.", mare=mare, mere=mere, rmse=rmse,
+                guard=message(" plus 1e-7") if guarded else message(" (0 over 0 is 1)")),
         tuple(SMALL), _commercial_tally, partial(_commercial, level, _guarded if guarded else ratio),
         needs_baseline=True,
     )
@@ -110,21 +111,22 @@ def _msprobe(level, sums, fmt):
         return mine / max(theirs, MSPROBE_FLOOR[fmt.name])
 
     mine, theirs = (sums[side + "small_errors"] / max(sums[side + "total"], 1) for side in ("", "base_"))
-    small = at_most("share of small-value errors over the baseline's", over(mine, theirs), SMALL_RATIO)
-    return all_of(none("positions of infinities and nans that differ", sums["positions"]),
+    small = at_most(message("share of small-value errors over the baseline's"), over(mine, theirs), SMALL_RATIO)
+    return all_of(none(message("positions of infinities and nans that differ"), sums["positions"]),
                   small, *_ratios(sums, level, over))
 
 
 def msprobe_benchmark(level: str) -> Standard:
     maximum, mean, rmse = LEVELS[level]
     return Standard(
-        f"msprobe benchmark {level}",
+        message("msprobe benchmark {level}", level=level),
         "msprobe python/msprobe/pytorch/api_accuracy_checker/precision_standard/standard_config.py and "
         "compare/algorithm.py",
-        f"As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps "
-        "below the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the "
-        "code, 2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at L2, "
-        "other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
+        message("As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps "
+                "below the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the "
+                "code, 2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at "
+                "L2, other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
+                maximum=maximum, mean=mean, rmse=rmse),
         tuple(MSPROBE_SMALL), _msprobe_tally, partial(_msprobe, level), needs_baseline=True,
     )
 
@@ -140,16 +142,16 @@ def _cancelled(stretch, base):
 
 
 def _cancellation(sums, fmt):
-    return all_of(none("infinite or nan elements that differ from the truth", sums["specials"]),
-                  at_most("count of relative errors above the MARE limit over the baseline's (at least 1)",
+    return all_of(none(message("infinite or nan elements that differ from the truth"), sums["specials"]),
+                  at_most(message("count of relative errors above the MARE limit over the baseline's (at least 1)"),
                           sums["errors"] / max(sums["base_errors"], 1), SMALL_RATIO))
 
 
 cancellation_gate = Standard(
-    "cancellation gate",
+    message("cancellation gate"),
     "cann-bench docs/design/precision_comparison_design.md and src/kernel_eval/utils/thresholds.py",
-    "Where |output| and |truth| are below 2^-5 float16, 2^-3 bfloat16, 2^-8 float32, and |truth| is no small value "
-    "(2^-11, 2^-8, 2^-14): relative errors above 10 x 2^-10, 2^-7, 2^-13 at most twice as many as the baseline has. "
-    "Infinite and nan elements are outside the region; here they must agree with the truth.",
+    message("Where |output| and |truth| are below 2^-5 float16, 2^-3 bfloat16, 2^-8 float32, and |truth| is no small value "
+            "(2^-11, 2^-8, 2^-14): relative errors above 10 x 2^-10, 2^-7, 2^-13 at most twice as many as the baseline has. "
+            "Infinite and nan elements are outside the region; here they must agree with the truth."),
     tuple(CANCELLED), _cancelled, _cancellation, needs_baseline=True,
 )

@@ -14,12 +14,16 @@ from aclnn_viz.accuracy.standards.verdict import (
     FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
 )
 from aclnn_viz.dtypes import ulp
+from aclnn_viz.words.speech import message
 
-REPOSITORY = "msprobe python/msprobe"
+REPOSITORY = "python/msprobe"
 NORM_EPS = 2.0**-52
 ALL_FORMATS = ("float16", "bfloat16", "float32", "float64")
 EPS = MSPROBE_EPS | {"float64": 2.0**-52}
-POSITIONS = "positions of infinities and nans that differ"
+POSITIONS = message("positions of infinities and nans that differ")
+LARGEST = message("largest absolute error")
+COSINE = message("cosine")
+SHARE = message("share of errors above {limit} ulp")
 
 
 def _vectors(stretch, base):
@@ -30,7 +34,7 @@ def _vectors(stretch, base):
         "dot": ScaledSum.of_products(stretch.actual, stretch.truth),
         "actual": ScaledSum.of_products(stretch.actual, stretch.actual),
         "truth": ScaledSum.of_products(stretch.truth, stretch.truth),
-    } | {f"within {limit:g}": int(np.count_nonzero(relative < limit)) for limit in (1e-2, 1e-3, 1e-4)}
+    } | {f"within_{limit:g}": int(np.count_nonzero(relative < limit)) for limit in (1e-2, 1e-3, 1e-4)}
 
 
 def _cosine(sums) -> float:
@@ -45,26 +49,26 @@ def _compare(sums, fmt):
     if sums["positions"]:
         return all_of(none(POSITIONS, sums["positions"]))
     if sums["size"] == 1:
-        return not_applicable("msprobe computes no cosine for a single element")
+        return not_applicable(message("msprobe computes no cosine for a single element"))
     similarity, error = _cosine(sums), sums["max_abs"]
     if error > 1:
-        return all_of(at_most("largest absolute error", error, 1))
+        return all_of(at_most(LARGEST, error, 1))
     if similarity < 0.9:
-        return by(FAIL, above("cosine", similarity, 0.9))
+        return by(FAIL, above(COSINE, similarity, 0.9))
     if similarity < 0.99 and error > 0.001:
-        return by(FAIL, above("cosine", similarity, 0.99), "with an absolute error above 0.001, ")
+        return by(FAIL, above(COSINE, similarity, 0.99), message("with an absolute error above 0.001, {sentence}"))
     if math.isnan(similarity):
-        return by(PASS, at_most("largest absolute error", error, 1), "one vector is zero, the cosine undefined, but ")
+        return by(PASS, at_most(LARGEST, error, 1), message("one vector is zero, the cosine undefined, but {sentence}"))
     if error <= 0.001:
-        return by(PASS, at_most("largest absolute error", error, 0.001))
-    return by(PASS, above("cosine", similarity, 0.99))
+        return by(PASS, at_most(LARGEST, error, 0.001))
+    return by(PASS, above(COSINE, similarity, 0.99))
 
 
 compare = Standard(
-    "msprobe compare",
-    f"{REPOSITORY}/core/compare/multiprocessing_compute.py, check_accuracy; core/compare/npy_compare.py",
-    "Fails when cosine < 0.99 and the largest absolute error > 0.001, or cosine < 0.9, or the largest absolute error "
-    "> 1. An undefined cosine (one vector zero) fails none of these. The sign of infinities is not compared.",
+    message("msprobe compare"),
+    f"msprobe {REPOSITORY}/core/compare/multiprocessing_compute.py, check_accuracy; core/compare/npy_compare.py",
+    message("Fails when cosine < 0.99 and the largest absolute error > 0.001, or cosine < 0.9, or the largest absolute error "
+            "> 1. An undefined cosine (one vector zero) fails none of these. The sign of infinities is not compared."),
     ALL_FORMATS, _vectors, _compare,
 )
 
@@ -72,30 +76,31 @@ compare = Standard(
 def _api(sums, fmt):
     if sums["positions"]:
         return all_of(none(POSITIONS, sums["positions"]))
-    similarity = above("cosine", _cosine(sums), 0.99)
+    similarity = above(COSINE, _cosine(sums), 0.99)
     if sums["size"] > 1 and not similarity.holds:
         return by(FAIL, similarity)
-    near = below("largest absolute error", sums["max_abs"], 0.001)
+    near = below(LARGEST, sums["max_abs"], 0.001)
     if near.holds:
         return by(PASS, near)
 
     def share(limit, needed):
-        return above(f"share of relative errors below {limit:g}", sums[f"within {limit:g}"] / sums["count"], needed)
+        return above(message("share of relative errors below {limit:g}", limit=limit), sums[f"within_{limit:g}"] / sums["count"], needed)
 
     halves = fmt.bits == 16
     error = share(1e-2, 0.99) if halves else share(1e-3, 0.999)
     if not error.holds:
         return by(FAIL, error)
     warning = share(1e-3, 0.999) if halves else share(1e-4, 0.9999)
-    return by(PASS, warning, "" if warning.holds else "msprobe warns: ")
+    return by(PASS, warning, "" if warning.holds else message("msprobe warns: {sentence}"))
 
 
 api = Standard(
-    "msprobe API",
+    message("msprobe API"),
     "msprobe docs/zh/user_guide/accuracy_checker/pytorch_accuracy_checker_instruct.md",
-    "Cosine > 0.99, and then either the largest absolute error < 0.001, or enough small relative errors: 16-bit "
-    "formats more than 99 % below 0.01 (a warning unless more than 99.9 % are below 0.001); float32 and float64 "
-    "more than 99.9 % below 0.001 (a warning unless more than 99.99 % are below 0.0001). A warning counts as a pass and says so.",
+    message("Cosine > 0.99, and then either the largest absolute error < 0.001, or enough small relative errors: 16-bit "
+            "formats more than 99 % below 0.01 (a warning unless more than 99.9 % are below 0.001); float32 and float64 "
+            "more than 99.9 % below 0.001 (a warning unless more than 99.99 % are below 0.0001). A warning counts as a pass and "
+            "says so."),
     ALL_FORMATS, _vectors, _api,
 )
 
@@ -109,8 +114,8 @@ def _ulp_errors(stretch, base):
             continue
         errors = side.absolute / ulp(side.truth, side.fmt)
         sums |= {prefix + "count": errors.size, prefix + "total": float(errors.sum()),
-                 prefix + "above 1": int(np.count_nonzero(errors > 1)),
-                 prefix + "above 32": int(np.count_nonzero(errors > 32))}
+                 prefix + "above_1": int(np.count_nonzero(errors > 1)),
+                 prefix + "above_32": int(np.count_nonzero(errors > 32))}
     return sums
 
 
@@ -119,23 +124,23 @@ def _ulp(sums, fmt):
         return all_of(none(POSITIONS, sums["positions"]))
     count, base_count = max(sums["count"], 1), sums.get("base_count", 0)
     far = 1 if fmt.bits == 16 else 32
-    share = sums[f"above {far}"] / count
-    alternatives = [below(f"share of errors above {far} ulp", share, 0.001 if fmt.bits == 16 else 0.05)]
+    share = sums[f"above_{far}"] / count
+    alternatives = [below(message(SHARE, limit=far), share, 0.001 if fmt.bits == 16 else 0.05)]
     if fmt.bits == 32:
-        alternatives.insert(0, below("mean error in ulp", sums["total"] / count, 64))
+        alternatives.insert(0, below(message("mean error in ulp"), sums["total"] / count, 64))
     if base_count:
-        alternatives.append(below(f"share of errors above {far} ulp, beside the baseline's,", share,
-                                  sums[f"base_above {far}"] / base_count))
+        alternatives.append(below(message("share of errors above {limit} ulp, beside the baseline's,", limit=far), share,
+                                  sums[f"base_above_{far}"] / base_count))
     holding = [criterion for criterion in alternatives if criterion.holds]
     return by(PASS, holding[0]) if holding else by(FAIL, min(alternatives, key=lambda c: c.strain))
 
 
 ulp_standard = Standard(
-    "msprobe ULP",
-    f"{REPOSITORY}/pytorch/api_accuracy_checker, ULP method",
-    "Errors in units of the truth's ulp. 16-bit formats: the share above 1 is < 0.001. float32: the mean is < 64 or "
-    "the share above 32 is < 0.05. With a baseline, a share below the baseline's passes too. Infinities and nans must "
-    "be where the truth has them; the sign is not compared.",
+    message("msprobe ULP"),
+    f"msprobe {REPOSITORY}/pytorch/api_accuracy_checker, ULP method",
+    message("Errors in units of the truth's ulp. 16-bit formats: the share above 1 is < 0.001. float32: the mean is < 64 or "
+            "the share above 32 is < 0.05. With a baseline, a share below the baseline's passes too. Infinities and nans must "
+            "be where the truth has them; the sign is not compared."),
     ULP_FORMATS, _ulp_errors, _ulp,
 )
 
@@ -155,16 +160,16 @@ def _absolute_threshold(stretch, base):
 
 
 def _no_errors(sums, fmt):
-    return all_of(none("errors of infinities and nans", sums["specials"]),
-                  none(f"relative errors above {RTOL[fmt.name]:g}", sums["relative"]),
-                  none(f"errors of small values above {ATOL[fmt.name]:g}", sums["absolute"]))
+    return all_of(none(message("errors of infinities and nans"), sums["specials"]),
+                  none(message("relative errors above {limit:g}", limit=RTOL[fmt.name]), sums["relative"]),
+                  none(message("errors of small values above {limit:g}", limit=ATOL[fmt.name]), sums["absolute"]))
 
 
 absolute_threshold = Standard(
-    "msprobe absolute threshold",
-    f"{REPOSITORY}/pytorch/api_accuracy_checker/precision_standard/standard_config.py",
-    "No relative error above 2^-10 float16, 2^-8 bfloat16, 2^-20 float32; where |truth| is below 2^-10, 2^-10, 2^-20 "
-    "(the code; the documentation says 2^-11, 2^-8, 2^-14), no absolute error above 2^-16, 1e-16, 2^-30. Infinities "
-    "are clipped to the largest number of their sign, so their sign counts; nan matches nan.",
+    message("msprobe absolute threshold"),
+    f"msprobe {REPOSITORY}/pytorch/api_accuracy_checker/precision_standard/standard_config.py",
+    message("No relative error above 2^-10 float16, 2^-8 bfloat16, 2^-20 float32; where |truth| is below 2^-10, 2^-10, 2^-20 "
+            "(the code; the documentation says 2^-11, 2^-8, 2^-14), no absolute error above 2^-16, 1e-16, 2^-30. Infinities "
+            "are clipped to the largest number of their sign, so their sign counts; nan matches nan."),
     ULP_FORMATS, _absolute_threshold, _no_errors,
 )

@@ -4,8 +4,9 @@ import numpy as np
 
 from aclnn_viz.accuracy.standards.verdict import Standard, all_of, at_least, at_most, below, largest, none
 from aclnn_viz.dtypes import ulp
+from aclnn_viz.words.speech import message
 
-SPECIALS = "infinite or nan elements that differ from the truth"
+SPECIALS = message("infinite or nan elements that differ from the truth")
 
 SINGLE_BENCHMARK = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-13}  # MERE; MARE is ten times that
 
@@ -23,10 +24,10 @@ def _single_benchmark(sums, fmt):
 
 
 single_benchmark = Standard(
-    "single benchmark",
+    message("single benchmark"),
     "CANN opbase docs/zh/ops_precision_standard/experimental_standard.md, v9.0.0",
-    "MERE < T and MARE < 10 T, with |truth| + 1e-7 below the fraction; T = 2^-10 float16, 2^-7 bfloat16, "
-    "2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth.",
+    message("MERE < T and MARE < 10 T, with |truth| + 1e-7 below the fraction; T = 2^-10 float16, 2^-7 bfloat16, "
+            "2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth."),
     tuple(SINGLE_BENCHMARK), _relative_errors, _single_benchmark,
 )
 
@@ -53,16 +54,17 @@ def _mixed_counts(stretch, base):
 def _mixed_tolerance(sums, fmt):
     cap = MIXED_TOLERANCE[fmt.name][2]
     return all_of(none(SPECIALS, sums["specials"]),
-                  at_least("share of elements within atol + rtol |truth|", sums["matched"] / sums["size"], MATCHED),
-                  at_most(f"largest error as a part of its cap ({cap:g} or {CAP_ULPS} ulp)", sums["max_part"], 1))
+                  at_least(message("share of elements within atol + rtol |truth|"), sums["matched"] / sums["size"], MATCHED),
+                  at_most(message("largest error as a part of its cap ({cap:g} or {ulps} ulp)", cap=cap, ulps=CAP_ULPS),
+                          sums["max_part"], 1))
 
 
 mixed_tolerance = Standard(
-    "mixed tolerance",
+    message("mixed tolerance"),
     "CANN opbase, ops_precision_standard at commit adbe441 (2026-07-15); special values as in ops-test-kit "
     "docs/Precision_Comparison.md, method mixed",
-    "|error| <= atol + rtol |truth| for at least 99 % of the elements, and no error above its cap or 32 ulp of the "
-    "truth, whichever is larger. nan matches nan, an infinity the same infinity; any other pair fails.",
+    message("|error| <= atol + rtol |truth| for at least 99 % of the elements, and no error above its cap or 32 ulp of the "
+            "truth, whichever is larger. nan matches nan, an infinity the same infinity; any other pair fails."),
     tuple(MIXED_TOLERANCE), _mixed_counts, _mixed_tolerance,
 )
 
@@ -80,13 +82,13 @@ def _far_elements(stretch, base):
 
 
 def _allclose(sums, fmt):
-    return all_of(none("elements outside the tolerance", sums["far"]))
+    return all_of(none(message("elements outside the tolerance"), sums["far"]))
 
 
 allclose = Standard(
     "allclose",
     "numpy.allclose with its default tolerances, NumPy documentation",
-    "|error| <= 1e-8 + 1e-5 |truth| for every element, whatever the format. nan equals nothing, an infinity only "
-    "the same infinity.",
+    message("|error| <= 1e-8 + 1e-5 |truth| for every element, whatever the format. nan equals nothing, an infinity only "
+            "the same infinity."),
     ("float16", "bfloat16", "float32", "float64"), _far_elements, _allclose,
 )

@@ -59,29 +59,34 @@ class Criterion:
 def none(what: str, count: int) -> Criterion:
     """No element of the kind that `what` names in the plural."""
     return Criterion(count, 0, count == 0, math.inf if count else 0.0,
-                     f"{what}: {count}" + (", none is allowed" if count else ""))
+                     message("{what}: {n}, none is allowed", what=what, n=count) if count else
+                     message("{what}: {n}", what=what, n=count))
 
 
 def below(what: str, number: float, limit: float) -> Criterion:
-    return _criterion(what, number, "below", limit, number < limit, number, limit)
+    told = message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}")
+    return _criterion(what, number, told, limit, number < limit, number, limit)
 
 
 def at_most(what: str, number: float, limit: float) -> Criterion:
-    return _criterion(what, number, "at most", limit, number <= limit, number, limit)
+    told = message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}")
+    return _criterion(what, number, told, limit, number <= limit, number, limit)
 
 
 def above(what: str, number: float, limit: float) -> Criterion:
-    return _criterion(what, number, "above", limit, number > limit, 1 - number, 1 - limit)
+    told = message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}")
+    return _criterion(what, number, told, limit, number > limit, 1 - number, 1 - limit)
 
 
 def at_least(what: str, number: float, limit: float) -> Criterion:
-    return _criterion(what, number, "at least", limit, number >= limit, 1 - number, 1 - limit)
+    told = message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}")
+    return _criterion(what, number, told, limit, number >= limit, 1 - number, 1 - limit)
 
 
-def _criterion(what, number, relation, limit, holds, used, allowed) -> Criterion:
+def _criterion(what, number, told, limit, holds, used, allowed) -> Criterion:
     # Enough digits to tell the number from its limit.
     digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
-    sentence = f"{what} {number:.{digits}g} is {'' if holds else 'not '}{relation} {limit:.{digits}g}"
+    sentence = message(told[not holds], what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
     return Criterion(number, limit, holds, used / allowed if allowed else math.inf, sentence)
 
 
@@ -99,7 +104,9 @@ def all_of(*criteria: Criterion) -> Verdict:
 
 
 def by(outcome: str, criterion: Criterion, remark: str = "") -> Verdict:
-    return Verdict(outcome, criterion.number, criterion.limit, remark + criterion.sentence)
+    """The verdict that a criterion gives; a remark is a message with a place for its {sentence}."""
+    sentence = message(remark, sentence=criterion.sentence) if remark else criterion.sentence
+    return Verdict(outcome, criterion.number, criterion.limit, sentence)
 
 
 def not_applicable(reason: str) -> Verdict:
@@ -123,17 +130,17 @@ class Standard:
 
     def verdict(self, sums: dict[str, float], pairing: Pairing) -> Verdict:
         """Judge what one pass has tallied."""
-        refusal = self.refusal(pairing) or ("" if sums else "the truth is not known well enough to judge any element")
+        refusal = self.refusal(pairing) or ("" if sums else message("the truth is not known well enough to judge any element"))
         return not_applicable(refusal) if refusal else self.decide(sums, pairing.fmt)
 
     def refusal(self, pairing: Pairing) -> str:
         """Say why the standard cannot judge this data, or return an empty string."""
         if pairing.size == 0:
-            return "there are no elements to judge"
+            return message("there are no elements to judge")
         if pairing.fmt.name not in self.formats:
-            return f"the standard gives no limits for {pairing.fmt.name}"
+            return message("the standard gives no limits for {dtype}", dtype=pairing.fmt.name)
         if self.needs_baseline and pairing.baseline is None:
-            return "no baseline of the same precision was given"
+            return message("no baseline of the same precision was given")
         return ""
 
     def judge(self, actual, truth, *, baseline=None) -> Verdict:

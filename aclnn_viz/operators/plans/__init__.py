@@ -18,6 +18,7 @@ from aclnn_viz.dtypes import FloatFormat, float_format
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator
 from aclnn_viz.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of, soc_of, version_of
+from aclnn_viz.words.speech import message
 
 
 class Traced(NamedTuple):
@@ -91,10 +92,10 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
                                  "use a product of an older architecture, or a Plan of your own"))
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
-    base = Plan(f"{op.name} on {soc}, CANN {version}", cores=cores, saturate=saturate, division_ulps=1.0, notes=(
-        Note("float32 inside; sums of a core as a binary tree", "AscendC vector API reference: reductions"),
-        Note("exp and division to 1 ulp", "AscendC precision tables of Ascend 950", inferred=product is not ASCEND_950),
-        *([Note("infinite results saturate, nan becomes 0", "aclrtFloatOverflowMode, CANN runtime reference")]
+    base = Plan(message("{operator} on {soc}, CANN {cann}", operator=op.name, soc=soc, cann=version), cores=cores, saturate=saturate, division_ulps=1.0, notes=(
+        Note(message("float32 inside; sums of a core as a binary tree"), "AscendC vector API reference: reductions"),
+        Note(message("exp and division to 1 ulp"), "AscendC precision tables of Ascend 950", inferred=product is not ASCEND_950),
+        *([Note(message("infinite results saturate, nan becomes 0"), "aclrtFloatOverflowMode, CANN runtime reference")]
           if saturate else []),
     ))
     settings, notes = rooms.own("plans", op.name, "preset", _unknown)(product, version)
@@ -137,7 +138,7 @@ def predicting(product: Product | str, cann: str | Version = "9.1") -> Callable[
 
 def _unknown(product, version):
     """Of a kernel that nobody has described: the textbook page in float32, sums as trees."""
-    return {"tile": 1}, (Note("the order of operations is that of the textbook page", "no source", inferred=True),)
+    return {"tile": 1}, (Note(message("the order of operations is that of the textbook page"), message("no source"), inferred=True),)
 
 
 _CORES = 40  # of an SoC whose number of cores is not known

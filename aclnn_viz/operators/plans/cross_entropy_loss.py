@@ -2,13 +2,14 @@
 
 from aclnn_viz.arrays.plan import BLOCKED, Note
 from aclnn_viz.products import A2, A3
+from aclnn_viz.words.speech import message
 
 
 def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
     return {"order": BLOCKED, "tile": 2048}, (
-        Note("float32 inside, output to nearest even, W summed per core and then over the cores",
+        Note(message("float32 inside, output to nearest even, W summed per core and then over the cores"),
              "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h",
              inferred=product not in (A2, A3)),
-        Note("order of the factors of a product; tiles of 2048 rows", "conclusion from the documented formula",
+        Note(message("order of the factors of a product; tiles of 2048 rows"), message("conclusion from the documented formula"),
              inferred=True))

@@ -7,6 +7,7 @@ from aclnn_viz.arrays.plan import AWAY, EVEN, SEQUENTIAL, SHUFFLED, STORAGE, Not
 from aclnn_viz.kernels import grid_sampler_2d as grid_page
 from aclnn_viz.kernels.grid_sampler_2d import BICUBIC, HUGE, NEAREST, NOWHERE, REFLECTION, ZEROS
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
+from aclnn_viz.words.speech import message
 
 
 def preset(product, version):
@@ -14,21 +15,21 @@ def preset(product, version):
     if product is ASCEND_950:
         return {"page": simt_page, "leading": SEQUENTIAL, "atomics": STORAGE,
                 "scatter": SHUFFLED}, (
-            Note("coordinates, multipliers and weights rounded to the format of the inputs; inputGrad by atomic "
-                 "additions in that format",
+            Note(message("coordinates, multipliers and weights rounded to the format of the inputs; inputGrad by atomic "
+                         "additions in that format"),
                  "ops-cv image/grid_sampler2_d_grad/op_kernel/arch35/grid_sampler2_d_grad_simt.h"),
-            Note("the seeded order of the atomic additions", "the real order varies from run to run", inferred=True))
+            Note(message("the seeded order of the atomic additions"), message("the real order varies from run to run"), inferred=True))
     early = () if version >= Version(8, 5) else (
-        Note("reflection ran on the AI CPU before CANN 8.5; it is taken to round as the later kernel does",
-             "the AI CPU kernel is not published", inferred=True),)
+        Note(message("reflection ran on the AI CPU before CANN 8.5; it is taken to round as the later kernel does"),
+             message("the AI CPU kernel is not published"), inferred=True),)
     return {"page": vector_page, "rounding": {"inputGrad": AWAY, "gridGrad": EVEN},
             "scatter": {"float32": SHUFFLED}}, (
-        Note("float32 coordinates; mirrors counted by a reciprocal; inputGrad atomic in float32, for 16-bit formats "
-             "in a float32 workspace and cast with ties away; gridGrad to nearest even",
+        Note(message("float32 coordinates; mirrors counted by a reciprocal; inputGrad atomic in float32, for 16-bit formats "
+                     "in a float32 workspace and cast with ties away; gridGrad to nearest even"),
              "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h",
              inferred=product not in (A2, A3)),
-        Note("order of the factors of a product, and of bicubic sums", "conclusion from the order of the loops",
-             inferred=True), *early)
+        Note(message("order of the factors of a product, and of bicubic sums"),
+             message("conclusion from the order of the loops"), inferred=True), *early)
 
 
 def vector_page(xp, **inputs):

@@ -5,6 +5,7 @@ Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h.
 
 from aclnn_viz.arrays.plan import AWAY, SEQUENTIAL, SHUFFLED, Note
 from aclnn_viz.products import A2, A3, ASCEND_950, Version
+from aclnn_viz.words.speech import message
 
 
 def preset(product, version):
@@ -13,16 +14,16 @@ def preset(product, version):
     settings = {"page": page, "rounding": AWAY, "tile": 1,
                 "leading": SEQUENTIAL if regular else SHUFFLED, "reciprocal_mean": regular}
     notes = (
-        Note("x-hat as x * rstd + (-mean * rstd), slope as T / e, outputs cast with ties away",
+        Note(message("x-hat as x * rstd + (-mean * rstd), slope as T / e, outputs cast with ties away"),
              "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h",
              inferred=product not in (A2, A3)),
-        Note("samples of dgamma and dbeta " + ("in turn; the compensation of stage 2 is not modelled" if regular else
-                                               "by atomic additions, in a seeded order"),
+        Note(message("samples of dgamma and dbeta in turn; the compensation of stage 2 is not modelled") if regular else
+             message("samples of dgamma and dbeta by atomic additions, in a seeded order"),
              "ops-nn norm/group_norm_swish_grad/op_kernel", inferred=True))
     if version >= Version.parse("9.1.0.pre"):
         return settings, notes
     return settings | {"page": unscaled_page, "intended": page}, (
-        *notes, Note("one factor swishScale is missing",
+        *notes, Note(message("one factor swishScale is missing"),
                      "ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0"))
 
 

@@ -5,18 +5,19 @@ Sources: ops-nn activation/hard_swish_grad/op_kernel/arch35 (Ascend 950); the TB
 
 from aclnn_viz.arrays.plan import Note
 from aclnn_viz.products import ASCEND_950
+from aclnn_viz.words.speech import message
 
 
 def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
     if product is ASCEND_950:
         return {"page": page}, (
-            Note("x times a rounded 1/3, closed interval, nan has slope 1",
+            Note(message("x times a rounded 1/3, closed interval, nan has slope 1"),
                  "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h"),)
     return {"page": tbe_page}, (
-        Note("x times 0.33333334; nan in self gives 1 in float32 and bfloat16, nan in float16",
+        Note(message("x times 0.33333334; nan in self gives 1 in float32 and bfloat16, nan in float16"),
              "hard_swish_grad.py among the TBE kernels of CANN 8.1"),
-        Note("the TBE kernel is unchanged in later versions", "no newer source is published", inferred=True))
+        Note(message("the TBE kernel is unchanged in later versions"), message("no newer source is published"), inferred=True))
 
 
 def page(xp, gradOutput, self):
