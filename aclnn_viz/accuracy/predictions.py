@@ -46,7 +46,7 @@ class Prediction:
         ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
         told = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [self.product, versions, ulps, tr(linked("{some}, {more}", told)) if told else ntr("one element", "none", 0),  # "none" alone is a mode
+        return [self.product, versions, ulps, tr(linked("{some}, {more}", told)) if told else ntr("one other", "none", 0),  # "none" alone is a mode
                 tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
 
 
