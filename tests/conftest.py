@@ -5,6 +5,8 @@ import gc
 import os
 import re
 import sys
+from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 
@@ -31,10 +33,38 @@ def pytest_runtest_setup(item):
 
 
 def pytest_sessionstart(session):
-    """Compile the kit for hundreds of fresh interpreters, which may have been told to keep no bytecode of their own."""
-    if not hasattr(session.config, "workerinput") and (ROOT / "aclnn_viz").exists():
+    """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may be told to keep no bytecode."""
+    if hasattr(session.config, "workerinput"):
+        return
+    shared = session.config.getoption("dist", "no") != "no"
+    paths = sorted((ROOT / "tests").rglob("test_*.py")) if shared else []
+    children = [_child(_compile_tests, session.config.pluginmanager.rewrite_hook, part)
+                for part in (paths[::2], paths[1::2]) if part]
+    if (ROOT / "aclnn_viz").exists():
         for package in ("aclnn_viz", "derivations"):
             compileall.compile_dir(ROOT / package, quiet=1)
+    for child in children:
+        os.waitpid(child, 0)  # a worker compiles what it finds not compiled
+
+
+def _child(work, *arguments):
+    """Start the work in a process of its own and return its number."""
+    if child := os.fork():
+        return child
+    try:
+        work(*arguments)
+    finally:
+        os._exit(0)
+
+
+def _compile_tests(rewrite_hook, paths):
+    """Keep tests with their assertions rewritten, as pytest does on import; half of the time of a first collection."""
+    sys.dont_write_bytecode = False
+    for path in paths:
+        module = module_from_spec(spec_from_file_location(path.stem, path, loader=rewrite_hook))
+        module.__builtins__ = {}  # its first line imports, and there is nothing to import with
+        with suppress(ImportError):
+            rewrite_hook.exec_module(module)
 
 
 def pytest_ignore_collect(collection_path):
