@@ -49,9 +49,15 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
     >>> sorted(derive(interpolationMode=2).formulas())
     ['gridGrad', 'inputGrad']
     """
+    tape = _tape(interpolationMode, interpolationMode != 2 and paddingMode != 0, alignCorners)
+    return Derivation(tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
+
+
+@cache
+def _tape(interpolationMode, pad, alignCorners):
+    """The tape of all modes in which the pixel is padded, or of all in which it is not: on an open cell they are alike."""
     weights = WEIGHTS[interpolationMode]
     point, last = dict(zip(POINT, (N, P, Q))), len(weights) - 1
-    pad = interpolationMode != 2 and paddingMode != 0
     tape = Tape({C: [c], H: [h], W: [w], P: [p], Q: [q], Integer(len(weights)): [k, l]})
     tape.input("input", PIXEL)
     for axis, size, tap in (("x", W, k), ("y", H, l)):
@@ -86,7 +92,7 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
         factor = s * unnormalise(S.Zero, size, alignCorners)[1]
         tape.conclude(f"gridGrad_{axis}", point, factor * sums[axis], f"g{axis}",
                       "Factors of unnormalisation and padding, times the sum over channels and pixels.")
-    return Derivation(tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
+    return tape
 
 
 def _reasons():
