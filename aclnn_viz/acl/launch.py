@@ -22,7 +22,7 @@ from aclnn_viz.codes import (
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
 from aclnn_viz.operators.contract.model import KernelFault
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.speech import kept, message
 
 #: What no kernel computes with is still read, as bytes.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
@@ -74,7 +74,7 @@ class Launch:
                   if p.kind == "tensor" and not p.output and p.name in self._addresses}
         for constraint in self._contract.violations(self._call, arrays):
             if constraint.enforced_by == "device.run":
-                self._state.record(self.name, constraint.text)
+                self._state.record(self.name, kept(constraint.text))
         for name, value in self._outcome.fills.items():
             self._write(name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype]))
         left = [p.name for p in self._contract.parameters

@@ -12,7 +12,7 @@ from aclnn_viz.acl.meta import MetaCalls
 from aclnn_viz.acl.state import HostExecutor
 from aclnn_viz.codes import ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract import Contract
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.speech import kept, message
 
 
 class OperatorCalls(MetaCalls, ContextCalls):
@@ -76,4 +76,4 @@ class OperatorCalls(MetaCalls, ContextCalls):
             return
         for constraint in operator.violations(call):
             if constraint.enforced_by == "device.run":
-                self.record(operator.aclnn_name, constraint.text)
+                self.record(operator.aclnn_name, kept(constraint.text))

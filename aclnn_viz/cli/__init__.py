@@ -18,7 +18,8 @@ from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.speech import LANGUAGES, VARIABLE
+from aclnn_viz.words.columns import columns, padded
+from aclnn_viz.words.speech import LANGUAGES, VARIABLE, tr
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,7 +84,8 @@ def verify(options) -> int:
     else:
         failed = sum(not row.passed for row in rows)
         print(table(rows))
-        print(f"\n{len(rows)} checks, {sum(row.cases for row in rows)} cases, {failed} failed, {seconds:.1f} s")
+        print("\n" + tr("{checks} checks, {cases} cases, {failed} failed, {seconds} s", checks=len(rows), failed=failed,
+                        cases=sum(row.cases for row in rows), seconds=f"{seconds:.1f}"))
     if options.report:
         print(*(f"wrote {path}" for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
     return 0 if passed else 1
@@ -171,15 +173,15 @@ COMMANDS = {
 
 def table(rows: list[Row]) -> str:
     """Return the rows as a text table, one operator after the other; failures are told below their row."""
-    header = ("operator", "check", "scope", "result", "cases", "time", "worst, or what a proof assumes")
-    lines = [(row.operator, row.check, row.scope, "ok" if row.passed else "FAILED", str(row.cases),
-              f"{row.seconds:.2f} s", row.value) for row in rows]
-    widths = [max(map(len, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))]
+    header = tr("operator | check | scope | result | cases | time | worst, or what a proof assumes").split(" | ")
+    lines = [(row.operator, tr(row.check), tr(row.scope), tr("ok") if row.passed else tr("FAILED"), str(row.cases),
+              f"{row.seconds:.2f} s", tr(row.value)) for row in rows]
+    widths = [max(map(columns, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))]
     text = []
     for (*cells, last), row in zip([header, *lines], [None, *rows]):
-        text.append("  ".join([*(cell.ljust(width) for cell, width in zip(cells, widths)), last]).rstrip())
+        text.append("  ".join([*(padded(cell, width) for cell, width in zip(cells, widths)), last]).rstrip())
         if row is None:
             text.append("  ".join("-" * width for width in widths))
         elif row.failure:
-            text.append(f"    {row.failure}")
+            text.append(f"    {tr(row.failure)}")
     return "\n".join(text)

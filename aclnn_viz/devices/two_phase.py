@@ -10,6 +10,7 @@ from aclnn_viz.devices.session import Session
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
 from aclnn_viz.products import Product, Version
+from aclnn_viz.words.speech import kept, message
 
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
 
@@ -89,7 +90,8 @@ def _refuse(session, op, promise, values, arrays, predicts) -> None:
         if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
             raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, values))
         if constraint.enforced_by != "library":
-            warnings.warn(f"{promise.aclnn_name}: {constraint.text}", ConstraintWarning, stacklevel=5)
+            told = message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text))
+            warnings.warn(told, ConstraintWarning, stacklevel=5)
 
 
 def _fix(constraint, values) -> str:

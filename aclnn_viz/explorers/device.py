@@ -68,7 +68,7 @@ class DeviceOfState:
             raise StateError.of("device", error) from error
         if state.device == "host":
             self._release()  # an emulator remembers every block it ever gave out, to notice its misuse
-        return outputs, tuple(str(warning.message) for warning in caught)
+        return outputs, tuple(warning.message.args[0] for warning in caught)  # messages
 
     def _device(self, state):
         options = {}

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from aclnn_viz.words.speech import message
+
 
 @dataclass(frozen=True)
 class Row:
@@ -42,7 +44,7 @@ class Check:
             worst = value if worst is None else worst if isinstance(worst, str) else max(worst, value)
             failure = failure or problem
         if cases == 0:
-            failure = "no case was seen"
-        shown = worst or "" if isinstance(worst, str | None) else f"{worst:.3g} {self.unit}".strip()
+            failure = message("no case was seen")
+        shown = worst or "" if isinstance(worst, str | None) else message("{n} {unit}", n=f"{worst:.3g}", unit=self.unit) if self.unit else f"{worst:.3g}"
         seconds = time.perf_counter() - start
         return Row(self.operator, self.name, self.scope, failure is None, cases, shown, seconds, failure)

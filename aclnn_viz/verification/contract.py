@@ -9,6 +9,7 @@ from aclnn_viz.verification.bench import status
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.defaults import REFUSED
 from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.words.speech import message
 
 NULL, INVALID, TILING, INNER_NULL = 161001, 161002, 561002, 561103
 HALVES_AND_FLOAT = {FLOAT16, BFLOAT16, FLOAT32}
@@ -24,5 +25,6 @@ def check(op: Operator) -> Check:
         for spoiled, expected in Subject(op).CLAUSES:
             found = status(op.name, **spoiled)
             as_expected = found != 0 if expected == REFUSED else found == expected
-            yield 0.0, None if as_expected else f"status {found} instead of {expected} for {spoiled}"
-    return Check(op.name, "status codes", "910b 9.1", "", run)
+            yield 0.0, None if as_expected else message("status {found} instead of {expected} for {spoiled}", found=found, expected=expected,
+                                                        spoiled=spoiled)
+    return Check(op.name, message("status codes"), "910b 9.1", "", run)

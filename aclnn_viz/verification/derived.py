@@ -16,6 +16,7 @@ from aclnn_viz.operators.parameters import bind
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.defaults import drawn
 from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.words.speech import message
 
 DIGITS = 45  # of 53: sums of thousands of terms, in other orders, and rstd computed anew
 UNIT = 2.0**-DIGITS
@@ -24,7 +25,7 @@ UNIT = 2.0**-DIGITS
 def derived_checks(op: Operator) -> Iterator[Check]:
     """The check, where JAX is installed."""
     if "jax" in installed():
-        yield Check(op.name, "jax.grad of forward", "float64", f"of 2^-{DIGITS} S", partial(found, op))
+        yield Check(op.name, message("jax.grad of forward"), "float64", message("of 2^-{digits} S", digits=DIGITS), partial(found, op))
 
 
 def found(op: Operator, backward=None) -> Iterator[tuple[float, str | None]]:
@@ -39,7 +40,8 @@ def found(op: Operator, backward=None) -> Iterator[tuple[float, str | None]]:
             with np.errstate(invalid="ignore"):
                 off = np.abs(outputs[name] - by_jax) / allowed
             worst = float(np.max(off, initial=0.0))
-            yield worst, None if worst <= 1.0 else f"{name} is {np.max(np.abs(outputs[name] - by_jax)):.3g} off for {mode}"
+            yield worst, None if worst <= 1.0 else message("{name} is {error} off for {mode}", name=name, mode=mode,
+                                                           error=f"{np.max(np.abs(outputs[name] - by_jax)):.3g}")
 
 
 def _drawn(op: Operator, seed: int, mode: dict, shapes) -> tuple[dict, dict, dict]:

@@ -15,6 +15,7 @@ from aclnn_viz.verification.definitions import derivation
 from aclnn_viz.verification.numeric import rate_check
 from aclnn_viz.verification.rounding import excess
 from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.words.speech import message
 
 DIGITS = 50
 
@@ -46,8 +47,8 @@ def formula_check(op: Operator, modes: tuple) -> Check:
     def run():
         for seed, mode in enumerate(modes):
             value, failure = compare(op, mode, Subject(op).small(mode, seed))
-            yield value, failure and f"{failure}, for {mode}"
-    return Check(op.name, "kernel against symbols", f"{DIGITS} digits", "u S", run)
+            yield value, failure and message("{failure}, for {mode}", failure=failure, mode=mode)
+    return Check(op.name, message("kernel against symbols"), message("{n} digits", n=DIGITS), "u S", run)
 
 
 def modes_of(op: Operator) -> tuple[dict, ...]:
@@ -64,4 +65,4 @@ def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
         for part in (modes[at:at + 6] for at in range(0, len(modes), 6)):
             yield formula_check(op, part)
             if Subject(op).symbolic_forward:
-                yield rate_check(op, "symbols against forward", Subject(op).symbolic_forward, part, directions=1)
+                yield rate_check(op, message("symbols against forward"), Subject(op).symbolic_forward, part, directions=1)

@@ -12,6 +12,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
 from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INVALID, nulls
 from aclnn_viz.verification.definitions import inlined
+from aclnn_viz.words.speech import message
 
 SHAPES = ((1, 1, 1, 1), (2, 3, 1, 7), (1, 2, 6, 1), (2, 3, 8, 5), (0, 2, 3, 3), (1, 5, 33, 31))
 MODES = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a}
@@ -130,12 +131,12 @@ def kinks():
         width = 5 if align else 4  # so that every pixel has an exact grid value
         image, seed = rng.standard_normal((1, 2, 3, width)), rng.standard_normal((1, 2, 1, 1))
         for padding, u, sign, where in (
-                (0, 1.0, 1.0, "on a pixel to the right"), (1, 2.0, 1.0, "on a pixel to the right"),
-                (1, 0.0, -1.0, "on the border outwards"), (1, width - 1.0, 1.0, "on the border outwards")):
+                (0, 1.0, 1.0, message("on a pixel to the right")), (1, 2.0, 1.0, message("on a pixel to the right")),
+                (1, 0.0, -1.0, message("on the border outwards")), (1, width - 1.0, 1.0, message("on the border outwards"))):
             mode = {"interpolationMode": 0, "paddingMode": padding, "alignCorners": align}
             grid = np.array([normalised(u, width, align), 0.125]).reshape(1, 1, 1, 2)
             direction = {"grid": np.array([sign, 0.0]).reshape(1, 1, 1, 2)}
-            where = f"{where}, paddingMode {padding}, alignCorners {align}"
+            where = message("{where}, paddingMode {padding}, alignCorners {align}", where=where, padding=padding, align=align)
             yield where, *pullback(mode, image, grid, seed), direction
 
 

@@ -9,6 +9,7 @@ from aclnn_viz.dtypes import FLOAT16, FLOAT32
 from aclnn_viz.operators import operator
 from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
 from aclnn_viz.verification.contract import HALVES_AND_FLOAT, INNER_NULL, INVALID, nulls
+from aclnn_viz.words.speech import message
 
 SHAPES = ((), (1,), (7,), (3, 5, 2), (1,) * 8, (0, 4), (257, 33))
 MODES = ({},)
@@ -41,7 +42,7 @@ def kinks():
     """(where, point, loss, gradient, direction) such that the one-sided Taylor rate is 2: the interval is closed."""
     for x, inward in ((-3.0, 1.0), (3.0, -1.0)):
         point, loss, gradient = pullback({"self": np.array([x])}, np.ones(1))
-        yield f"at {x} towards 0", point, loss, gradient, {"self": np.array([inward])}
+        yield message("at {x} towards 0", x=x), point, loss, gradient, {"self": np.array([inward])}
 
 
 def small(mode, seed) -> dict:

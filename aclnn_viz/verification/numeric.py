@@ -14,6 +14,7 @@ from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
 from aclnn_viz.verification import contract, derived, peers, rounding, taylor
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.words.speech import message
 
 DIRECTIONS = 3
 
@@ -34,11 +35,11 @@ def rounding_check(op: Operator, dtype: str) -> Check:
                 if turn % 2:
                     inputs = {k: strided(v) if isinstance(v, np.ndarray) else v for k, v in inputs.items()}
                 value, failure = rounding.judge(op, inputs, file.magnitudes)
-                yield value, failure and f"{failure}; shape {shape}, {mode}"
-    return Check(op.name, "kernel against truth", dtype, "u S", run)
+                yield value, failure and message("{failure}; shape {shape}, {mode}", failure=failure, shape=shape, mode=mode)
+    return Check(op.name, message("kernel against truth"), dtype, "u S", run)
 
 
-def rate_check(op: Operator, name: str = "truth against forward", forward=None, modes=None,
+def rate_check(op: Operator, name: str = message("truth against forward"), forward=None, modes=None,
                directions=DIRECTIONS) -> Check:
     """The gradient of the page against a forward pass: its own, or the definition that the symbols start from."""
     file = Subject(op)
@@ -51,8 +52,8 @@ def rate_check(op: Operator, name: str = "truth against forward", forward=None, 
                 direction = {name: rng.standard_normal(point[name].shape) for name in gradient}
                 scale = max(np.max(np.abs(v)) for v in direction.values())
                 found = taylor.rate(loss, point, gradient, direction, Subject(op).STEP / scale)
-                yield abs(found - taylor.SMOOTH), taylor.failure(found, f"for {mode}")
-    return Check(op.name, name, "Taylor rate", "from 2", run)
+                yield abs(found - taylor.SMOOTH), taylor.failure(found, message("for {mode}", mode=mode))
+    return Check(op.name, name, message("Taylor rate"), message("from 2"), run)
 
 
 def kink_check(op: Operator) -> Check:
@@ -60,7 +61,7 @@ def kink_check(op: Operator) -> Check:
         for where, point, loss, gradient, direction in Subject(op).kinks():
             found = taylor.rate(loss, point, gradient, direction, taylor.STEP)
             yield abs(found - taylor.SMOOTH), taylor.failure(found, where)
-    return Check(op.name, "one-sided at kinks", "Taylor rate", "from 2", run)
+    return Check(op.name, message("one-sided at kinks"), message("Taylor rate"), message("from 2"), run)
 
 
 def expected_status(op: Operator, fmt, product, cann: str, inputs: dict) -> int | str:
@@ -89,11 +90,11 @@ def device_check(op: Operator, product, cann: str) -> Check:
                     status = error.code
                 except RefusedError:
                     status = "refused"
-                wrong = f"status {status} instead of {expected}" if status != expected else None
-                yield 0.0, wrong or (None if same else f"other values than the page for {fmt.name}")
+                wrong = message("status {status} instead of {expected}", status=status, expected=expected) if status != expected else None
+                yield 0.0, wrong or (None if same else message("other values than the page for {format}", format=fmt.name))
             if device.acl.misuse:
                 yield 1.0, device.acl.misuse[0]
-    return Check(op.name, "emulated device", f"{product.tag} {cann}", "", run)
+    return Check(op.name, message("emulated device"), f"{product.tag} {cann}", "", run)
 
 
 def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:

@@ -19,12 +19,13 @@ from aclnn_viz.operators import Operator
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
+from aclnn_viz.words.speech import kept, linked, message
 
 
 def peer_checks(op: Operator) -> Iterator[Check]:
     """One check for each peer that is installed and computes the operator."""
     for library in filter(lambda library: computed_by(library, op), installed()):
-        yield Check(op.name, "documented differences", library, "", partial(found, op, library))
+        yield Check(op.name, message("documented differences"), library, "", partial(found, op, library))
 
 
 def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
@@ -33,19 +34,21 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
         rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
     refusals = rooms.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
     recorded = [recomputed(op.name, one) for one in conventions(op)] if library == "torch" else []
-    wrong = [f"the conventions say {row.where}: {row.pytorch}" for row in recorded if ", but " in row.pytorch]
+    wrong = [message("the conventions say {where}: {value}", where=kept(row.where), value=row.pytorch)
+             for row in recorded if ", but " in row.pytorch]
     differing = {row.where for row in recorded if row.pytorch.partition(" (")[0] != row.kit}
     seen = [what for row in rows for what, _ in row]
     seen += [one for one in peer.differences(op) if one.plan is one.values and one.convention in differing]
-    told = "; ".join(dict.fromkeys(map(_words, seen))) or "none"
+    told = linked("{some}; {more}", dict.fromkeys(map(_words, seen))) or "none"
     failures = [next((failure for _, failure in row if failure), None) for row in rows]
     gone = [one for one in (*peer.differences(op), *refusals) if one not in seen]
-    failures += wrong + [f"{library} is documented to do otherwise, and does not on any case: {_words(one)}" for one in gone]
+    failures += wrong + [message("{peer} is documented to do otherwise, and does not on any case: {what}", peer=library, what=_words(one))
+                         for one in gone]
     return [(told, failure) for failure in failures]
 
 
 def _words(one) -> str:
-    return getattr(one, "text", one)
+    return kept(getattr(one, "text", one))
 
 
 def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
@@ -55,7 +58,7 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
     except UnsupportedError as refused:
         reason = str(refused).partition(": got ")[0]
         known = reason in rooms.own("peer", op.name, "REFUSED", ())
-        return [(reason, None if known else f"{peer.library} refuses {one.recipe}: {refused}")]
+        return [(reason, None if known else message("{peer} refuses {case}: {why}", peer=peer.library, case=one.recipe, why=refused))]
     seen = []
     for miss in judge(one, outputs):
         wrong = miss.wrong
@@ -66,8 +69,9 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                     seen.append((difference, None))
                 wrong = rest
         if wrong is None or wrong.any():
-            seen.append((f"undocumented: {miss.problem}", f"{peer.library} on {one.recipe}: {miss.problem}"
-                         f"{_element(miss, wrong, outputs, one)}, and no documented difference says so"))
+            seen.append((message("undocumented: {problem}", problem=miss.problem), message(
+                "{peer} on {case}: {problem}{element}, and no documented difference says so", peer=peer.library, case=one.recipe,
+                problem=miss.problem, element=_element(miss, wrong, outputs, one))))
     return seen
 
 
@@ -87,4 +91,5 @@ def _element(miss, wrong, outputs, one) -> str:
     if wrong is None:
         return ""
     at = tuple(int(k) for k in np.argwhere(wrong)[0])
-    return f", such as {outputs[miss.output][at]} for {one.expected[miss.output].truth[at]} at {list(at)}"
+    return message(", such as {found} for {truth} at {place}", found=outputs[miss.output][at],
+                   truth=one.expected[miss.output].truth[at], place=list(at))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format, ordinal_distance, round_to
+from aclnn_viz.words.speech import message
 
 STEPS = 8  # roundings on the longest way from an input to an output, about
 
@@ -32,7 +33,8 @@ def excess(name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray) -
         return worst, None
     at = np.unravel_index(np.argmin(within), within.shape)
     place = ", ".join(map(str, at))
-    return worst, f"{name}[{place}] is {actual[at]} instead of {truth[at]}, allowed {allowed[at]:.3g}"
+    return worst, message("{name}[{place}] is {found} instead of {truth}, allowed {allowed}", name=name, place=place, found=actual[at],
+                          truth=truth[at], allowed=f"{allowed[at]:.3g}")
 
 
 def judge(op, inputs: Mapping, magnitudes: Callable, kernel: Callable | None = None) -> tuple[float, str | None]:
@@ -41,6 +43,6 @@ def judge(op, inputs: Mapping, magnitudes: Callable, kernel: Callable | None = N
     with np.errstate(all="ignore"):
         sizes = magnitudes(**inputs)
     if actual.keys() != truth.keys():
-        return np.inf, f"outputs are {sorted(actual)} instead of {sorted(truth)}"
+        return np.inf, message("outputs are {found} instead of {expected}", found=sorted(actual), expected=sorted(truth))
     results = [excess(name, value, truth[name], sizes[name]) for name, value in actual.items()]
     return max((r for r, _ in results), default=0.0), next((failure for _, failure in results if failure), None)

@@ -13,6 +13,7 @@ from aclnn_viz import rooms
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.verification import formulas
 from aclnn_viz.verification.check import Check, Row
+from aclnn_viz.words.speech import kept, message
 
 
 def theorem_check(theorem) -> Check:
@@ -20,10 +21,10 @@ def theorem_check(theorem) -> Check:
     def run():
         proof = theorem.prove()
         missing = "; ".join(equation.latex for equation in proof.not_proved)
-        yield "; ".join(proof.assumptions), None if proof.holds else f"not proved: {missing or theorem.text}"
+        yield "; ".join(proof.assumptions), None if proof.holds else message("not proved: {claim}", claim=missing or kept(theorem.text))
         for mutant in theorem.mutants:
-            yield "", f"a false claim was proved: {mutant.text}" if mutant.prove().holds else None
-    return Check(theorem.operator, theorem.name, f"{len(theorem.mutants)} mutants", "", run)
+            yield "", message("a false claim was proved: {claim}", claim=kept(mutant.text)) if mutant.prove().holds else None
+    return Check(theorem.operator, theorem.name, message("{n} mutants", n=len(theorem.mutants)), "", run)
 
 
 def claims() -> list:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from aclnn_viz.words.speech import message
+
 SMOOTH, WRONG = 2.0, 1.0
 HALVINGS = 8
 STEP = 2.0**-7  # of the first Taylor step, for directions of length 1: small against the tenth of a pixel to a kink
@@ -57,4 +59,4 @@ def bends_smoothly(loss: Callable[[dict], float], point: Point, direction: Point
 
 def failure(found: float, where: str) -> str | None:
     """What is wrong with a rate, if anything: it must be nearer to 2 than to 1."""
-    return None if found >= 1.7 else f"the residual falls with rate {found:.2f} instead of 2 {where}"
+    return None if found >= 1.7 else message("the residual falls with rate {rate} instead of 2 {where}", rate=f"{found:.2f}", where=where)

@@ -6,14 +6,11 @@ from the front end, from the controls of these modules, and from what is declare
 puzzles.
 """
 
-import dataclasses
 import importlib
 import re
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
-from aclnn_viz import rooms as house
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import controls
@@ -21,12 +18,10 @@ from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.products import PRODUCTS
 from aclnn_viz.tiles import programs
-from aclnn_viz.verification.conventions import TOPICS, conventions
-from aclnn_viz.verification.errata import Lemma, errata
-from aclnn_viz.verification.errata.model import KINDS
-from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE, Message
+from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE
 from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
+from notebooks.gallery.declared import declared
 from notebooks.gallery.told import told
 
 ROOT = PLACE.parents[1]
@@ -72,30 +67,6 @@ def messages(language: str) -> dict:
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, []).append((where, 1))
     return found
-
-
-@cache
-def declared() -> dict[str, str]:
-    """Return {text: place} of what conventions and errata say: their fields, and those of the evidence."""
-    found = dict.fromkeys(TOPICS, "aclnn_viz/verification/conventions/model.py") | dict.fromkeys(KINDS, "aclnn_viz/verification/errata/model.py")
-    told = [(op.name, entry) for op in operators() for entry in (*conventions(op), house.own("conventions", op.name, "sources", tuple)())]
-    for kind, entries in (("conventions", told), ("errata", [(one.operator, one) for one in errata()])):
-        for name, entry in entries:
-            found |= dict.fromkeys(words(entry) - {*found}, f"aclnn_viz/verification/{kind}/{name if name != 'all' else 'platform'}.py")
-    return found
-
-
-def words(entry) -> set[str]:
-    """Return the texts in the fields of an entry of a table, but for its identifier, and in its evidence."""
-    if isinstance(entry, str):
-        return set() if isinstance(entry, Message) else {entry}  # a message is found where it is made
-    if isinstance(entry, Lemma):
-        return {entry.theorem().text, entry.refused}
-    if isinstance(entry, tuple):
-        return set().union(*map(words, entry))
-    if not dataclasses.is_dataclass(entry):
-        return set()
-    return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))
 
 
 def texts_of_states(module) -> set[str]:

@@ -19,9 +19,10 @@ from aclnn_viz.pictures.panels import described
 from aclnn_viz.words import speech as room
 from machine import ROOT
 from notebooks.gallery import catalogue
+from notebooks.gallery.declared import declared
 from notebooks.gallery.told import told
 
-DECLARED = {**catalogue.declared(), **told()}
+DECLARED = {**declared(), **told()}
 CHINESE = catalogue.catalogue("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
 SPEAKING = [name for name in explorers() if subject_of(name).show.__module__ in catalogue.rooms("zh")]

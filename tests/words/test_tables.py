@@ -1,17 +1,21 @@
-"""The tables of conventions, errata and kinks in a language that says what is in the Chinese catalogue, and nothing else."""
+"""The tables of conventions, errata, kinks and verify in a language that says what is in the Chinese catalogue, and nothing else."""
 
 import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import aclnn_viz as av
 import visible
-from aclnn_viz.verification import conventions, errata, kinks
+from aclnn_viz.cli import table
+from aclnn_viz.devices import ConstraintWarning
+from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rounding, taylor
 from aclnn_viz.verification.conventions import default, hardswish
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import speech
+from aclnn_viz.words.speech import message
 from notebooks.gallery.catalogue import FILE
 
 KNOWN = speech._catalogue("zh")._catalog
@@ -51,17 +55,37 @@ def findings():
 @pytest.mark.parametrize("module, entries", [(conventions, rows), (errata, findings)], ids=["conventions", "errata"])
 def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
     found = entries()
-    table = module.text_table(found)
-    assert unspoken(table) == [] and table.count(visible.OPEN) > 60
+    shown = module.text_table(found)
+    assert unspoken(shown) == [] and shown.count(visible.OPEN) > 60
     assert visible.OPEN not in json.dumps(module.to_json(found), ensure_ascii=False)
 
 
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
     monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
-    table = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
-    lines, cited = table.replace("pytorch", "").split("\n\n")
+    shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
+    lines, cited = shown.replace("pytorch", "").split("\n\n")
     assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
+
+
+def test_the_table_of_verify_is_looked_up(monkeypatch):
+    """In Chinese itself, too; its JSON is as it was."""
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    op = av.operator("hardswish")
+    checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.check(op)]
+    found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
+    found += [replace(found[0], failure=why) for why in (
+        rounding.excess("out", np.ones(2), np.zeros(2), np.zeros(2))[1], taylor.failure(1.0, message("for {mode}", mode={})))]
+    assert unspoken(table(found)) == [] and "没有遇到任何用例" in table(found)
+    assert json.dumps([row.to_json() for row in found], ensure_ascii=False).isascii()
+
+
+def test_a_warning_of_a_rule_that_nobody_checks_is_kept_as_a_message():
+    op = av.operator("rms_norm")
+    with av.open_device("host") as device, pytest.warns(ConstraintWarning, match="aclnnRmsNormGrad: the documents ask for") as caught:
+        device.run(op, **av.case(op, shape=(4,)).inputs)
+    assert speech.tr(caught[0].message.args[0]) == (
+        "⟦aclnnRmsNormGrad: ⟦the documents ask for two to eight axes of x; the library takes one⟧⟧")
 
 
 def test_a_text_that_is_not_looked_up_is_noticed():

@@ -1,14 +1,14 @@
 """The conventions of an operator that wrote none down: what its kernel makes of empty and special inputs, measured."""
 
 from collections.abc import Iterator
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.operators import Operator
 from aclnn_viz.verification.conventions.model import Convention
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.speech import linked, message
 
 UNKNOWN = message("not written down")
 
@@ -36,9 +36,9 @@ def spoiled(op: Operator, inputs: dict, name: str, special: float) -> str:
     """How many elements of each output are no numbers when the first element of an input is not one."""
     changed = inputs[name].copy()
     changed.flat[0] = special
-    told = (message("{output}: {n} of {total} not finite", output=output, n=np.count_nonzero(~np.isfinite(value)), total=value.size)
-            for output, value in op.backward(**inputs | {name: changed}).items())
-    return reduce(lambda one, other: message("{one}; {other}", one=one, other=other), told)
+    told = [message("{output}: {n} of {total} not finite", output=output, n=np.count_nonzero(~np.isfinite(value)), total=value.size)
+            for output, value in op.backward(**inputs | {name: changed}).items()]
+    return linked("{some}; {more}", told)
 
 
 def empty(op: Operator, shape: tuple[int, ...]) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from aclnn_viz.verification.errata.model import shown
 from aclnn_viz.verification.kinks import torch_here
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.speech import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
 PYTORCH = "2.13.0"  # the version that the recorded values are from
@@ -51,7 +51,7 @@ class Row:
 
 def told(value) -> str:
     """A value as text, which is a message where it is words; -0 is told as 0."""
-    return message(value) if type(value) is str else value if isinstance(value, str) else shown(np.asarray(value) + 0.0)
+    return kept(value) if isinstance(value, str) else shown(np.asarray(value) + 0.0)
 
 
 def recomputed(operator: str, convention: Convention) -> Row:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.speech import kept, message
 
 KINDS = ("mathematics", "contract", "numerics")
 
@@ -60,7 +60,7 @@ class Lemma:
         theorem = self.theorem()
         mutant = {claim.name: claim for claim in theorem.mutants}[self.refused]
         proved, refused = theorem.prove().holds, not mutant.prove().holds
-        told, denied = message(theorem.text), message(mutant.name)
+        told, denied = kept(theorem.text), kept(mutant.name)
         return Evidence(proved and refused, (
             message("proved: {claim}", claim=told) if proved else message("NOT PROVED: {claim}", claim=told),
             message("  and not: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
@@ -92,8 +92,8 @@ class Counterexample:
         holds = distance(right, judge) <= self.tolerance and distance(documented, judge) >= 1000 * self.tolerance
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
         # Digits below the tolerance are noise of the differences; adding 0 makes a rounded -0 plain.
-        return Evidence(holds, (message("at {place}:", place=message(self.at)), *(
-            message("  {label}: {value}", label=message(label), value=shown(np.round(value, 9) + 0.0)) for label, value in values)))
+        return Evidence(holds, (message("at {place}:", place=kept(self.at)), *(
+            message("  {label}: {value}", label=kept(label), value=shown(np.round(value, 9) + 0.0)) for label, value in values)))
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Observation:
     def recompute(self) -> Evidence:
         observed = shown(self.observe())
         holds = observed == shown(self.found) and observed != shown(self.documented)
-        return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=message(self.what),
-                                        observed=message(observed), documented=message(shown(self.documented))),))
+        return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=kept(self.what),
+                                        observed=kept(observed), documented=kept(shown(self.documented))),))
 
 
 class Computation(Observation):
@@ -126,8 +126,8 @@ class Contradiction:
     def recompute(self) -> Evidence:
         (one, where), (other, elsewhere) = self.one, self.other
         return Evidence(one != other and where != elsewhere and bool(one and other),
-                        (message('"{text}" ({source})', text=message(one), source=message(where)),
-                         message('  but "{text}" ({source})', text=message(other), source=message(elsewhere))))
+                        (message('"{text}" ({source})', text=kept(one), source=kept(where)),
+                         message('  but "{text}" ({source})', text=kept(other), source=kept(elsewhere))))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""What conventions, errata, contracts and peers declare, for the catalogues: their fields are texts, said where they are shown."""
+
+import dataclasses
+from functools import cache
+
+from aclnn_viz import rooms
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.contract import contract
+from aclnn_viz.verification.conventions import TOPICS, conventions
+from aclnn_viz.verification.errata import Lemma, errata
+from aclnn_viz.verification.errata.model import KINDS
+from aclnn_viz.words.speech import Message
+
+
+@cache
+def declared() -> dict[str, str]:
+    """Return {text: file}: all that conventions and errata say, the rules that no status guards, and how peers differ."""
+    found = {}
+
+    def told(kind: str, name: str, texts: set[str]) -> None:
+        found.update(dict.fromkeys(sorted(texts - {*found}), f"aclnn_viz/{kind}/{name}.py"))
+
+    told("verification/conventions", "model", {*TOPICS})
+    told("verification/errata", "model", {*KINDS})
+    for op in operators():
+        told("verification/conventions", op.name, words((*conventions(op), *rooms.own("conventions", op.name, "sources", tuple)())))
+        told("operators/contract", op.name, {rule.text for rule in contract(op.name).constraints})
+        differing = rooms.own("peer", op.name, "DIFFERENCES", {}).values()
+        told("operators/peers", op.name, {one.text for some in differing for one in some} | {*rooms.own("peer", op.name, "REFUSED", ())})
+    for one in errata():
+        told("verification/errata", one.operator if one.operator != "all" else "platform", words(one))
+    return found
+
+
+def words(entry) -> set[str]:
+    """Return the texts in the fields of an entry of a table, but for its identifier, and in its evidence.
+
+    >>> words((1, ("a row", Message("of zeros"))))  # a message is found where it is made
+    {'a row'}
+    """
+    if isinstance(entry, str):
+        return set() if isinstance(entry, Message) else {entry}
+    if isinstance(entry, Lemma):
+        return {entry.theorem().text, entry.refused}
+    if isinstance(entry, tuple):
+        return set().union(*map(words, entry))
+    if not dataclasses.is_dataclass(entry):
+        return set()
+    return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))
