@@ -10,7 +10,7 @@ from aclnn_viz import rooms
 from aclnn_viz.faults.fault import page_from, rewritten
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.launching import Program
-from aclnn_viz.words.speech import kept, message, named
+from aclnn_viz.words.speech import kept, message, named, tr
 
 WRONG, BITS = message("wrong number"), message("other bits")
 
@@ -38,6 +38,9 @@ class TileFault:
     def __post_init__(self):
         for name, value in {"name": named(self.name), "story": kept(self.story), "shows": kept(self.shows)}.items():
             object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        return tr("{name}: {story}; it shows as {what}", name=self.name, story=self.story, what=self.shows)
 
     def broken(self, op) -> Program:
         """Return the wrong program; ValueError when the right one no longer says what is to be changed."""
