@@ -1,6 +1,7 @@
 """Backward formulas derived and proved for symbolic sizes."""
 
 import pkgutil
+import sys
 from importlib import import_module
 from inspect import ismodule
 
@@ -38,6 +39,11 @@ def theorems(*outside):
             yield from part.book.theorems
 
 
+#: What `evidence` says of a theorem and of its mutants.
+SAID = {"proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
+        "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
+
+
 def evidence(operator, *names):
     """
     What was proved just now: theorems of an operator by their names, or all of them, each with what became of its mutants.
@@ -60,10 +66,18 @@ def evidence(operator, *names):
     for theorem in (known[name] for name in names or known):
         through = [mutant.name for mutant in theorem.mutants if mutant.prove().holds]
         refused = [mutant.name for mutant in theorem.mutants if mutant.name not in through]
-        lines += [f"{'proved' if theorem.prove().holds else 'NOT PROVED'}: {theorem.text}",
-                  f"    not proved, as it should be: {'; '.join(refused)}"]
-        lines += [f"    PROVED, THOUGH FALSE: {'; '.join(through)}"] if through else []
+        lines += [_said(SAID["proved" if theorem.prove().holds else "not proved"], claim=_said(theorem.text)),
+                  _said(SAID["refused"], claims="; ".join(map(_said, refused)))]
+        lines += [_said(SAID["through"], claims="; ".join(map(_said, through)))] if through else []
     return "\n".join(lines)
+
+
+def _said(text, **values):
+    """A text with its values, in the language that aclnn_viz speaks where it is loaded: no proof needs it, or imports it."""
+    kit = sys.modules.get("aclnn_viz")
+    if kit is not None:
+        return sys.modules[kit.language.__module__].tr(text, **values)
+    return text.format_map(values) if values else text
 
 
 chapters()  # so that each is an attribute of the package

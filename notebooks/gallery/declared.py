@@ -1,4 +1,4 @@
-"""What conventions, errata, contracts and peers declare, for the catalogues: their fields are texts, said where they are shown."""
+"""What theorems, conventions, errata, contracts and peers declare, for the catalogues: their fields are texts, said where they are shown."""
 
 import dataclasses
 from functools import cache
@@ -10,25 +10,30 @@ from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.speech import Message
+from derivations import SAID, theorems
 
 
 @cache
 def declared() -> dict[str, str]:
-    """Return {text: file}: all that conventions and errata say, the rules that no status guards, and how peers differ."""
+    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ."""
     found = {}
 
     def told(kind: str, name: str, texts: set[str]) -> None:
-        found.update(dict.fromkeys(sorted(texts - {*found}), f"aclnn_viz/{kind}/{name}.py"))
+        found.update(dict.fromkeys(sorted(texts - {*found}), f"{kind}/{name}.py"))
 
-    told("verification/conventions", "model", {*TOPICS})
-    told("verification/errata", "model", {*KINDS})
+    told("derivations", "__init__", {*SAID.values()})
+    for theorem in theorems():
+        told("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
+    told("aclnn_viz/verification/conventions", "model", {*TOPICS})
+    told("aclnn_viz/verification/errata", "model", {*KINDS})
     for op in operators():
-        told("verification/conventions", op.name, words((*conventions(op), *rooms.own("conventions", op.name, "sources", tuple)())))
-        told("operators/contract", op.name, {rule.text for rule in contract(op.name).constraints})
+        told("aclnn_viz/verification/conventions", op.name, words((*conventions(op), *rooms.own("conventions", op.name, "sources", tuple)())))
+        told("aclnn_viz/operators/contract", op.name, {rule.text for rule in contract(op.name).constraints})
         differing = rooms.own("peer", op.name, "DIFFERENCES", {}).values()
-        told("operators/peers", op.name, {one.text for some in differing for one in some} | {*rooms.own("peer", op.name, "REFUSED", ())})
+        told("aclnn_viz/operators/peers", op.name,
+             {one.text for some in differing for one in some} | {*rooms.own("peer", op.name, "REFUSED", ())})
     for one in errata():
-        told("verification/errata", one.operator if one.operator != "all" else "platform", words(one))
+        told("aclnn_viz/verification/errata", one.operator if one.operator != "all" else "platform", words(one))
     return found
 
 
@@ -40,10 +45,8 @@ def words(entry) -> set[str]:
     """
     if isinstance(entry, str):
         return set() if isinstance(entry, Message) else {entry}
-    if isinstance(entry, Lemma):
-        return {entry.theorem().text, entry.refused}
     if isinstance(entry, tuple):
         return set().union(*map(words, entry))
-    if not dataclasses.is_dataclass(entry):
+    if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):  # what a lemma claims is a theorem's
         return set()
     return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+import derivations
 import visible
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
@@ -66,6 +67,11 @@ def test_the_table_of_kinks_is_looked_up(monkeypatch):
     shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
     lines, cited = shown.replace("pytorch", "").split("\n\n")
     assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
+
+
+def test_what_was_proved_is_looked_up():
+    shown = derivations.evidence("hardswish", "kink_at_three", "stationary_point")
+    assert unspoken(shown) == [] and shown.count(visible.OPEN) == 2 * 2 + 2 * 3
 
 
 def test_the_table_of_verify_is_looked_up(monkeypatch):
