@@ -122,13 +122,16 @@ def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:
     if fault.edit and one.usable and not of_edit(fault.edit).same(one):  # there may be hundreds, and this is quick
         return False
     single, inputs = is_single(one.outputs), one.prepared.case.inputs
-    return _gives(fault, wrong, one, inputs, single) or single and _gives(fault, wrong, one, _in_float32(inputs), single)
+    return _gives(fault, wrong, one, inputs, single) or single and _gives(fault, _in_float32(wrong), one, inputs, single)
 
 
-def _in_float32(inputs: dict) -> dict:
-    """What is left of the inputs in a kernel that computes in float32: a point may come to lie on a pixel."""
-    return {name: value.astype(np.float32).astype(np.float64) if getattr(value, "dtype", None) == np.float64 else value
-            for name, value in inputs.items()}
+def _in_float32(wrong: Callable) -> Callable:
+    """A kernel that computes in float32 what it is given in float64: there a point may come to lie on a pixel."""
+    def kernel(**inputs):
+        outputs = wrong(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+                           for name, value in inputs.items()})
+        return {name: value.astype(np.float64) for name, value in outputs.items()}
+    return kernel
 
 
 def _gives(fault: Fault, wrong: Callable, one: Seen, inputs: dict, single: bool) -> bool:
