@@ -33,7 +33,8 @@ WEIGHTS = {"none": "none", "rising": "rising", "balanced": message("balanced by 
 class State:
     """What can be moved."""
 
-    reduction: str = choice("mean", {name: name for name in ("none", "mean", "sum")}, "reduction", "Operator")
+    reduction: str = choice("mean", {name: name for name in ("none", "mean", "sum")}, "reduction", "Operator",
+                            names=True)
     labelSmoothing: float = real(0.1, 0.0, 1.0, 0.01, "labelSmoothing", "Operator",
                                  "the share of the target that all classes get")
     weight: str = choice("rising", WEIGHTS, "weightOptional", "Operator", "the weights of the classes")

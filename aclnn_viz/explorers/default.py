@@ -113,7 +113,7 @@ def _control(op, parameter, start: dict):
         return _real(parameter, float(known))
     if kind == "int" and not getattr(parameter, "values", ()):
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
-    return choice(known, {value: str(value) for value in values}, name, group) if len(values) > 1 else None
+    return choice(known, {value: str(value) for value in values}, name, group, names=True) if len(values) > 1 else None
 
 
 def _signs(mask) -> str:

@@ -26,13 +26,14 @@ class StateError(ValueError):
         return made
 
 
-def choice(default, options: dict, label: str, group: str, help: str = "", of: str = "", owners: dict | None = None):
-    """One of a few values, shown by the texts of `options`.
+def choice(default, options: dict, label: str, group: str, help: str = "", of: str = "", owners: dict | None = None,
+           names: bool = False):
+    """One of a few values, shown by the texts of `options`, which are the same in all languages where they are `names`.
 
     Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
     """
     only = {"of": of, "owners": owners} if owners else {}
-    return _field(default, kind="choice", options=options, label=label, group=group, help=help, **only)
+    return _field(default, kind="choice", options=options, label=label, group=group, help=help, names=names, **only)
 
 
 def flag(default: bool, label: str, group: str, help: str = ""):
@@ -67,7 +68,8 @@ def controls(state_class) -> list[dict]:
 def worded(described: list[dict]) -> list[dict]:
     """Return controls with all that is read of them in the language that is spoken."""
     return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name]}
-            | {"options": [[value, tr(text)] for value, text in control["options"]]} for control in described]
+            | {"options": [[value, text if control.get("names") else tr(text)] for value, text in control["options"]]}
+            for control in described]
 
 
 def check_indices(state) -> None:

@@ -91,6 +91,12 @@ def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
     assert opened.problem["text"].startswith("steps must be a whole number from 1 to 64: got 999")
 
 
+def test_the_values_of_a_parameter_have_one_name_in_all_languages():
+    av.language("zh")
+    options = {control["field"]: [text for _, text in control["options"]] for control in subject_of("cross_entropy_loss").controls()}
+    assert options["reduction"] == ["none", "mean", "sum"] and options["weight"][0] == "无"
+
+
 def test_a_figure_is_in_english_with_a_hint_where_no_font_has_the_glyphs(monkeypatch):
     subject = subject_of("hardswish")
     data = subject.compute(subject.state())
