@@ -26,12 +26,14 @@ def ends_of(control, others):
     """The outermost values of a control as it counts them, or all that are offered, and the default last."""
     match control["kind"]:
         case "choice":
-            options = [value for value, _ in control["options"]]
-            offered = [owner in (None, others[control["of"]]) for owner in control["owners"]] or [True] * len(options)
-            return [*(k for k, is_one in enumerate(offered) if is_one), options.index(control["initial"])]
+            values = [value for value, _ in control["options"]]
+            offered = [owner in (None, others[control["of"]]) for owner in control["owners"]] or [True] * len(values)
+            initial, ends = values.index(control["initial"]), [k for k, is_one in enumerate(offered) if is_one]
         case "flag":
-            return [not control["initial"], control["initial"]]
-    return [control["low"], control["high"], control["initial"]]
+            initial, ends = control["initial"], [False, True]
+        case _:
+            initial, ends = control["initial"], [control["low"], control["high"]]
+    return [*(one for one in ends if one != initial), initial]  # where it stands already, nothing moves
 
 
 def anywhere(control, random):
