@@ -58,6 +58,7 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
     found = entries()
     shown = module.text_table(found)
     assert unspoken(shown) == [] and shown.count(visible.OPEN) > 60
+    assert module is conventions or unspoken(str(found[0].erratum)) == []
     assert visible.OPEN not in json.dumps(module.to_json(found), ensure_ascii=False)
 
 

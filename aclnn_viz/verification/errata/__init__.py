@@ -51,7 +51,7 @@ def text_table(findings: list[Finding]) -> str:
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
         verdict = tr(CLASSES[erratum.rests_on]) if finding.evidence.holds else tr("DOES NOT REPRODUCE")
-        text += [f"{number}. {tr(erratum.title)} [{erratum.id}]",
+        text += [f"{number}. {erratum} [{erratum.id}]",
                  "   " + tr("{operator}, {kind}: {verdict}", operator=tr(erratum.operator), kind=tr(erratum.kind), verdict=verdict),
                  _paragraph(tr("Document:"), tr(erratum.document)), _source(erratum.document_source),
                  _paragraph(tr("Holds:"), tr(erratum.truth)), _source(erratum.truth_source)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.words.speech import kept, message
+from aclnn_viz.words.speech import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
 
@@ -149,6 +149,10 @@ class Erratum:
     evidence: tuple
     inferred: str = ""
     emulated_only: bool = False
+
+    def __str__(self) -> str:
+        """Its title, in the language that is spoken."""
+        return tr(self.title)
 
     @property
     def rests_on(self) -> str:
