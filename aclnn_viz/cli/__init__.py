@@ -19,14 +19,14 @@ from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.columns import columns, padded
-from aclnn_viz.words.speech import LANGUAGES, VARIABLE, tr
+from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.")
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
-    parser.add_argument("--lang", choices=LANGUAGES, help="the language of the explorers that `lab` opens")
+    parser.add_argument("--lang", choices=LANGUAGES, help="the language of what is told, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (function, options) in COMMANDS.items():
         summary = function.__doc__.splitlines()[0]
@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.lang:
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
+        language(chosen.lang)
     try:
         status = chosen.run(chosen)
         sys.stdout.flush()
@@ -87,7 +88,7 @@ def verify(options) -> int:
         print("\n" + tr("{checks} checks, {cases} cases, {failed} failed, {seconds} s", checks=len(rows), failed=failed,
                         cases=sum(row.cases for row in rows), seconds=f"{seconds:.1f}"))
     if options.report:
-        print(*(f"wrote {path}" for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
+        print(*(tr("wrote {path}", path=path) for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
     return 0 if passed else 1
 
 
@@ -121,8 +122,9 @@ def run(options) -> int:
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
         done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
-    where = f" ({done['soc']}, CANN {done['cann']})" if done["soc"] else ""
-    print(json.dumps(done) if options.json else f"{done['cases']} cases on {done['device']}{where} in {done['capsule']}")
+    print(json.dumps(done) if options.json else
+          tr("{cases} cases on {device} ({soc}, CANN {cann}) in {capsule}", **done) if done["soc"] else
+          tr("{cases} cases on {device} in {capsule}", **done))
     return 0
 
 

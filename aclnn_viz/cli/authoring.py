@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from aclnn_viz import rooms
+from aclnn_viz.words.speech import message, tr
 
 
 def operators(options) -> int:
@@ -23,7 +24,7 @@ def operators(options) -> int:
         for name, row in rows.items():
             files = row["files"]
             print(f"{name} ({row['aclnn_name']})", *(
-                f"  {how}: {', '.join(found)}" for how in ("own", "default", "missing")
+                f"  {tr(how)}: {', '.join(found)}" for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
     for line in rooms.missing():
         print(line, file=sys.stderr)
@@ -51,5 +52,5 @@ def new(options) -> int:
     folder = new_operator(options.name, read_file(Path(options.prototype), 1 << 20).decode(), options.to)
     left = gaps(folder)
     print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else
-          f"{folder}: {len(left)} gaps to fill in; run pytest there, it lists them")
+          tr("{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)))
     return 0

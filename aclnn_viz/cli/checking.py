@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.errors import problem
+from aclnn_viz.words.speech import tr
 
 
 def _seed(text: str) -> int:
@@ -75,13 +76,14 @@ def check(options) -> int:
     elif way == "--write" and options.write.endswith((".json", ".csv")):
         notes = write_list(options.operator, options.write, options.seed, options.force, **asked)
         print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
-            [f"{options.write}: what this form cannot say:", *notes]))
+            [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]))
         return 0
     elif way == "--write":
         folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
         print(json.dumps({"folder": str(folder)}) if options.json else
-              f"{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
-              f"leave outputs in 000/out/NAME.bin, then: aclnn-viz check {options.operator} --read {folder}")
+              tr("{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+                 "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}", folder=folder,
+                 operator=options.operator))
         return 0
     elif way == "--read":
         result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,

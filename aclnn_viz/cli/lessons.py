@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from aclnn_viz.errors import problem
+from aclnn_viz.words.speech import tr
 from aclnn_viz.storage.results import new_file, sweep
 
 PACKAGE = Path(__file__).parents[1]
@@ -32,7 +33,8 @@ def lab(options) -> int:
         copied = copy(folder)
     told = {"folder": str(folder), "start": page, "copied": copied}
     print(json.dumps(told) if options.json else
-          f"{folder}: {len(copied)} files copied, what was there is as it was; it begins with {page}", flush=True)
+          tr("{folder}: {n} files copied, what was there is as it was; it begins with {page}", folder=folder, n=len(copied),
+             page=page), flush=True)
     if not options.copy:
         open_in_jupyterlab(folder, page)
     return 0

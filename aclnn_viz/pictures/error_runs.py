@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, VERDICTS
 from aclnn_viz.errors import need, problem
 from aclnn_viz.pictures.error_plot import TALL, half, limits, named, value_axes
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
@@ -66,7 +67,7 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
 
 
 def _label(name: str, e: Errors) -> str:
-    missed = e.counts().get("not explained")
+    missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
     told = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
             message("{run}: median {median} ulp, maximum {largest} ulp at {place}"))
     return tr(told, run=tr(name), median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),

@@ -24,8 +24,11 @@ from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html, as_text
+from aclnn_viz.words.speech import message, tr
 
-HEADER = ["output", "by", "largest error in ulp", "median", "not explained", "undecided", "standards"]
+HEADER = [message("output"), message("by"), message("largest error in ulp"), message("median"), message("not explained"),
+          message("undecided"), message("standards")]
+UNEXPLAINED = HEADER[4]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +80,20 @@ class Judgement(dict):
             for who, e in one.errors.items():
                 counts, verdicts = e.counts(), one.reports[who].verdicts.values()
                 passed, failed = ([str(v.outcome) for v in verdicts].count(outcome) for outcome in (PASS, FAIL))
-                found.append([name, who, number(e.ulps.max()) if e.size else "no elements",
-                              number(e.median) if e.size else "", f"{counts['not explained']:,} of {e.size:,}",
-                              f"{counts['undecided']:,}", f"{passed} pass, {failed} fail"])
+                found.append([name, who, number(e.ulps.max()) if e.size else tr("no elements"),
+                              number(e.median) if e.size else "", tr("{n:,} of {all:,}", n=counts[UNEXPLAINED], all=e.size),
+                              f"{counts['undecided']:,}", tr("{passed} pass, {failed} fail", passed=passed, failed=failed)])
         return found
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *as_text(HEADER, self.rows)])
+        return "\n".join([tr(self.title), *as_text([*map(tr, HEADER)], self.rows)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        reports = "\n\n".join(f"{name} by {who}: {report}" for name, one in self.items()
+        reports = "\n\n".join(tr("{output} by {run}: {report}", output=name, run=who, report=report) for name, one in self.items()
                               for who, report in one.reports.items())
-        return as_html(self.title, HEADER, self.rows, more=reports)
+        return as_html(tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("all of it"))
 
 
 def judge(op, case, outputs, plan=None) -> Judgement:
@@ -129,11 +132,11 @@ def judge(op, case, outputs, plan=None) -> Judgement:
         for who, given in computed.items():
             source = outputs[who]
             device = (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
-            about = Provenance(f"{name} of {op.aclnn_name}", *device, seed)
+            about = Provenance(message("{output} of {operator}", output=name, operator=op.aclnn_name), *device, seed)
             runs[who] = errors(given[name], truth[name], about, envelope=envelopes[name], inputs=tensors)
             reports[who] = compare(given[name], truth[name], inputs=tensors)
         found[name] = Judged(truth[name], envelopes[name], runs, reports)
-    return Judgement(f"{op.name}: errors against the truth, envelope of the plan {plan.name!r}", found)
+    return Judgement(message("{operator}: errors against the truth, envelope of the plan {plan!r}", operator=op.name, plan=plan.name), found)
 
 
 def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.ndarray]:

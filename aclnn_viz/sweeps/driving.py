@@ -13,10 +13,11 @@ from aclnn_viz.sweeps.ledger import Ledger, Run
 from aclnn_viz.sweeps.place import Place
 from aclnn_viz.sweeps.work import Row, died, work
 from aclnn_viz.sweeps.workers import Crew
+from aclnn_viz.words.speech import message
 
 SECONDS, MOST, FIRST = 0.5, 64, 4  # a unit of work should take so long, and has so many cases at most, and at first
 LOOKED_UP = 256  # keys that are looked for at once
-DEATH = "it ended its worker"
+DEATH = message("it ended its worker")
 
 
 class Drive:

@@ -11,6 +11,7 @@ from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operators
 from aclnn_viz.sweeps.ledger import Ledger, Run
 from aclnn_viz.sweeps.work import WRONG
+from aclnn_viz.words.speech import linked, message, tr
 
 WORST = 3  # cases that are told of each operator
 
@@ -24,7 +25,13 @@ class Where(NamedTuple):
     mode: str
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, (f"{self.operator} {self.output}", self.dtype, self.mode or "its only mode")))
+        return tr(self.told)
+
+    @property
+    def told(self) -> str:
+        """The same, kept."""
+        mode = self.mode or message("its only mode")
+        return linked("{some}, {more}", filter(None, (f"{self.operator} {self.output}", self.dtype, mode)))
 
 
 @dataclass(eq=False)

@@ -6,8 +6,9 @@ import html
 from aclnn_viz.pictures.style import THEMES
 from aclnn_viz.sweeps.pictures import modes_of, picture
 from aclnn_viz.sweeps.wording import (
-    CHANGED, CHANGES, HEADER, changed_rows, left_lines, outcome_lines, rows, worst,
+    CHANGED, CHANGES, HEADER, MODE, WORST_MODE, changed_rows, left_lines, outcome_lines, rows, worst,
 )
+from aclnn_viz.words.speech import language, tr
 
 _STYLE = """
 :root { color-scheme: light dark; %s }
@@ -37,8 +38,8 @@ def page(report) -> str:
     """The whole page."""
     colours = [" ".join(f"--{name}: {getattr(look, name)};" for name in ("ink", "paper", "quiet", "grid", "band", "inner", "alarm"))
                + f" --mark: {_LINK[name]};" for name, look in THEMES.items()]
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-            f'content="width=device-width"><title>{html.escape(report.headline)}</title>'
+    return (f'<!doctype html>\n<html lang="{language()}"><head><meta charset="utf-8"><meta name="viewport" '
+            f'content="width=device-width"><title>{html.escape(tr(report.headline))}</title>'
             f"<style>{_STYLE % tuple(colours)}</style></head><body>{body(report)}</body></html>\n")
 
 
@@ -46,16 +47,16 @@ def body(report) -> str:
     """What stands on the page, without its colours."""
     found = report.findings
     state = "" if report.passed else ' class="wrong"'
-    parts = [f"<h1{state}>{html.escape(report.headline)}</h1>",
+    parts = [f"<h1{state}>{html.escape(tr(report.headline))}</h1>",
              *(f'<p class="quiet">{html.escape(line)}</p>' for line in report.lines()),
              "<nav>" + "".join(f'<a href="#{name}">{name}</a>' for name in found.outcomes) + "</nav>"]
     if found.against:
-        parts.append("<h2>What changed</h2>")
+        parts.append(_tag("h2", tr("What changed")))
         changed = changed_rows(found, CHANGES)
-        parts += [_table(CHANGED, changed, 6)] if changed else ["<p>No output has other bits.</p>"]
+        parts += [_table(CHANGED, changed, 6)] if changed else [_tag("p", tr("No output has other bits."))]
         parts += [f"<p>{html.escape(line)}</p>" for line in outcome_lines(found)]
-    parts += ["<h2>Worst cases, and how to run each again</h2>",
-              *(f"<p>{html.escape(title)}</p><code>{html.escape(line)}</code>" for title, line in worst(found))]
+    parts += [_tag("h2", tr("Worst cases, and how to run each again")),
+              *(f"<p>{html.escape(tr(title))}</p><code>{html.escape(line)}</code>" for title, line in worst(found))]
     for name in found.outcomes:
         parts += _operator(report, name)
     return "\n".join(parts)
@@ -68,14 +69,18 @@ def _operator(report, name: str) -> list[str]:
     if own:
         drawn = picture(found, name)
         dark, light = (base64.b64encode(drawn.png(theme)).decode() for theme in ("dark", "light"))
+        said = html.escape(tr("{picture}; the table below says the same in numbers", picture=drawn.headline[0]))
         parts.append(f'<picture><source media="(prefers-color-scheme: dark)" srcset="data:image/png;base64,{dark}">'
-                     f'<img src="data:image/png;base64,{light}" alt="{html.escape(drawn.headline[0])}; the table below says '
-                     'the same in numbers"></picture>')
+                     f'<img src="data:image/png;base64,{light}" alt="{said}"></picture>')
         numbers = {mode: f"{number}: {mode}" for number, mode in enumerate(modes_of(found, name), 1)}
         if len(numbers) > 1:
             own = [[*row[:3], numbers[row[3]], *row[4:]] for row in own]
-        parts.append(_table(["mode" if one == "worst mode" else one for one in HEADER[1:]], [row[1:] for row in own], 4))
-    return parts + [f'<p class="quiet">{html.escape(line)}</p>' for line in left_lines(found) if line.startswith(f"{name}: ")]
+        parts.append(_table([MODE if one == WORST_MODE else one for one in HEADER[1:]], [row[1:] for row in own], 4))
+    return parts + [f'<p class="quiet">{html.escape(line)}</p>' for line in left_lines(found, name)]
+
+
+def _tag(name: str, text: str) -> str:
+    return f"<{name}>{html.escape(text)}</{name}>"
 
 
 def _table(header: list[str], lines: list[list[str]], wrong: int) -> str:
@@ -83,6 +88,6 @@ def _table(header: list[str], lines: list[list[str]], wrong: int) -> str:
     def cell(text: str) -> str:
         number = text.replace(".", "").replace("e", "").replace("-", "").replace("+", "").isdigit()
         return f'<td class="number">{text}</td>' if number else f"<td>{html.escape(text)}</td>"
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in header)
+    head = "".join(f"<th>{html.escape(tr(text))}</th>" for text in header)
     return f"<table><thead><tr>{head}</tr></thead><tbody>" + "".join(
         f"<tr{' class=wrong' * bool(line[wrong])}>{''.join(map(cell, line))}</tr>" for line in lines) + "</tbody></table>"

@@ -18,6 +18,7 @@ from aclnn_viz.operators import Operator, operator
 from aclnn_viz.products import soc_of, version_of
 from aclnn_viz.sweeps.cards import open_card
 from aclnn_viz.sweeps.kit import folders, kit
+from aclnn_viz.words.speech import linked, message
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
 _here = threading.local()  # a device belongs to the thread that opened it
@@ -172,7 +173,8 @@ def told(identity: str) -> str:
     """
     about = json.loads(identity)
     words = [about["device"], about.get("soc"), f"CANN {about['cann']}" if about.get("cann") else "",
-             f"content {about['content'][:8]}" if "content" in about else ""]
-    kind = {"host": " (emulated, not measured on hardware)",
-            "host (prediction)": " (predicted, not measured on hardware)"}.get(about["device"], "")
-    return ", ".join(filter(None, words)) + kind
+             message("content {bits}", bits=about["content"][:8]) if "content" in about else ""]
+    listed = linked("{some}, {more}", filter(None, words))
+    if about["device"] == "host":
+        return message("{device} (emulated, not measured on hardware)", device=listed)
+    return message("{device} (predicted, not measured on hardware)", device=listed) if about["device"] == "host (prediction)" else listed

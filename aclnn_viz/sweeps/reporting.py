@@ -9,10 +9,11 @@ from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.findings import Findings, findings
 from aclnn_viz.sweeps.place import told
 from aclnn_viz.sweeps.wording import (
-    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, left_lines, merged_rows, outcome_lines, part, rows, ulps, worst,
+    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, counted, left_lines, merged_rows, outcome_lines, part, rows, ulps, worst,
 )
-from aclnn_viz.sweeps.work import DIED, OUTCOMES, RIGHT, WRONG
+from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG
 from aclnn_viz.tables import as_text
+from aclnn_viz.words.speech import message, tr
 
 MADE_BY = "<!-- made by aclnn-viz report -->"
 
@@ -38,16 +39,18 @@ class Report:
     def lines(self) -> list[str]:
         """What stands below the headline: which run this is, and of what kind its numbers are."""
         found = self.findings
-        lines = [_about(found)] + ([f"against {_about(found.against)}"] if found.against else [])
-        return lines + [f"computed with {software}" for software in found.software] + [CANCELLING]
+        lines = [_about(found)] + ([message("against {run}", run=_about(found.against))] if found.against else [])
+        lines += [message("computed with {software}", software=software) for software in found.software] + [CANCELLING]
+        return [tr(line) for line in lines]
 
     def __str__(self) -> str:
-        found, lines = self.findings, [self.headline, *self.lines()]
+        found, lines = self.findings, [tr(self.headline), *self.lines()]
         if found.against:
-            lines += ["", *as_text(CHANGED, changed_rows(found, CHANGES)), *outcome_lines(found)]
-        lines += ["", *as_text(HEADER, merged_rows(found)), "", *left_lines(found), "worst cases, and how to run each again:"]
+            lines += ["", *as_text([*map(tr, CHANGED)], changed_rows(found, CHANGES)), *outcome_lines(found)]
+        lines += ["", *as_text([*map(tr, HEADER)], merged_rows(found)), "", *left_lines(found),
+                  tr("worst cases, and how to run each again:")]
         for title, command in worst(found):
-            lines += [f"  {title}", f"    {command}"]
+            lines += [f"  {tr(title)}", f"    {command}"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -86,41 +89,45 @@ def report(store, against=None) -> Report:
 
 
 def _about(found: Findings) -> str:
-    counts = ", ".join(f"{found.total[name]:,} {name}" for name in OUTCOMES if found.total[name])
-    return f"{found.store}: {counts}; {told(found.run.device)}; kit {found.run.kit}; {found.seconds:,.0f} s of work"
+    return message("{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work", store=found.store, counts=counted(found.total),
+                   device=told(found.run.device), kit=found.run.kit, seconds=found.seconds)
 
 
 def _state(found: Findings) -> str:
     wrong = [(found.places[where], where) for where in found.places if found.places[where].wrong]
     if not wrong:
         most = max(found.places.items(), key=lambda item: item[1].used, default=None)
-        where = f"; the worst uses {part(most[1].used)} of what rounding may do, in {most[0]}" if most else ""
-        return f"all {found.total[RIGHT]:,} judged cases are right" + where
+        right = message("all {n:,} judged cases are right", n=found.total[RIGHT])
+        return message("{told}; the worst uses {part} of what rounding may do, in {place}", told=right, part=part(most[1].used),
+                       place=most[0].told) if most else right
     place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))
-    return f"WRONG: {where}: {place.wrong} of {place.cases} cases{_more(len(wrong) - 1)}"
+    return _and_more(message("WRONG: {place}: {wrong} of {n} cases", place=where.told, wrong=place.wrong, n=place.cases), len(wrong) - 1)
 
 
 def _regression(found: Findings) -> str:
     changes = found.changes
     if not changes:
-        return "nothing to compare: the two runs share no case that was judged"
-    common = f"{sum(change.cases for change in changes.values()):,} outputs of cases that both have"
+        return message("nothing to compare: the two runs share no case that was judged")
+    common = message("{n:,} outputs of cases that both have", n=sum(change.cases for change in changes.values()))
     where, change = next(iter(changes.items()))
     broken = sum(one.newly_wrong > 0 for one in changes.values())
     if broken:
-        return f"REGRESSION: {where}: {change.newly_wrong} of {change.cases} cases are wrong that were right" + _more(broken - 1)
+        return _and_more(message("REGRESSION: {place}: {wrong} of {n} cases are wrong that were right", place=where.told,
+                                 wrong=change.newly_wrong, n=change.cases), broken - 1)
     lost = {key: count for key, count in found.outcome_changes.items() if key[1] == RIGHT}
     if lost:
         (name, _, now), count = max(lost.items(), key=lambda item: item[1])
-        return f"REGRESSION: {name}: {count} cases are {now} that were right"
+        return message("REGRESSION: {name}: {n} cases are {now} that were right", name=name, n=count, now=message(now))
     grown = sum(one.worse > 0 and one.growth > 1 for one in changes.values())
     if grown:
-        return (f"no case became wrong; the error grew most in {where}: at most {ulps(change.before)} ulp before, "
-                f"{ulps(change.after)} now" + _more(grown - 1))
+        return _and_more(message("no case became wrong; the error grew most in {place}: at most {before} ulp before, {after} now",
+                                 place=where.told, before=ulps(change.before), after=ulps(change.after)), grown - 1)
     bits = sum(one.other_bits for one in changes.values())
-    return f"no regression: {bits:,} of {common} have other bits, no error grew" if bits else \
-        f"nothing changed: {common} have the same bits"
+    return message("no regression: {bits:,} of {outputs} have other bits, no error grew", bits=bits, outputs=common) if bits else \
+        message("nothing changed: {outputs} have the same bits", outputs=common)
 
 
-def _more(count: int) -> str:
-    return f", and {count} more place{'s' * (count > 1)}" if count > 0 else ""
+def _and_more(told: str, count: int) -> str:
+    if count < 1:
+        return told
+    return message("{told}, and {n} more place", told=told, n=1) if count == 1 else message("{told}, and {n} more places", told=told, n=count)

@@ -15,9 +15,11 @@ from aclnn_viz.sweeps.ledger import MEMORY, Ledger, Run
 from aclnn_viz.sweeps.place import Place, recorded_at, told
 from aclnn_viz.sweeps.recipes import draw
 from aclnn_viz.sweeps.sources import Source, given, source
-from aclnn_viz.sweeps.work import DIED, OUTCOMES, WRONG, Row, identity
+from aclnn_viz.sweeps.wording import counted
+from aclnn_viz.sweeps.work import DIED, WRONG, Row, identity
 from aclnn_viz.sweeps.workers import crew
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import kept, message, tr
 
 DUMPS = 20  # wrong cases of an operator that are written
 LISTED = 10  # of them that are told
@@ -41,11 +43,11 @@ class Swept:
         return bool(self.outcomes["right"]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.outcomes[name]:,} {name}" for name in OUTCOMES if self.outcomes[name]) or "no case"
-        where = "" if self.store == MEMORY else f"{self.store}: "
-        lines = [f"{where}{counts} on {told(self.run.device)}",
-                 f"{self.ran:,} cases ran, {self.known:,} were known; kit {self.run.kit}", *self.wrong]
-        lines += [f"dumps of wrong cases: {self.dumps}"] * bool(self.dumps)
+        about = {"counts": counted(self.outcomes) or message("no case"), "device": told(self.run.device)}
+        lines = [tr("{counts} on {device}", **about) if self.store == MEMORY else
+                 tr("{store}: {counts} on {device}", store=self.store, **about),
+                 tr("{ran:,} cases ran, {known:,} were known; kit {kit}", ran=self.ran, known=self.known, kit=self.run.kit), *map(tr, self.wrong)]
+        lines += [tr("dumps of wrong cases: {folder}", folder=self.dumps)] * bool(self.dumps)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -100,7 +102,8 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
         result.known, result.dumps = drive.known, dumps.folder
         result.outcomes = Counter(dict(ledger.rows(
             "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome", (run.number,))))
-        result.wrong = [f"{outcome}: {name}, {dtype}{', ' * bool(mode)}{mode}: {note}" for name, dtype, mode, outcome, note
+        result.wrong = [message("{outcome}: {case}: {note}", outcome=kept(outcome), case=", ".join(filter(None, (name, dtype, mode))), note=note)
+                        for name, dtype, mode, outcome, note
                         in ledger.rows("SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
                                        "IN (?, ?) ORDER BY key LIMIT ?", (run.number, WRONG, DIED, LISTED))]
     return result

@@ -6,13 +6,17 @@ from collections import Counter
 from math import inf
 
 from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
+from aclnn_viz.sweeps.work import OUTCOMES
+from aclnn_viz.words.speech import linked, message, ntr, tr
 
 CHANGES = 12  # places that are told of a comparison
-HEADER = ["operator", "output", "format", "worst mode", "cases", "wrong", "part used", "worst ulp", "worst MERE", "standards that fail"]
-CHANGED = ["operator", "output", "format", "mode", "cases", "other bits", "newly wrong", "newly right", "ulp before",
-           "ulp now"]
-CANCELLING = ("cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
-              "right")
+MODE, WORST_MODE = message("mode"), message("worst mode")
+HEADER = [message("operator"), message("output"), message("format"), WORST_MODE, message("cases"), message("wrong"),
+          message("part used"), message("worst ulp"), message("worst MERE"), message("standards that fail")]
+CHANGED = [message("operator"), message("output"), message("format"), MODE, message("cases"), message("other bits"),
+           message("newly wrong"), message("newly right"), message("ulp before"), message("ulp now")]
+CANCELLING = message("cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
+                     "right")
 
 
 def ulps(value: float) -> str:
@@ -31,6 +35,11 @@ def part(used: float) -> str:
     ('0', '0.25', '42', 'inf')
     """
     return f"{used:.2g}" if used < 10 else ulps(used)
+
+
+def counted(total) -> str:
+    """How many cases ended how."""
+    return linked("{some}, {more}", [message("{n:,} {outcome}", n=total[name], outcome=name) for name in OUTCOMES if total[name]])
 
 
 def rows(found: Findings) -> list[list[str]]:
@@ -57,7 +66,7 @@ def merged_rows(found: Findings) -> list[list[str]]:
 
 
 def _failed(failed: Counter) -> str:
-    return ", ".join(f"{name} {count}" for name, count in failed.most_common(2))
+    return ", ".join(f"{tr(name)} {count}" for name, count in failed.most_common(2))
 
 
 def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:
@@ -69,24 +78,26 @@ def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:
 
 
 def outcome_lines(found: Findings) -> list[str]:
-    return [f"{name}: {count} case{'s' * (count > 1)} {then} before, {now} now"
-            for (name, then, now), count in sorted(found.outcome_changes.items())]
+    return [ntr("{name}: {n} case {then} before, {now} now", "{name}: {n} cases {then} before, {now} now", count, name=name,
+                then=tr(then), now=tr(now)) for (name, then, now), count in sorted(found.outcome_changes.items())]
 
 
-def left_lines(found: Findings) -> list[str]:
-    """Why cases were not judged."""
-    return [f"{name}: {count} case{'s' * (count > 1)} not judged: {why}" for name, whys in found.reasons.items()
-            for why, count in whys.most_common(4)]
+def left_lines(found: Findings, operator: str = "") -> list[str]:
+    """Why cases were not judged, of an operator or of all."""
+    return [ntr("{name}: {n} case not judged: {why}", "{name}: {n} cases not judged: {why}", count, name=name, why=tr(why))
+            for name, whys in found.reasons.items() if operator in ("", name) for why, count in whys.most_common(4)]
 
 
 def worst(found: Findings) -> list[tuple[str, str]]:
     """The worst cases of each operator, those that got worse first, each with the command that runs it again."""
-    told_of = [(f"{where}: {change.newly_wrong and 'newly wrong' or 'worse'}", change.recipe)
+    told_of = [(message("{place}: {what}", place=where.told, what=message("newly wrong") if change.newly_wrong else message("worse")),
+                change.recipe)
                for where, change in list(found.changes.items())[:WORST] if change.recipe and (change.newly_wrong or change.worse)]
     ranked = [sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
                      key=lambda item: item[0], reverse=True) for name in found.outcomes]
     for own in sorted(filter(None, ranked), key=lambda own: not own[0][0][0]):  # operators with wrong cases first
-        told_of += [(f"{where}: " + (note if wrong else f"right, {part(used)} of what is allowed"), recipe)
+        told_of += [(message("{place}: {what}", place=where.told, what=note) if wrong else
+                     message("{place}: right, {part} of what is allowed", place=where.told, part=part(used)), recipe)
                     for number, (_, where, (wrong, used, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
     seen: dict[str, str] = {}
     for title, recipe in told_of:

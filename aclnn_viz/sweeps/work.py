@@ -22,8 +22,10 @@ from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.sweeps.place import Opened, Place
 from aclnn_viz.sweeps.recipes import draw, mode
+from aclnn_viz.words.speech import linked, message
 
-RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = "right", "wrong", "left out", "unsupported", "died"
+RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = (
+    message("right"), message("wrong"), message("left out"), message("unsupported"), message("died"))
 OUTCOMES = (RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED)
 MEASURES = ("used", "max_ulp", "mere", "mare", "rmse", "max_abs", "cosine")  # the first: of what the judge allows
 _one_at_a_time = threading.Lock()  # of the threads of a process: warnings and modules belong to all of them
@@ -107,11 +109,12 @@ def _row(here: Opened, text: str) -> Row:
     ready = prepared(recipe, made, scope.judged_by)
     outcome = run(here.kernel(op), made, list(ready.expected), here.limit)
     if outcome.refused:
-        return Row(*about, UNSUPPORTED, "the device has no answer to this case" if here.limit is None else
-                   "the kernel does not support this case")
+        return Row(*about, UNSUPPORTED, message("the device has no answer to this case") if here.limit is None else
+                   message("the kernel does not support this case"))
     misses = judge(ready, outcome.outputs) if outcome.outputs is not None else []
     failed = bool(misses) or bool(outcome.misbehaviour)
-    note = "; ".join([f"the kernel {outcome.misbehaviour}"] * bool(outcome.misbehaviour) + [_told(one) for one in misses])
+    did = [message("the kernel {did}", did=outcome.misbehaviour)] * bool(outcome.misbehaviour)
+    note = linked("{some}; {more}", did + [_told(one) for one in misses])
     outputs = tuple(_judged(name, ready, outcome.outputs or {}, misses, outcome.misbehaviour) for name in ready.expected)
     return Row(*about, WRONG if failed else RIGHT, note, outputs,
                actual=_sent(made, outcome.outputs) if failed and outcome.outputs else None)
@@ -145,8 +148,10 @@ def _sent(made: Case, outputs: dict) -> dict | None:
 
 
 def _told(miss: Miss) -> str:
-    at = f": {miss.output}{list(miss.index)} is {miss.actual:.9g} instead of {miss.truth:.9g}" if miss.index else ""
-    return miss.problem + at
+    if not miss.index:
+        return miss.problem
+    return message("{problem}: {element} is {actual:.9g} instead of {truth:.9g}", problem=miss.problem,
+                   element=f"{miss.output}{list(miss.index)}", actual=miss.actual, truth=miss.truth)
 
 
 def _line(error: BaseException) -> str:

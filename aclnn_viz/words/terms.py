@@ -11,8 +11,9 @@ from pathlib import Path
 
 from aclnn_viz.errors import need, problem
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import language, message, tr
 
-OWN = "this kit's own translation"
+OWN = message("this kit's own translation")
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,20 @@ class Glossary(tuple):
 
     def __str__(self) -> str:
         return "\n\n".join("\n".join([
-            f"{one.term}  {one.chinese}", f"  {one.meaning}", f"  {one.chinese_meaning}",
-            f"  {one.source}: {one.quote}" if one.source else f"  {OWN}"]) for one in self)
+            "  ".join(_first((one.term, one.chinese))), *(f"  {text}" for text in _first((one.meaning, one.chinese_meaning))),
+            f"  {one.source}: {one.quote}" if one.source else f"  {tr(OWN)}"]) for one in self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html("Glossary", ("term", "中文", "meaning", "释义", "source"), [
-            (one.term, one.chinese, one.meaning, one.chinese_meaning, one.source or OWN) for one in self])
+        head = (*_first((tr("term"), "中文")), *_first((tr("meaning"), "释义")), tr("source"))
+        return as_html(tr("Glossary"), head, [
+            (*_first((one.term, one.chinese)), *_first((one.meaning, one.chinese_meaning)), one.source or tr(OWN)) for one in self])
+
+
+def _first(both: tuple[str, str]) -> tuple[str, ...]:
+    """English and Chinese, that of the language that is spoken first."""
+    return both[::-1] if language() == "zh" else both
 
 
 @cache

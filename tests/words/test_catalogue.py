@@ -64,6 +64,19 @@ def test_every_message_has_its_chinese_and_every_entry_is_used():
     assert len(ENTRIES) > 100
 
 
+def written(source):
+    """The messages that a module writes, found without the extractor of catalogues."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and visible.call_of(node) in visible.SPOKEN]
+    return {node.args[0].value for node in calls if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value}
+
+
+def test_no_message_is_where_the_extractor_does_not_look():
+    found = {one if isinstance(one, str) else one[0] for one in FOUND}
+    sources = [path.read_text("utf-8") for path in (ROOT / "aclnn_viz").rglob("*.py") if path.parent.name != "words"]
+    assert [text for source in sources if catalogue.SPEECH in source for text in written(source) - found] == []
+    assert written('f"{message(\'within\')} {x}"') == {"within"}
+
+
 def test_translations_have_the_same_places_and_the_terms_of_the_glossary():
     assert [fault for english, chinese in ENTRIES.items() for fault in faults(english, chinese)] == []
 
@@ -98,7 +111,7 @@ def test_nothing_that_is_shown_is_english_whatever_the_language(module):
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
     'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
     '"ways to\\nimport words and\\ndef of them"', '"rows and columns"', '"all rows (or columns)"', 'f"{n} (wrong)"',
-    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"',
+    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": 1, "n": "two words"}',
     'Candidate("two kinds", "two words")',
     'asked = "two words"\nprint(problem(asked), asked)'])
 def test_an_english_text_is_noticed(source):
@@ -110,10 +123,10 @@ def test_an_english_text_is_noticed(source):
     'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',
     'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""', 'UNSCALED = ("gamma is 1", {})',
     'Fault("two words", "a story", "a case", hidden=("gamma is 1", {}))', '"grad = xp.sum(dy, axis=0) if rows else dy"',
-    'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"',
+    'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"', 'f"notebooks/{x}"', 'f"--root={x}"',
     'Candidate("two kinds", tr("two words"))', 'asked = "two words"\nraise ValueError(problem(asked))',
     'asked, fix = "two words", "of it"\nif fix:\n    raise ValueError(asked, fix)', 'Standard(tr("two words"), "sources of it.md")',
-    'def __repr__(self):\n    return f"{x} of them"'])
+    '{"metavar": "N", "help": "two words"}', 'add_argument("--x", help="two words")', 'def __repr__(self):\n    return f"{x} of them"'])
 def test_what_is_translated_or_never_shown_is_let_through(source):
     assert [*visible.english(source, {"gamma is 1"})] == []
 

@@ -15,9 +15,10 @@ DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in t
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake"}  # keep their texts as messages, which are looked at there
 KINDS = {"Panel", "Change", "Candidate"}  # their first argument is a name of their own
-ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check"}  # stay English
+ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "_ended"}  # stay English
+HELP = {"help", "description"}  # of options of the command line: they stay English, as docstrings do
 INSIDE = {"import_module", "compile"}  # what they are given is never shown
-WORD = re.compile(r"(?<!\.)\b[A-Za-z]{2,}\b(?![(=])")  # no attribute, no function that is called, no keyword
+WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
 SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
@@ -59,7 +60,7 @@ def english(source: str, declared=()):
 
 def _of_errors(tree):
     """The values of names that are read only where an error is made."""
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and _called(node) in ERRORS]
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS]
     made += [node.test for node in ast.walk(tree) if isinstance(node, ast.If)]  # is asked, and not shown
     there = {id(part) for node in made for part in ast.walk(node)}
     read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
@@ -90,7 +91,7 @@ def _is_code(text: str, kinds=(ast.Assign, ast.Return, ast.IfExp, ast.Call)) -> 
     return False
 
 
-def _called(node) -> str:
+def call_of(node) -> str:
     return getattr(node.func, "id", getattr(node.func, "attr", ""))
 
 
@@ -104,15 +105,18 @@ def _never_shown(node):
         yield from (node.left, *node.comparators)
     elif isinstance(node, ast.Raise):
         yield from ast.walk(node)
+    elif isinstance(node, ast.Dict):
+        yield from (part for key, value in zip(node.keys, node.values) if getattr(key, "value", "") in HELP for part in ast.walk(value))
     elif isinstance(node, ast.JoinedStr):
         yield from (part for part in node.values if isinstance(part, ast.Constant))
     elif isinstance(node, ast.Call):
-        called = _called(node)
+        called = call_of(node)
         if called in SPOKEN | DECLARED | ERRORS:
             yield from (part for value in node.args for part in ast.walk(value)
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
         if called in DATA | INSIDE:
             yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
+        yield from (part for keyword in node.keywords if keyword.arg in HELP for part in ast.walk(keyword.value))
         if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
         if called in CITED and len(node.args) > 1:
@@ -122,7 +126,7 @@ def _never_shown(node):
 
 def _read(call):
     """The values that a call gives to fields which are shown, through conditions and sums."""
-    fields = SHOWN.get(_called(call), ())
+    fields = SHOWN.get(call_of(call), ())
     given = [*zip(fields, call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
     waiting = [value for name, value in given if name in READ and fields]
     while waiting:
@@ -157,7 +161,7 @@ def code(path) -> tuple[list[str], set[str]]:
     """The lines of a program, and the names of what it calls and of what its objects hold."""
     source = path.read_text("utf-8")
     nodes = [*ast.walk(ast.parse(source))]
-    return [line.strip() for line in source.splitlines()], {_called(node) for node in nodes if isinstance(node, ast.Call)} | {
+    return [line.strip() for line in source.splitlines()], {call_of(node) for node in nodes if isinstance(node, ast.Call)} | {
         node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
