@@ -1,4 +1,5 @@
-"""The Chinese README is true: its blocks are those of README, which run; its links lead somewhere, and both ways."""
+"""The Chinese README is true and whole: its blocks are those of README, which run, and it has every one, every heading and
+all that README names in code; its links lead somewhere, and both ways."""
 
 import re
 
@@ -13,6 +14,19 @@ CHINESE, ENGLISH = ((ROOT / name).read_text("utf-8") for name in ("README.zh.md"
 BLOCK = re.compile(r"```\w+\n.*?```", re.DOTALL)
 
 
+CODE = re.compile(r"`[^`\n]*\w[^`\n]*`")
+HEADING = re.compile(r"^#+ ", re.MULTILINE)
+
+
+def gaps(text, whole=ENGLISH):
+    """What README has, and a Chinese README has not."""
+    yield from (block.splitlines()[1] for block in BLOCK.findall(whole) if block not in text)
+    there, told = (CODE.findall(BLOCK.sub("", each)) for each in (text, whole))
+    yield from {*told} - {*there}
+    if HEADING.findall(BLOCK.sub("", text)) != HEADING.findall(BLOCK.sub("", whole)):
+        yield "headings"
+
+
 def faults(text):
     """What in a Chinese README is not what README says, or leads nowhere."""
     yield from (f"a block that README has not: {block.splitlines()[1]}" for block in BLOCK.findall(text)
@@ -25,6 +39,15 @@ def faults(text):
 def test_blocks_links_commands_and_explorers_are_there():
     assert list(faults(CHINESE)) == [] and len(BLOCK.findall(CHINESE)) >= 3
     assert "](README.md)" in CHINESE and "](README.zh.md)" in ENGLISH
+
+
+def test_it_says_all_that_readme_says():
+    assert [*gaps(CHINESE)] == []
+
+
+@pytest.mark.parametrize("part", ["make verify", "`--read FOLDER`", "### "])
+def test_what_is_left_out_is_noticed(part):
+    assert [*gaps(CHINESE.replace(part, ""))]
 
 
 @pytest.mark.parametrize("text", ["```sh\nmake everything\n```", "[x](notebooks/no.ipynb)", "`aclnn-viz simulate`", '`"hard_swish"`'])
