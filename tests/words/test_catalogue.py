@@ -71,7 +71,7 @@ def written(source):
 
 
 def test_no_message_is_where_the_extractor_does_not_look():
-    found = {one if isinstance(one, str) else one[0] for one in FOUND}
+    found = {one if isinstance(one, str) else one[0] for one in ENTRIES}
     sources = [path.read_text("utf-8") for path in (ROOT / "aclnn_viz").rglob("*.py") if path.parent.name != "words"]
     assert [text for source in sources if catalogue.SPEECH in source for text in written(source) - found] == []
     assert written('f"{message(\'within\')} {x}"') == {"within"}
