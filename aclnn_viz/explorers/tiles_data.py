@@ -179,7 +179,14 @@ def _sizes(value) -> bool:
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
-    return case(operator_of(state), state.dtype, state.seed, **options(state)).inputs
+    given = _given(operator_of(state).name, state.dtype, state.seed, tuple(options(state).items()))
+    # Copies, for a wrong program may write to its inputs.
+    return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
+
+
+@lru_cache(8)  # whatever of the machine is changed, the inputs stay
+def _given(op: str, dtype: str, seed: int, given: tuple):
+    return case(op, dtype, seed, **dict(given)).inputs
 
 
 def compute(state: State, backward=None) -> Data:
@@ -196,7 +203,7 @@ def how(state: State) -> dict:
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
-@lru_cache(4)  # each holds the memories of all its cores
+@lru_cache(16)  # as many as the programs and a few of their faults: to go back and forth between two tells them apart
 def _work(*values) -> Work:
     state = State(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
@@ -212,6 +219,8 @@ def _work(*values) -> Work:
         made[one] = Job(slot.step, one.pipe, one.name, *one.where, one.epoch, one.writes, one.reads, made.get(slot.after),
                         place in run.hazardous)
         jobs[slot.core].append(made[one])
+    for core in {one.core for one in ordered}:
+        core.ub.give_back()  # what is kept of a run is its order
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
               for memory, span in one.writes if memory is not one.core.ub]
     return Work(program, run, owned(program, state, run, stores), dict(jobs),
@@ -231,7 +240,7 @@ def _least(run) -> int:
 
 @lru_cache(8)  # whatever of the machine is changed, the numbers that are right stay
 def _right(op: str, plan, dtype: str, seed: int, given: tuple):
-    values = case(op, dtype, seed, **dict(given)).inputs
+    values = _given(op, dtype, seed, given)
     return operator(op).truth(**values), envelope(operator(op), plan, **values)
 
 

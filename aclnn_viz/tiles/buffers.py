@@ -123,15 +123,14 @@ class TQue:
     def AllocTensor(self, dtype) -> LocalTensor:
         """Hand out a free block; what fills it waits until the block's last user is done."""
         core = self._ready("AllocTensor")
-        free = [block for block in self.blocks[self.next:] + self.blocks[:self.next] if block.state == FREE]
-        if not free:
+        block = next((block for block in self.blocks[self.next:] + self.blocks[:self.next] if block.state == FREE), None)
+        if block is None:
             core.stop("queue not freed", message("AllocTensor finds all {n} blocks of {queue} in use", n=len(self.blocks),
                                                 queue=self.blocks[0].name), True)
         limit = core.platform.arch.queue_buffers
         if self.pipe.alive(self.position) >= limit:
             core.stop("ninth buffer", message("AllocTensor takes buffer {n} of position {position}", n=limit + 1,
                                               position=self.position.name))
-        block = free[0]
         self.next = (self.blocks.index(block) + 1) % len(self.blocks)
         if not core.skipped():
             core.wait(self.position.filler, block.clock)

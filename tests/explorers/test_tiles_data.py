@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from aclnn_viz import tiles
-from aclnn_viz.explorers import explore
+from aclnn_viz.explorers import explore, tiles_data
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.explorers.tiles import _gapped, _shown, owners, show, subject
-from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, program_of
+from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
 from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
@@ -244,3 +244,24 @@ def test_boxes_of_the_unified_buffer_end_where_the_machine_says():
     ends = [mark.x1 for mark in panel(data, "unified_buffer").marks if isinstance(mark, Box)]
     assert max(ends) * 1024 == pytest.approx(data.work.run.ub_bytes)
     assert re.search(r"gradQue 1: \d+ bytes from 0 on", show(data).text)
+
+
+def test_going_back_and_forth_between_programs_runs_each_once(monkeypatch):
+    states = [State(**SMALL, program=name) for name in PROGRAMS]
+    before, launched = [compute(state).work for state in states], []
+    monkeypatch.setattr(tiles_data.tiles, "launch", lambda *given, **how: launched.append(how))
+    assert [compute(state).work for state in states] == before and launched == []
+
+
+def test_what_is_written_to_inputs_is_not_seen_in_the_next_run():
+    given = inputs(State(**SMALL))
+    assert given["self"].any()
+    given["self"][...] = 0
+    assert inputs(State(**SMALL))["self"].any()
+
+
+def test_a_run_that_is_kept_leaves_its_memories_to_the_next():
+    tiles_data._work.cache_clear()
+    used = {one.core.ub.bytes.ctypes.data for state in (State(**SMALL, step=1), State(**SMALL, schedule="late"))
+            for one in compute(state).work.run.trace}
+    assert len(used) == 4  # of as many cores, in both runs
