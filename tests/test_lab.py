@@ -11,12 +11,14 @@ import pytest
 
 from aclnn_viz import cli
 from aclnn_viz.cli import lessons
+from aclnn_viz.words import speech
 from machine import ROOT
 
-LESSONS = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+EDITIONS = ("", "zh/")
+LESSONS = {f"{edition}{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition).glob("*.ipynb")}
 SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz" / "samples").glob("*.py")}
-BESIDE = {f"capsules/{name}" for name in ("predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule",
-                                               "cases.json")}
+BESIDE = {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
+    "predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule", "cases.json")}
 
 
 def copied(folder, capsys):
@@ -50,6 +52,13 @@ def test_what_a_killed_copy_left_beside_a_lesson_goes(tmp_path, capsys):
 def test_a_clone_is_opened_where_it_is(capsys):
     told = copied(ROOT, capsys)
     assert told["copied"] == [] and (ROOT / told["start"]).is_file()
+
+
+@pytest.mark.parametrize("folder", [None, ROOT], ids=["copied", "clone"])
+def test_it_begins_with_the_start_page_of_the_language(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    told = copied(folder or tmp_path, capsys)
+    assert told["start"].endswith("zh/00_start_here.ipynb") and ((folder or tmp_path) / told["start"]).is_file()
 
 
 def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):

@@ -9,15 +9,20 @@ from pathlib import Path
 from aclnn_viz.errors import problem
 from aclnn_viz.words.speech import tr
 from aclnn_viz.storage.results import new_file, sweep
+from aclnn_viz.words.speech import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
-TRAVELS = {"": ("lessons", ["*.ipynb", "capsules/*.capsule", "capsules/cases.json"]), "samples": ("samples", ["*.py"])}
+EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json")
+FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}  # of the editions of the lessons
+TRAVELS = {"": ("lessons", [f"{folder}{pattern}" for folder in FOLDERS.values() for pattern in EDITION]),
+           "samples": ("samples", ["*.py"])}
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
 
 
 def lab(options) -> int:
-    """Open JupyterLab on the start page of the lessons, in a folder that gets those lessons and samples it lacks.
+    """Open JupyterLab on the start page of the lessons, of the edition in the language of the process, in a folder that
+    gets those lessons and samples it lacks.
 
     What is in the folder already stays as it is; in a clone of the repository the lessons are opened where they are.
     JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.
@@ -26,9 +31,9 @@ def lab(options) -> int:
         raise ValueError(problem("the lessons open in JupyterLab", "an environment without it",
                                  "pip install 'aclnn-viz[symbols,lab]', or only --copy them"))
     folder = Path(options.folder).resolve()
-    page, copied = START, []
+    page, copied = f"{FOLDERS[language()]}{START}", []
     if is_clone(folder):
-        page = f"notebooks/{START}"
+        page = f"notebooks/{page}"
     else:
         copied = copy(folder)
     told = {"folder": str(folder), "start": page, "copied": copied}

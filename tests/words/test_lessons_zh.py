@@ -69,6 +69,10 @@ def broken(path, text):
             if not re.match("https?:", target) and not (path.parent / target).exists()]
 
 
+def test_every_lesson_is_there_in_chinese_and_no_other():
+    assert [path.name for path in outputs.lessons("zh")] == [path.name for path in outputs.lessons()]
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_the_code_is_that_of_the_english_lesson(pair):
     assert frame(book(pair["zh"])) == frame(book(pair["en"]))
