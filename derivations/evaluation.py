@@ -14,7 +14,7 @@ from sympy import (
     And,
     Basic,
     Dummy,
-    ITE,
+    Expr,
     Indexed,
     KroneckerDelta,
     Max,
@@ -137,6 +137,13 @@ def _of_mpmath(value):
     return mpmath.mpf(str(value).lower().replace("infinity", "inf")) if isinstance(value, Decimal) else value
 
 
+def _is_number(e):
+    """As `is_number`, but for sums, which are computed: SymPy builds all of a sum anew to see what is free in it."""
+    if isinstance(e, Sum):
+        return False
+    return all(map(_is_number, e.args)) if e.args and type(e).is_number is Expr.is_number else e.is_number
+
+
 class _Evaluator:
     """Every value is a number or an array that broadcasts over `axes`, the free and bound indices in scope."""
 
@@ -162,7 +169,7 @@ class _Evaluator:
             return self.arrays[e.name]
         if e.is_Integer:
             return int(e)
-        if e.is_number:
+        if _is_number(e):
             return self.numbers.number(e)
         if isinstance(e, Indexed):
             return self._entry(self.arrays[e.base.name], [value(index) for index in e.indices], e)
