@@ -2,6 +2,7 @@
 
 import pkgutil
 import sys
+from functools import reduce
 from importlib import import_module
 from inspect import ismodule
 
@@ -67,9 +68,15 @@ def evidence(operator, *names):
         through = [mutant.name for mutant in theorem.mutants if mutant.prove().holds]
         refused = [mutant.name for mutant in theorem.mutants if mutant.name not in through]
         lines += [_said(SAID["proved" if theorem.prove().holds else "not proved"], claim=_said(theorem.text)),
-                  _said(SAID["refused"], claims="; ".join(map(_said, refused)))]
-        lines += [_said(SAID["through"], claims="; ".join(map(_said, through)))] if through else []
+                  _said(SAID["refused"], claims=_row(refused))]
+        lines += [_said(SAID["through"], claims=_row(through))] if through else []
     return "\n".join(lines)
+
+
+def _row(names):
+    """Names of mutants behind each other."""
+    first, *rest = [*map(_said, names)] or [""]
+    return reduce(lambda some, more: _said("{some}; {more}", some=some, more=more), rest, first)
 
 
 def _said(text, **values):
