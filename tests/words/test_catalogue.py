@@ -109,7 +109,7 @@ def test_nothing_that_is_shown_is_english_whatever_the_language(module):
 
 @pytest.mark.parametrize("source", [
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
-    'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
+    'core.hazard("missing wait", "not waited for")', 'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
     '"ways to\\nimport words and\\ndef of them"', '"rows and columns"', '"all rows (or columns)"', 'f"{n} (wrong)"',
     'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": 1, "n": "two words"}',
     'Candidate("two kinds", "two words")',
@@ -120,7 +120,7 @@ def test_an_english_text_is_noticed(source):
 
 @pytest.mark.parametrize("source", [
     '"""A docstring of words."""', 'tr("two words")', 'raise ValueError("two words")', 'Panel("two names", tr("a b"), ())',
-    'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',
+    'core.hazard("missing wait", message("a b"))', 'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',
     'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""', 'UNSCALED = ("gamma is 1", {})',
     'Fault("two words", "a story", "a case", hidden=("gamma is 1", {}))', '"grad = xp.sum(dy, axis=0) if rows else dy"',
     'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"', 'f"notebooks/{x}"', 'f"--root={x}"',
