@@ -3,9 +3,11 @@
 get_ipython().reset()  # noqa: F821, a kernel may have run another lesson
 
 import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
 from aclnn_viz.explorers.widget import Explorer
+from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
 from ipywidgets import Widget
 
@@ -19,7 +21,7 @@ SAID = {"en": {"axes": "{y} against {x}", "none": "", "panel": "a panel", "curve
 
 def still(explorer, **_):
     """Return the picture that an explorer saves, and its words, in the place of the widget."""
-    return ({"image/png": explorer.lifted("png"), "text/plain": explorer.picture["text"]},
+    return ({"image/png": explorer.lifted("png") if DRAWN else b"", "text/plain": explorer.picture["text"]},
             {"still": explorer.subject.name})
 
 
@@ -45,6 +47,16 @@ def spread(values):
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
     told = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
     return SAID[language()]["spread"].format(**{name: f"{value:.3g}" for name, value in told.items()})
+
+
+def draw(wanted):
+    """Have pictures drawn, or, where only what is said of them is compared, left empty."""
+    globals()["DRAWN"] = wanted
+    for owner, name, empty in ((Picture, "png", b""), (FigureCanvasBase, "print_figure", None)):
+        kept = f"{name}_itself"
+        if not hasattr(owner, kept):
+            setattr(owner, kept, getattr(owner, name))
+        setattr(owner, name, getattr(owner, kept) if wanted else lambda *_, empty=empty, **given: empty)
 
 
 Explorer._repr_mimebundle_ = still

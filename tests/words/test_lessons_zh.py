@@ -117,6 +117,13 @@ def test_the_editions_lead_to_each_other(pair):
     assert f"[English](../{name})" in source(book(pair["zh"])["cells"][0])
 
 
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_its_pictures_stand_where_those_of_the_english_lesson_stand(pair):
+    shown = [[sum("image/png" in output.get("data", {}) for output in cell.get("outputs", ())) for cell in book(path)["cells"]]
+             for path in pair.values()]
+    assert shown[0] == shown[1]
+
+
 def test_what_code_reads_is_beside_both_editions():
     assert (ROOT / "notebooks" / "zh" / "capsules").samefile(ROOT / "notebooks" / "capsules")
 

@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
-from aclnn_viz.pictures import fonts
+from aclnn_viz.checking.puzzles import puzzles
+from aclnn_viz.pictures import Provenance, error_plot, errors, fonts
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.puzzles import picture
 from aclnn_viz.pictures.text import WIDE, columns, wrapped
 from aclnn_viz.words import speech
 from aclnn_viz.words.speech import tr
@@ -104,6 +107,20 @@ def test_a_figure_is_in_english_with_a_hint_where_no_font_has_the_glyphs(monkeyp
     monkeypatch.setattr(fonts, "chinese", lambda: "")
     texts = [text.get_text() for text in subject.figure(data).texts]
     assert fonts.HINT in " ".join(" ".join(texts).split()) and not WIDE.search("".join(texts))
+
+
+@pytest.mark.needs("chinese font")
+def test_a_font_draws_every_letter_of_a_picture(monkeypatch):
+    """Each kind that Chinese lessons show; a letter without a glyph is a warning of Matplotlib, and here an error."""
+    av.language("zh")
+    subject, values = subject_of("hardswish"), np.linspace(1, 2, 9)
+    shown = [subject.show(subject.compute(subject.state())), picture(puzzles()[0]),
+             error_plot(errors(values.astype("f4"), values, Provenance("x", "host")))]
+    for one in shown:
+        assert WIDE.search(one.text) and one.png()
+    monkeypatch.setattr(fonts, "wanted", lambda one: [])
+    with pytest.raises(UserWarning, match="Glyph"):
+        shown[-1].png()
 
 
 def test_a_picture_that_no_explorer_makes_is_in_english_there_too(monkeypatch):
