@@ -1,5 +1,6 @@
 """The smallest program that shows each hazard, its name and what is said; and the same program mended, in silence."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,11 @@ import smallest
 from small_kernels import buffer, gm, queue, ran, sync
 from smallest import FLOAT, V_S, load, store
 
+from aclnn_viz import tiles
+from aclnn_viz.cases import case
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from aclnn_viz.words import speech
 
 # Kind, the vendor's name, part of the sentence, kernel.
 HAZARDS = [
@@ -77,6 +81,23 @@ def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, sch
 
 def test_every_kind_has_its_smallest_program():
     assert {kind for kind, *_ in HAZARDS} | {"output not written"} == set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
+def test_each_hazard_is_said_in_chinese_and_read_in_english(kind, vendor, text, kernel, monkeypatch):
+    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    found = next(hazard for hazard in ran(kernel, cores=1 + (kernel in ON_TWO_CORES)).hazards if hazard.kind == kind)
+    english = re.compile(r"[a-z]{2,} [a-z]{2,}")  # two words that are no names
+    assert "计算核" in str(found) and not english.search(str(found)) and english.search(found.text)
+    assert f"{found.sentence}".startswith(kind) and found.text.isascii()
+
+
+def test_what_is_raised_stays_english(monkeypatch):
+    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    program = tiles.faults("hardswish")[0].broken("hardswish")
+    with pytest.raises(tiles.HazardError, match="^missing barrier .* put a PipeBarrier between") as raised:
+        program(**case("hardswish", shape=(300,)).inputs)
+    assert str(raised.value).isascii() and not str(raised.value.run).isascii()
 
 
 def test_one_line_is_one_hazard_however_often_it_runs():
