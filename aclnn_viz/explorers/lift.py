@@ -45,7 +45,8 @@ def call(subject, state) -> str:
     """Return the call that opens the explorer in this state."""
     op, given = subject.operator(state), arguments(state)
     name = opened(op) if op.name == subject.name else subject.name
-    return f'av.explore("{name}"{", " + given if given else ""})'
+    passed = ", ".join(filter(None, (f'"{name}"', given)))
+    return f"av.explore({passed})"
 
 
 def cell(subject, state) -> str:

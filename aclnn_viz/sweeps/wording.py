@@ -6,9 +6,11 @@ from collections import Counter
 from math import inf
 
 from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
-from aclnn_viz.sweeps.work import OUTCOMES
+from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
 from aclnn_viz.words.speech import linked, message, ntr, tr
 
+COUNTED = {RIGHT: message("{n:,} right"), WRONG: message("{n:,} wrong"), LEFT_OUT: message("{n:,} left out"),
+           UNSUPPORTED: message("{n:,} unsupported"), DIED: message("{n:,} died")}
 CHANGES = 12  # places that are told of a comparison
 MODE, WORST_MODE = message("mode"), message("worst mode")
 HEADER = [message("operator"), message("output"), message("format"), WORST_MODE, message("cases"), message("wrong"),
@@ -39,7 +41,7 @@ def part(used: float) -> str:
 
 def counted(total) -> str:
     """How many cases ended how."""
-    return linked("{some}, {more}", [message("{n:,} {outcome}", n=total[name], outcome=name) for name in OUTCOMES if total[name]])
+    return linked("{some}, {more}", [message(COUNTED[name], n=total[name]) for name in OUTCOMES if total[name]])
 
 
 def rows(found: Findings) -> list[list[str]]:

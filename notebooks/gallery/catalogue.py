@@ -1,6 +1,6 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
 
-What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; rooms.txt beside it names the modules
+What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; SHOWN names the folders and modules
 all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in the kit and in the gallery,
 from the front end, from the controls of these modules, and from what is declared: conventions and errata, faults and
 puzzles.
@@ -26,6 +26,14 @@ from notebooks.gallery.told import told
 
 ROOT = PLACE.parents[1]
 SPEECH, OWN = "words.speech import", PLACE / "speech.py"
+SHOWN = (*(f"aclnn_viz/{room}" for room in (
+    "accuracy", "checking", "cli", "explorers", "faults", "operators/plans", "pictures", "tiles/faults",
+    "verification/conventions", "verification/errata", "words")), *(f"aclnn_viz/tiles/{name}.py" for name in (
+        "buffers", "casts", "core", "fault", "hazards", "lanes", "reductions", "selection", "sync", "tensors")), *(f"aclnn_viz/verification/{name}.py" for name in (
+        "check", "contract", "derived", "formulas", "kinks", "numeric", "peers", "rounding", "symbolic", "taylor")),
+    *(f"aclnn_viz/sweeps/{name}.py" for name in (
+        "cards", "driving", "pictures", "place", "recipes", "reporting", "sources", "wording", "workers")),
+    "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py")
 KEYWORDS = {"tr": None, "message": None, "linked": None, "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
@@ -45,9 +53,10 @@ def names() -> set[str]:
     return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
 
 
-def rooms(language: str) -> set[str]:
-    """Return the modules all of whose words are translated into a language."""
-    return {*(PLACE / language / "rooms.txt").read_text("utf-8").split()}
+def shown() -> list[Path]:
+    """Return the modules that hold what people read: every one of these folders, whoever adds it."""
+    return sorted({path for place in SHOWN for path in (
+        (ROOT / place).rglob("*.py") if (ROOT / place).is_dir() else ROOT.glob(place))})
 
 
 def messages(language: str) -> dict:
@@ -60,9 +69,9 @@ def messages(language: str) -> dict:
         with open(path, "rb") as file:
             for line, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
                 found.setdefault(message, []).append((str(path.relative_to(ROOT)), line))
-    for name in sorted(rooms(language)):
-        for text in texts_of_states(importlib.import_module(name)) - kept:
-            found.setdefault(text, []).append((f"{name.replace('.', '/')}.py", 1))
+    for path in sorted((ROOT / "aclnn_viz/explorers").glob("*.py")):
+        for text in texts_of_states(importlib.import_module(f"aclnn_viz.explorers.{path.stem}")) - kept:
+            found.setdefault(text, []).append((str(path.relative_to(ROOT)), 1))
     for text, where in {**declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, []).append((where, 1))

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from gettext import GNUTranslations
+from importlib import import_module
 from pathlib import Path
 from string import Formatter
 
@@ -13,7 +14,7 @@ import aclnn_viz as av
 import visible
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.explorers.widget import FRONT, SCRIPTS
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.words import speech as room
@@ -22,10 +23,12 @@ from notebooks.gallery import catalogue
 from notebooks.gallery.declared import declared
 from notebooks.gallery.told import told
 
-DECLARED = {**declared(), **told()}
+STATES = [import_module(f"aclnn_viz.explorers.{path.stem}") for path in (ROOT / "aclnn_viz/explorers").glob("*.py")]
+CONTROLS = {str(text) for module in STATES if hasattr(module, "State") for each in controls(module.State) for option in each["options"]
+            for text in option}
+DECLARED = {**declared(), **told(), **dict.fromkeys(CONTROLS, "a control")}
 CHINESE = catalogue.catalogue("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
-SPEAKING = [name for name in explorers() if subject_of(name).show.__module__ in catalogue.rooms("zh")]
 
 
 # Places of a message, dotted names, files, quoted values, and words that only sound like a term.
@@ -100,9 +103,8 @@ def test_the_compiled_catalogue_is_that_of_the_text():
     assert len(compiled._catalog) == len(ENTRIES) + 1
 
 
-@pytest.mark.parametrize("module", sorted(catalogue.rooms("zh")))
-def test_nothing_that_is_shown_is_english_whatever_the_language(module):
-    path = ROOT / f"{module.replace('.', '/')}.py"
+@pytest.mark.parametrize("path", catalogue.shown(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_that_is_shown_is_english_whatever_the_language(path):
     assert [f"{path.name}, line {line}: {text!r} goes through no catalogue"
             for line, text in visible.english(path.read_text("utf-8"), DECLARED)] == []
 
@@ -111,7 +113,7 @@ def test_nothing_that_is_shown_is_english_whatever_the_language(module):
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
     'core.hazard("missing wait", "not waited for")', 'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
     '"ways to\\nimport words and\\ndef of them"', '"rows and columns"', '"all rows (or columns)"', 'f"{n} (wrong)"',
-    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": 1, "n": "two words"}',
+    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'f"{x} workspace size"', 'f"explore {x}"', 'annotate(label="axes fraction")', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": 1, "n": "two words"}',
     'Candidate("two kinds", "two words")',
     'asked = "two words"\nprint(problem(asked), asked)'])
 def test_an_english_text_is_noticed(source):
@@ -123,7 +125,7 @@ def test_an_english_text_is_noticed(source):
     'core.hazard("missing wait", message("a b"))', 'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',
     'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""', 'UNSCALED = ("gamma is 1", {})',
     'Fault("two words", "a story", "a case", hidden=("gamma is 1", {}))', '"grad = xp.sum(dy, axis=0) if rows else dy"',
-    'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"', 'f"notebooks/{x}"', 'f"--root={x}"',
+    'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"', 'f"notebooks/{x}"', 'f"{x}GetWorkspaceSize"', 'f"av.explore({x})"', 'annotate(xycoords="axes fraction")', 'f"--root={x}"',
     'Candidate("two kinds", tr("two words"))', 'asked = "two words"\nraise ValueError(problem(asked))',
     'asked, fix = "two words", "of it"\nif fix:\n    raise ValueError(asked, fix)', 'Standard(tr("two words"), "sources of it.md")',
     '{"metavar": "N", "help": "two words"}', 'add_argument("--x", help="two words")', 'def __repr__(self):\n    return f"{x} of them"'])
@@ -174,7 +176,7 @@ def marked(monkeypatch):
     return show
 
 
-@pytest.mark.parametrize("name", SPEAKING)
+@pytest.mark.parametrize("name", explorers())
 def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
     picture, controls, lines, quoted = marked(subject_of(name))
     assert [text for text in visible.texts(picture, lines) if visible.unspoken(text, quoted)] == []
@@ -199,7 +201,7 @@ def test_the_lines_of_a_program_are_quoted_and_nothing_beside_them(tmp_path):
     assert quoted == {"Adds", "slope"} and [text for text in visible.texts(picture, lines) if text] == ["one of them"]
 
 
-def test_the_rooms_that_speak_are_there():
-    assert {"hardswish", "grid_sampler_2d"} <= {*SPEAKING}
-    for module in catalogue.rooms("zh"):
-        ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+def test_every_place_that_is_judged_is_there():
+    judged = {str(path.relative_to(ROOT)) for path in catalogue.shown()}
+    assert all(any(path.startswith(place) for path in judged) for place in catalogue.SHOWN)
+    assert {"aclnn_viz/explorers/tiles.py", "aclnn_viz/checking/puzzles/verdict.py", "aclnn_viz/cli/__init__.py"} <= judged

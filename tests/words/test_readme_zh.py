@@ -6,9 +6,8 @@ import re
 import pytest
 
 from aclnn_viz import cli
-from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.explorers import explorers
 from machine import ROOT
-from notebooks.gallery.catalogue import rooms
 
 CHINESE, ENGLISH = ((ROOT / name).read_text("utf-8") for name in ("README.zh.md", "README.md"))
 BLOCK = re.compile(r"```\w+\n.*?```", re.DOTALL)
@@ -56,5 +55,3 @@ def test_what_is_not_there_is_noticed(text):
     assert list(faults(text))
 
 
-def test_every_explorer_speaks_chinese():
-    assert [name for name in explorers() if subject_of(name).show.__module__ not in rooms("zh")] == []

@@ -5,11 +5,13 @@ import dataclasses
 import re
 import textwrap
 
-from aclnn_viz.pictures import marks, panels
+from aclnn_viz.pictures import fonts, marks, panels
 from notebooks.gallery.catalogue import names
 
 KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None", "array", "KiB", "SyncAll"}
-PROGRAMS = ("two texts", ", from outside")  # what JSON says, and no table
+PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HINT, "offset points")
+# What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
+PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 SPOKEN = {"tr", "ntr", "message", "linked"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
@@ -17,7 +19,7 @@ DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}  # their first argument is a name of their own
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "_ended"}  # stay English
 HELP = {"help", "description"}  # of options of the command line: they stay English, as docstrings do
-INSIDE = {"import_module", "compile"}  # what they are given is never shown
+INSIDE = {"import_module", "compile", "search", "setattr", "getattr"}  # what they are given is never shown
 WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
@@ -27,6 +29,8 @@ OPEN, CLOSE = "⟦⟧"
 CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
 BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")  # words (in brackets)
 TAG = re.compile(r"<[^<>]*>")
+STYLE = re.compile(r"@media ")
+LINES = (ast.Assign, ast.Return, ast.Assert, ast.Import, ast.ImportFrom, ast.Attribute)  # in lines of a program
 LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
 NAME = re.compile(r"\w+")
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
@@ -47,7 +51,8 @@ def english(source: str, declared=()):
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else "_" for part in node.values]
             text = TAG.sub(" ", " ".join(parts))
-            if _foreign(text) and not all(part in declared for part in parts if part != "_") and not _is_code(text, (ast.Assign, ast.Return)):
+            if _foreign(text) and not all(part in declared for part in parts if part != "_") and not (
+                    STYLE.match(text) or "".join(parts).isidentifier() or any(_is_code(each, LINES) for each in (text, "".join(parts)))):
                 yield node.lineno, text
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(TAG.sub(" ", node.value)):
             if not (node.value in declared or LIFTED.search(node.value) or _is_code(node.value)):
@@ -116,7 +121,7 @@ def _never_shown(node):
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
         if called in DATA | INSIDE:
             yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
-        yield from (part for keyword in node.keywords if keyword.arg in HELP for part in ast.walk(keyword.value))
+        yield from (part for keyword in node.keywords if keyword.arg in HELP | PLACED for part in ast.walk(keyword.value))
         if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
         if called in CITED and len(node.args) > 1:
