@@ -26,14 +26,14 @@ from notebooks.gallery.told import told
 
 ROOT = PLACE.parents[1]
 SPEECH, OWN = "words.speech import", PLACE / "speech.py"
+MODULES = {
+    "aclnn_viz/sweeps": "cards driving pictures place recipes reporting sources wording workers",
+    "aclnn_viz/tiles": "buffers casts core fault hazards lanes reductions selection sync tensors",
+    "aclnn_viz/verification": "check contract derived formulas kinks numeric peers rounding symbolic taylor"}
 SHOWN = (*(f"aclnn_viz/{room}" for room in (
     "accuracy", "checking", "cli", "explorers", "faults", "operators/plans", "pictures", "tiles/faults",
-    "verification/conventions", "verification/errata", "words")), *(f"aclnn_viz/tiles/{name}.py" for name in (
-        "buffers", "casts", "core", "fault", "hazards", "lanes", "reductions", "selection", "sync", "tensors")), *(f"aclnn_viz/verification/{name}.py" for name in (
-        "check", "contract", "derived", "formulas", "kinks", "numeric", "peers", "rounding", "symbolic", "taylor")),
-    *(f"aclnn_viz/sweeps/{name}.py" for name in (
-        "cards", "driving", "pictures", "place", "recipes", "reporting", "sources", "wording", "workers")),
-    "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py")
+    "verification/conventions", "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py",
+    *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()))
 KEYWORDS = {"tr": None, "message": None, "linked": None, "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
