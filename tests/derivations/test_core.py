@@ -173,6 +173,14 @@ def test_evaluate_with_digits_is_exact_to_these_digits():
         assert abs(value - mpmath.exp(mpmath.mpf(1) / 3)) < mpmath.mpf(10) ** -48
 
 
+def test_evaluate_computes_a_sum_that_is_a_number_to_all_digits():
+    e = exp(Sum(1 / (k + 1), (k, 0, 4)))
+    assert np.isclose(evaluate(e, {}), np.exp(137 / 60), rtol=1e-14, atol=0)  # a dozen roundings
+    with mpmath.workdps(50):
+        off = evaluate(e, {}, digits=50).item() - mpmath.exp(mpmath.mpf(137) / 60)
+        assert abs(off) < mpmath.mpf(10) ** -47
+
+
 def test_evaluate_with_digits_takes_and_gives_numbers_of_mpmath():
     with mpmath.workdps(50):
         given = [mpmath.mpf(-1) / 3, mpmath.mpf(2) ** -1100, mpmath.inf, mpmath.nan]
