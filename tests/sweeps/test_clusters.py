@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import threading
 import time
 import warnings
@@ -85,6 +86,22 @@ def test_two_of_four_workers_killed_at_random_moments_change_nothing(tmp_path, a
 def test_two_processes_give_the_same_rows_as_one(tmp_path, alone):
     av.sweep(CASES, executor=2, store=tmp_path / "s.sqlite")
     assert held(tmp_path / "s.sqlite") == alone
+
+
+@pytest.mark.soak
+def test_killed_and_interrupted_twenty_times_it_goes_on_where_it_stopped(tmp_path, alone, record_property):
+    """Each case is recorded once, and no later run does what an earlier one has recorded."""
+    store, left = tmp_path / "s.sqlite", []
+    for seed in range(20):
+        child = forked(lambda: av.sweep(CASES, store=store))
+        time.sleep(random.Random(seed).uniform(2, 20))
+        os.kill(child, random.Random(seed).choice([signal.SIGINT, signal.SIGKILL]))
+        os.waitpid(child, 0)
+        left.append(len(CASES) - (len(held(store)[0]) if store.exists() else 0))
+    record_property("cases left after each", left)
+    result = av.sweep(CASES, store=store)
+    assert left == sorted(left, reverse=True) and (result.ran, result.known) == (left[-1], len(CASES) - left[-1])
+    assert left[-1] and held(store) == alone
 
 
 # Cards of the stand-in
