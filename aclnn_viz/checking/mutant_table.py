@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.speech import meant, message, tr
 
 WRONGLY = message("wrongly explained")
 EXPLAINED = VERY, EQUAL = message("the very edit"), message("an equal one")
@@ -73,8 +73,8 @@ class MutantTable:
         return "\n".join(lines)
 
     def _table(self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]) -> list[str]:
-        header = (first, second, tr("tried"), tr("caught"), tr("fail"), tr("by numbers"), tr("explained"), tr("so"), tr("as equal"),
-                  tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
+        header = (first, second, tr("tried"), tr("caught"), tr(meant("fail", "the mutant raises an error")), tr("by numbers"),
+                  tr("explained"), tr("so"), tr("as equal"), tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
         rows = [(name, of, *some._cells()) for name, of, some in parts if some.rows]
         rows.append((tr("all"), "", *self._cells()))
         return ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1),

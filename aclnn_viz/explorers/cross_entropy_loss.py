@@ -3,6 +3,7 @@
 import numpy as np
 
 from aclnn_viz.explorers.cross_entropy_loss_data import OP, Data, State, compute, inputs
+from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
@@ -202,7 +203,7 @@ def text(data: Data) -> str:
     counts = rows_of(data)
     lines = [tr("{name}: {rows} rows, {classes} classes, {dtype}; reduction {reduction}, labelSmoothing {smoothing}, weights "
                 "{weight}, ignoreIndex {index}, gradLoss {loss}", name=OP.aclnn_name, rows=state.rows, classes=state.classes,
-                dtype=state.dtype, reduction=state.reduction, smoothing=number(state.labelSmoothing), weight=state.weight,
+                dtype=state.dtype, reduction=state.reduction, smoothing=number(state.labelSmoothing), weight=chosen(state, "weight"),
                 index=state.ignoreIndex, loss=number(state.gradLoss)),
              *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
              tr("Row {row}, one line a class:", row=row),

@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers.rms_norm_data import OP, Data, State, compute, inputs
+from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
@@ -134,7 +135,7 @@ def text(data: Data) -> str:
     columns = zip(data.x, data.xhat, data.arriving, data.part, data.kept, data.term, data.dgammaOut)
     lines = [
         tr("{name}: x ({rows}, {columns}) in {dtype}, gamma {gamma}, dy {dy}", name=OP.aclnn_name, rows=state.rows,
-           columns=state.columns, dtype=state.dtype, gamma=state.gamma, dy=state.dy),
+           columns=state.columns, dtype=state.dtype, gamma=chosen(state, "gamma"), dy=chosen(state, "dy")),
         *headline(data), "", tr("Row {row}:", row=state.row),
         tr("  column  x           x-hat       dy*gamma    part        dx/rstd     dy*x-hat    dgammaOut"),
         *(f"  {at:6d}  " + "  ".join(f"{number(value):<10}" for value in values).rstrip()

@@ -8,7 +8,7 @@ from dataclasses import field, fields
 from math import inf
 
 from aclnn_viz.errors import problem
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.speech import kept, meant, tr
 
 
 class StateError(ValueError):
@@ -70,6 +70,13 @@ def worded(described: list[dict]) -> list[dict]:
     return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name]}
             | {"options": [[value, text if control.get("names") else tr(text)] for value, text in control["options"]]}
             for control in described]
+
+
+def chosen(state, name: str) -> str:
+    """Return the option that a state has chosen as a program writes it, which another language says as the control does."""
+    value = getattr(state, name)
+    option = next(field for field in fields(state) if field.name == name).metadata["control"]["options"][value]
+    return meant(value, kept(option).key)
 
 
 def check_indices(state) -> None:

@@ -9,6 +9,7 @@ from zlib import crc32
 from aclnn_viz import rooms
 from aclnn_viz.faults.fault import page_from, rewritten
 from aclnn_viz.operators import operator
+from aclnn_viz.tiles.hazards import MEANT
 from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.speech import kept, message, named, tr
 
@@ -36,7 +37,7 @@ class TileFault:
     program: str | None = None
 
     def __post_init__(self):
-        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": kept(self.shows)}.items():
+        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": MEANT.get(self.shows, kept(self.shows))}.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:

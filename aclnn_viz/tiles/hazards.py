@@ -6,7 +6,7 @@ Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging 
 import linecache
 from dataclasses import dataclass
 
-from aclnn_viz.words.speech import Message, message, tr
+from aclnn_viz.words.speech import Message, meant, message, tr
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ KINDS = {
         message("split the call, or use the form with a count")),
     message("mask"): Kind(
         message("has a mask that does not fit one repeat"), message("use 1 to 64 lanes of 32 bits, 1 to 128 of 16 bits")),
-    message("format"): Kind(
+    meant("format", "a format that is not offered"): Kind(
         message("is not offered for these formats on this product"), message("cast to float, compute, cast back")),
     message("overlap"): Kind(message("has operands that overlap without being the same"), message("use another buffer")),
     message("alignment of a comparison"): Kind(
@@ -116,6 +116,7 @@ KINDS = {
     message("output not written"): Kind(
         message("leaves elements of an output unwritten"), message("let the tiles cover the whole tensor")),
 }
+MEANT = {kind: kind for kind in KINDS}  # a plain text as the message that says it
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Hazard:
     def sentence(self) -> Message:
         """The hazard with its place, as a message that is kept."""
         told = TOLD[bool(self.vendor)]
-        return message(told, kind=message(self.kind), vendor=self.vendor, core=self.core, line=self.line, text=self.text)
+        return message(told, kind=self.kind, vendor=self.vendor, core=self.core, line=self.line, text=self.text)
 
     def __str__(self) -> str:
         return tr(self.sentence)
@@ -164,6 +165,7 @@ class Hazards:
     def add(self, kind: str, what: Message, core: int, where: tuple[str, int], writing: bool = False):
         """Note that `what` showed a hazard: "<what> <meaning>; <fix>"."""
         file, line = where
+        kind = MEANT[kind]
         key = kind, file, line
         if key in self._found:
             old = self._found[key]

@@ -90,6 +90,13 @@ class Name(Message):
         return str(self) if meaning == self.key else tr("{name} ({meaning})", name=str(self), meaning=meaning)
 
 
+class Meant(Message):
+    """A text that means several things: English as it stands, elsewhere said by what it means here."""
+
+    def said(self, values: dict) -> str:
+        return str(self) if _spoken() is None else tr(self.key)
+
+
 def message(key: str, /, **values) -> Message:
     """Return a message that is kept, in English; `tr` says it when it is drawn, with further values if there are any.
 
@@ -116,6 +123,15 @@ def named(name: str) -> Name:
     'n - 1'
     """
     return name if isinstance(name, Name) else _made(Name, name, name, {})
+
+
+def meant(text: str, key: str) -> Meant:
+    """Return a text that another language says by what it means, `key`, because the same text means other things, too.
+
+    >>> tr(meant("fail", "raises an error"))
+    'fail'
+    """
+    return _made(Meant, text, key, {})
 
 
 def _made(kind: type, text: str, key: str, values: dict):

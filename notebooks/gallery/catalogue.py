@@ -1,7 +1,7 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
 
 What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; SHOWN names the folders and modules
-all of whose words are translated. Messages come from calls of `tr`, `ntr` and `message` in the kit and in the gallery,
+all of whose words are translated. Messages come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery,
 from the front end, from the controls of these modules, and from what is declared: conventions and errata, faults and
 puzzles.
 """
@@ -34,7 +34,7 @@ SHOWN = (*(f"aclnn_viz/{room}" for room in (
     "accuracy", "checking", "cli", "explorers", "faults", "operators/plans", "pictures", "tiles/faults",
     "verification/conventions", "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py",
     *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()))
-KEYWORDS = {"tr": None, "message": None, "linked": None, "ntr": (1, 2)}
+KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")

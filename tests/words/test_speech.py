@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import cli
+from aclnn_viz import cli, tiles
+from aclnn_viz.accuracy import conditioning
+from aclnn_viz.accuracy.standards import verdict
 from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
+from aclnn_viz.explorers.state import build
 from aclnn_viz.checking.puzzles import puzzles
 from aclnn_viz.pictures import Provenance, error_plot, errors, fonts
 from aclnn_viz.pictures.panels import Panel
@@ -16,7 +19,7 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
 from aclnn_viz.pictures.text import WIDE, columns, wrapped
 from aclnn_viz.words import speech
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.speech import meant, tr
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -98,6 +101,24 @@ def test_the_values_of_a_parameter_have_one_name_in_all_languages():
     av.language("zh")
     options = {control["field"]: [text for _, text in control["options"]] for control in subject_of("cross_entropy_loss").controls()}
     assert options["reduction"] == ["none", "mean", "sum"] and options["weight"][0] == "无"
+
+
+def test_a_word_that_means_two_things_has_two_translations():
+    kind, cause = next(kind for kind in tiles.KINDS if kind == "format"), conditioning.CAUSES[0]
+    assert kind == cause == tr(kind) == "format"
+    av.language("zh")
+    assert (tr(kind), tr(cause)) == ("不支持的格式", "格式") and (tr(meant("fail", "the mutant raises an error")), tr(verdict.FAIL)) == ("报错", "不通过")
+
+
+@pytest.mark.parametrize("name, values, english, chinese", [
+    ("cross_entropy_loss", {"weight": "balanced"}, "weights balanced,", "权重值按频率平衡，"),
+    ("rms_norm", {"gamma": "signs", "dy": "column"}, "gamma signs, dy column", "gamma +1, -1，dy 单列")])
+def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, english, chinese):
+    subject = subject_of(name)
+    data = subject.compute(build(subject.state, values))
+    assert english in subject.show(data).text
+    av.language("zh")
+    assert chinese in subject.show(data).text
 
 
 def test_a_figure_is_in_english_with_a_hint_where_no_font_has_the_glyphs(monkeypatch):
