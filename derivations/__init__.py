@@ -1,13 +1,13 @@
 """Backward formulas derived and proved for symbolic sizes."""
 
 import pkgutil
-import sys
 from functools import reduce
 from importlib import import_module
 from inspect import ismodule
 
 from derivations.evaluation import evaluate
 from derivations.proving import proves_equal
+from derivations.wording import SAID, said
 
 
 def chapters(*outside):
@@ -40,11 +40,6 @@ def theorems(*outside):
             yield from part.book.theorems
 
 
-#: What `evidence` says of a theorem and of its mutants.
-SAID = {"proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
-        "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
-
-
 def evidence(operator, *names):
     """
     What was proved just now: theorems of an operator by their names, or all of them, each with what became of its mutants.
@@ -67,24 +62,16 @@ def evidence(operator, *names):
     for theorem in (known[name] for name in names or known):
         through = [mutant.name for mutant in theorem.mutants if mutant.prove().holds]
         refused = [mutant.name for mutant in theorem.mutants if mutant.name not in through]
-        lines += [_said(SAID["proved" if theorem.prove().holds else "not proved"], claim=_said(theorem.text)),
-                  _said(SAID["refused"], claims=_row(refused))]
-        lines += [_said(SAID["through"], claims=_row(through))] if through else []
+        lines += [said(SAID["proved" if theorem.prove().holds else "not proved"], claim=said(theorem.text)),
+                  said(SAID["refused"], claims=_row(refused))]
+        lines += [said(SAID["through"], claims=_row(through))] if through else []
     return "\n".join(lines)
 
 
 def _row(names):
     """Names of mutants behind each other."""
-    first, *rest = [*map(_said, names)] or [""]
-    return reduce(lambda some, more: _said("{some}; {more}", some=some, more=more), rest, first)
-
-
-def _said(text, **values):
-    """A text with its values, in the language that aclnn_viz speaks where it is loaded: no proof needs it, or imports it."""
-    kit = sys.modules.get("aclnn_viz")
-    if kit is not None:
-        return sys.modules[kit.language.__module__].tr(text, **values)
-    return text.format_map(values) if values else text
+    first, *rest = [*map(said, names)] or [""]
+    return reduce(lambda some, more: said("{some}; {more}", some=some, more=more), rest, first)
 
 
 chapters()  # so that each is an attribute of the package

@@ -31,7 +31,7 @@ class Derivation:
 
     def _repr_markdown_(self):
         """The steps as a notebook shows them."""
-        return "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in self.steps)
+        return "\n\n".join(step.shown for step in self.steps)
 
     def __getitem__(self, titles):
         """

@@ -33,6 +33,7 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
+TOLD = (0, 0), (0, 1)  # modes without and with padding: their steps say all that is said in any mode
 book = Book("grid_sampler_2d")
 
 

@@ -10,22 +10,41 @@ from derivations.gradient import gradient
 from derivations.normal_form import normal_form
 from derivations.notation import latex, readable
 from derivations.ranges import Ranges
+from derivations.wording import SAID, said
 
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a derivation: `equation` (a SymPy Eq), and why it holds; `printed` is its LaTeX where that differs."""
+    """
+    One line of a derivation: `equation` (a SymPy Eq), and why it holds; `printed` is its LaTeX where that differs.
+
+    `title` is the name by which a program finds the step; `about` is the array in a title made by `pattern`.
+    """
 
     title: str
     equation: Eq
     why: str
     printed: str = ""
     letters: dict = field(default_factory=dict, compare=False, repr=False)
+    pattern: str = field(default="", repr=False)
+    about: str = field(default="", repr=False)
 
     @cached_property
     def latex(self):
         """The line as LaTeX, with `letters` for bound indices by their length: written when somebody reads it."""
         return self.printed or latex(self.equation, self.letters)
+
+    @property
+    def texts(self):
+        """What is said of the step: its title, with {name} for a name that it is made of, and why it holds."""
+        return self.pattern or self.title, self.why
+
+    @property
+    def shown(self):
+        """The step as a notebook shows it, in the language that is spoken."""
+        title, why = self.texts
+        title = said(title, name=self.about) if self.pattern else said(title)
+        return f"{said(SAID['step'], title=title, why=said(why))}\n\n$${self.latex}$$"
 
 
 @dataclass(frozen=True)
@@ -85,7 +104,7 @@ class Tape:
         `rewrite` may restate a local derivative of this node with the names of other nodes.
         """
         base = self._add(name, dict(indices), definition, rewrite, assumptions)
-        self._record(title or f"Define {name}", self.nodes[name].entry, definition, why)
+        self._record(title or (SAID["define"], name), self.nodes[name].entry, definition, why)
         return base
 
     def _add(self, name, indices, definition, rewrite, assumptions):
@@ -95,8 +114,11 @@ class Tape:
         return base
 
     def _record(self, title, left, right, why):
+        """A step with its title, or with (the pattern of its title, a name)."""
         equation = Eq(left, readable(right, self.letters), evaluate=False)
-        self.steps.append(Step(title, equation, why, letters=self.letters))
+        pattern, name = ("", "") if isinstance(title, str) else title
+        title = pattern.format(name=name) or title
+        self.steps.append(Step(title, equation, why, letters=self.letters, pattern=pattern, about=name))
 
     def backward(self, output, given, wanted, reasons):
         """
@@ -114,7 +136,7 @@ class Tape:
                 continue
             total = Add(*contributions[node.name])
             self.adjoints[node.name] = total
-            self._record(f"Adjoint of {node.name}", node.adjoint.entry, total, reasons[node.name])
+            self._record((SAID["adjoint"], node.name), node.adjoint.entry, total, reasons[node.name])
             for parent in map(self.nodes.get, relevant if node.definition is not None else ()):
                 if node.definition.has(parent.base):
                     contributions.setdefault(parent.name, []).append(self._contribution(node, parent))
@@ -146,7 +168,7 @@ class Tape:
     def conclude(self, name, indices, documented, node, why):
         """Record that the documented formula of the output `name` is the derived adjoint of `node`."""
         base = IndexedBase(name, real=True) if indices else Symbol(name, real=True)
-        self._record(f"{name} as documented", base[tuple(indices)] if indices else base, documented, why)
+        self._record((SAID["documented"], name), base[tuple(indices)] if indices else base, documented, why)
         self.conclusions[name] = self.nodes[node].adjoint.name
 
     @staticmethod

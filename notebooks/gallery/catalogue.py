@@ -21,7 +21,7 @@ from aclnn_viz.tiles import programs
 from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE
 from babel.messages import Catalog, mofile, pofile
 from babel.messages.extract import extract
-from notebooks.gallery.declared import declared
+from notebooks.gallery.declared import declared, steps
 from notebooks.gallery.told import told
 
 ROOT = PLACE.parents[1]
@@ -72,7 +72,7 @@ def messages(language: str) -> dict:
     for path in sorted((ROOT / "aclnn_viz/explorers").glob("*.py")):
         for text in texts_of_states(importlib.import_module(f"aclnn_viz.explorers.{path.stem}")) - kept:
             found.setdefault(text, []).append((str(path.relative_to(ROOT)), 1))
-    for text, where in {**declared(), **told()}.items():
+    for text, where in {**steps(), **declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, []).append((where, 1))
     return found

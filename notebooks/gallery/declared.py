@@ -10,7 +10,8 @@ from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.speech import Message
-from derivations import SAID, theorems
+from derivations import chapters, theorems
+from derivations.wording import SAID
 
 
 @cache
@@ -21,7 +22,7 @@ def declared() -> dict[str, str]:
     def told(kind: str, name: str, texts: set[str]) -> None:
         found.update(dict.fromkeys(sorted(texts - {*found}), f"{kind}/{name}.py"))
 
-    told("derivations", "__init__", {*SAID.values()})
+    told("derivations", "wording", {*SAID.values()})
     for theorem in theorems():
         told("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
     told("aclnn_viz/verification/conventions", "model", {*TOPICS})
@@ -34,6 +35,18 @@ def declared() -> dict[str, str]:
              {one.text for some in differing for one in some} | {*rooms.own("peer", op.name, "REFUSED", ())})
     for one in errata():
         told("aclnn_viz/verification/errata", one.operator if one.operator != "all" else "platform", words(one))
+    return found
+
+
+@cache
+def steps() -> dict[str, str]:
+    """Return {text: file} of what the steps of all derivations say; a chapter lists modes in TOLD if its own say less."""
+    found = {}
+    for chapter in chapters():
+        for mode in getattr(chapter, "TOLD", ((),)):
+            for step in chapter.derive(*mode).steps:
+                for text in step.texts:
+                    found.setdefault(text, f"{chapter.__name__.replace('.', '/')}.py")
     return found
 
 

@@ -10,6 +10,7 @@ from sympy import Indexed, Integer, Symbol
 import derivations
 from derivations import cross_entropy_loss, evaluate, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
 from machine import SOAK
+from notebooks.gallery import declared
 
 DIGITS = 50
 STEP = mpmath.mpf(10) ** -15  # central differences are then exact to about 1e-30 of these smooth functions
@@ -146,6 +147,12 @@ def test_steps_render_as_latex_with_names_as_on_paper():
     text = " ".join(step.latex for step in all_steps())
     names = (r"\hat{x}", r"\rho", r"\mu", r"\bar{\rho}", r"\bar{\hat{x}}", r"\gamma", r"\delta")
     assert all(name in text for name in names)
+
+
+def test_every_step_of_every_mode_is_collected_for_translation():
+    said = {text for step in all_steps() for text in step.texts}
+    assert said <= {*declared.steps()} and {"Divisor", "Pad x", "Adjoint of {name}"} <= said
+    assert not said <= {text for step in grid_sampler_2d.derive().steps for text in step.texts}
 
 
 def test_hardswish_steps_are_the_slopes_of_the_forward_definition():

@@ -75,6 +75,16 @@ def test_what_was_proved_is_looked_up():
     assert unspoken(shown) == [] and shown.count(visible.OPEN) == 2 * 2 + 2 * 4
 
 
+def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
+    how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
+    assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]  # the line, its title and its reason
+    assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2  # the pattern is what is known
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
+    monkeypatch.setattr(speech, "_spoken", lambda: None)
+    assert how._repr_markdown_() == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
+
+
 def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
     monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
