@@ -15,8 +15,10 @@ from aclnn_viz.errors import lengths, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import meant, message, tr
 
 MOST = 1 << 36  # elements of a tensor: more than any machine holds
+LEFT_OUT = meant("left out", "that is not given")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,8 @@ class Case:
         return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
 
     def _repr_html_(self) -> str:
-        return as_html(f"{self.operator.name}: a case in {self.dtype}, seed {self.seed}",
-                       ("input", "dtype", "shape", "values"), [_row(*item) for item in self.inputs.items()])
+        return as_html(tr("{operator}: a case in {dtype}, seed {seed}", operator=self.operator.name, dtype=self.dtype, seed=self.seed),
+                       (tr("input"), "dtype", tr("shape"), tr("values")), [_row(*item) for item in self.inputs.items()])
 
 
 def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
@@ -112,12 +114,14 @@ def _format(op: Operator, given: dict) -> str:
 
 def _row(name: str, value) -> tuple:
     if not isinstance(value, np.ndarray):
-        return name, type(value).__name__ if value is not None else "", "", "left out" if value is None else repr(value)
+        return name, type(value).__name__ if value is not None else "", "", tr(LEFT_OUT) if value is None else repr(value)
     wide = value.astype(np.float64)
     finite = wide[np.isfinite(wide)]
-    told = f"{finite.min():.4g} to {finite.max():.4g}" if finite.size else "none" if not wide.size else "none finite"
-    other = wide.size - finite.size
-    return name, value.dtype, list(value.shape), told + (f", {other} not finite" if other and finite.size else "")
+    told = message("{low} to {high}", low=f"{finite.min():.4g}", high=f"{finite.max():.4g}") if finite.size else message(
+        "none finite") if wide.size else message("none")
+    if finite.size and finite.size < wide.size:
+        told = message("{some}, {n} not finite", some=told, n=wide.size - finite.size)
+    return name, value.dtype, list(value.shape), tr(told)
 
 
 def inputs_of(op: Operator, given) -> dict:

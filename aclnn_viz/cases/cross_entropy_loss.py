@@ -6,6 +6,7 @@ from aclnn_viz.cases.draw import Draw
 from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import message
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)
@@ -80,9 +81,9 @@ def meter(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZl
     weights = spread(weightOptional) if weightOptional is not None else 0.0
     z = float(lseSquareScaleForZloss != 0 and lseForZlossOptional is not None)
     return {f"reduction {name}": float(reduction == name) for name in ("none", "mean", "sum")} | {
-        "ignored rows": share(ignored), "all rows ignored": float(bool(ignored.size and ignored.all())),
-        "negative ignoreIndex": share(ignored) * (ignoreIndex < 0),
-        "weights": weights, "weights in the mean": weights * (reduction == "mean"),
-        "label smoothing": labelSmoothing, "label smoothing with weights": labelSmoothing * weights,
-        "z-loss": z, "z-loss in ignored rows": z * share(ignored), "gradZloss": z * (gradZlossOptional is not None),
-        "gradLoss": off(gradLoss, 1.0), "rows that do not sum to 1": share(np.abs(total - 1) > 0.1)}
+        message("ignored rows"): share(ignored), message("all rows ignored"): float(bool(ignored.size and ignored.all())),
+        message("negative ignoreIndex"): share(ignored) * (ignoreIndex < 0),
+        message("weights"): weights, message("weights in the mean"): weights * (reduction == "mean"),
+        message("label smoothing"): labelSmoothing, message("label smoothing with weights"): labelSmoothing * weights,
+        "z-loss": z, message("z-loss in ignored rows"): z * share(ignored), "gradZloss": z * (gradZlossOptional is not None),
+        "gradLoss": off(gradLoss, 1.0), message("rows that do not sum to 1"): share(np.abs(total - 1) > 0.1)}

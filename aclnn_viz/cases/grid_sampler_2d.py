@@ -10,6 +10,7 @@ from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.kernels import grid_sampler_2d as page
+from aclnn_viz.words.speech import message
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
@@ -79,8 +80,8 @@ def suite():
 
 
 def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
-    found = {f"interpolation {k}": float(interpolationMode == k) for k in range(3)}
-    found |= {f"padding {k}": float(paddingMode == k) for k in range(3)}
+    found = {message("interpolation {k}", k=k): float(interpolationMode == k) for k in range(3)}
+    found |= {message("padding {k}", k=k): float(paddingMode == k) for k in range(3)}
     found |= {f"alignCorners {k}": float(alignCorners == k) for k in (False, True)}
     height, width = input.shape[2:]
     places = [page.unnormalise(wide(grid[..., axis]), size, alignCorners)[0]
@@ -91,18 +92,18 @@ def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners,
     touched = np.unique(np.rint(u).reshape(2, -1), axis=1).shape[1] if u.size else 0
     distance = np.min(np.abs(u - np.rint(u)), initial=np.inf)
     return found | {
-        "points inside": share(inside.all(0)), "points in the border zone": share(zone.any(0)),
-        "points outside": share((~inside & ~zone).any(0)), "coordinates in (-1, 0)": share((u > -1) & (u < 0)),
-        "mirrored points": share(~inside.all(0)) * (paddingMode == 2),
-        "points on the border itself": share((u == 0) | (u == last)),
-        "points halfway": share(u % 1 == 0.5) * (interpolationMode == 1),
-        "samples": 1 - 1 / max(input.shape[0], 1), "channels": 1 - 1 / max(input.shape[1], 1),
-        "height that is not the width": float(height != width), "x that is not y": off(grid[..., 0] - grid[..., 1], 0),
-        "points sharing a pixel": float(u[0].size > touched),
-        "closeness to a kink": 1.0 / (1.0 + distance),
-        "pixels that no point touches": max(0.0, 1.0 - 4 * touched / (height * width)),
-        "variation of gradOutput": spread(gradOutput), "variation of the image": spread(input),
-        "masked outputs": float(not all(outputMask)), "gridGrad": float(outputMask[1])}
+        message("points inside"): share(inside.all(0)), message("points in the border zone"): share(zone.any(0)),
+        message("points outside"): share((~inside & ~zone).any(0)), message("coordinates in (-1, 0)"): share((u > -1) & (u < 0)),
+        message("mirrored points"): share(~inside.all(0)) * (paddingMode == 2),
+        message("points on the border itself"): share((u == 0) | (u == last)),
+        message("points halfway"): share(u % 1 == 0.5) * (interpolationMode == 1),
+        message("samples"): 1 - 1 / max(input.shape[0], 1), message("channels"): 1 - 1 / max(input.shape[1], 1),
+        message("height that is not the width"): float(height != width), message("x that is not y"): off(grid[..., 0] - grid[..., 1], 0),
+        message("points sharing a pixel"): float(u[0].size > touched),
+        message("closeness to a kink"): 1.0 / (1.0 + distance),
+        message("pixels that no point touches"): max(0.0, 1.0 - 4 * touched / (height * width)),
+        message("variation of gradOutput"): spread(gradOutput), message("variation of the image"): spread(input),
+        message("masked outputs"): float(not all(outputMask)), "gridGrad": float(outputMask[1])}
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:

@@ -8,6 +8,7 @@ from aclnn_viz.cases.draw import Draw, stretches
 from aclnn_viz.cases.vacuity import off, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import message
 
 SHAPE = (2, 6, 4, 4)
 OPTIONS = ()
@@ -64,11 +65,11 @@ def meter(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishSc
     samples, channels = x.shape[:2]
     depth, positions = channels // numGroups, prod(x.shape[2:])
     groups = wide(dy).reshape(samples * numGroups, -1) if dy.size else np.zeros((0, 1))
-    return {"factor 1/n": 1 - 1 / max(depth * positions, 1), "samples": 1 - 1 / max(samples, 1),
-            "channels in a group": 1 - 1 / depth, "groups": 1 - 1 / numGroups,
-            "variation of dy in a group": spread(groups, 1), "mean": off(mean, 0.0), "rstd": off(rstd, 1.0),
+    return {message("factor 1/n"): 1 - 1 / max(depth * positions, 1), message("samples"): 1 - 1 / max(samples, 1),
+            message("channels in a group"): 1 - 1 / depth, message("groups"): 1 - 1 / numGroups,
+            message("variation of dy in a group"): spread(groups, 1), "mean": off(mean, 0.0), "rstd": off(rstd, 1.0),
             "gamma": off(gamma, 1.0), "beta": off(beta, 0.0), "swishScale": abs(swishScale - 1.0),
-            "large swishScale": float(abs(swishScale) > 40), "flags": float(not (dgammaIsRequire and dbetaIsRequire))}
+            message("large swishScale"): float(abs(swishScale) > 40), message("flags"): float(not (dgammaIsRequire and dbetaIsRequire))}
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:

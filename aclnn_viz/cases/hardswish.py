@@ -4,6 +4,7 @@ import numpy as np
 
 from aclnn_viz.cases.draw import Draw, sprinkle
 from aclnn_viz.cases.vacuity import off, share, wide
+from aclnn_viz.words.speech import message
 
 SHAPE = (8, 16)
 OPTIONS = ()
@@ -37,5 +38,5 @@ def meter(self, gradOutput):
     x = wide(self)
     distance = np.min(np.abs(np.abs(x[np.isfinite(x)]) - 3.0), initial=np.inf)
     return {"x < -3": share(x < -3), "x = -3": share(x == -3), "-3 < x < 3": share(np.abs(x) < 3),
-            "x = 3": share(x == 3), "x > 3": share(x > 3), "infinite x": share(np.isinf(x)),
-            "closeness to a kink": 1.0 / (1.0 + distance), "gradOutput": off(gradOutput, 1.0)}
+            "x = 3": share(x == 3), "x > 3": share(x > 3), message("infinite x"): share(np.isinf(x)),
+            message("closeness to a kink"): 1.0 / (1.0 + distance), "gradOutput": off(gradOutput, 1.0)}

@@ -10,6 +10,7 @@ from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import STRETCH
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import message
 
 SHAPE = (8, 64)
 OPTIONS = ("gamma_ndim",)
@@ -64,6 +65,6 @@ def meter(dy, x, rstd, gamma):
     with np.errstate(all="ignore"):
         saved = np.abs(wide(rstd).reshape(-1, 1)[:len(flat)] * np.sqrt(np.mean(flat**2, axis=1, keepdims=True)))
     by_row = wide(dy).reshape(flat.shape) if x.size else flat
-    return {"factor 1/n": 1 - 1 / n, "projection": share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
-            "dy in the projection": spread(by_row, 1), "gamma": off(gamma, 1.0), "rows": 1 - 1 / max(len(flat), 1),
-            "rstd": off(rstd, 1.0), "epsilon": share(saved < 0.9), "n not divided by 16": float(n % 16 != 0)}
+    return {message("factor 1/n"): 1 - 1 / n, message("projection"): share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
+            message("dy in the projection"): spread(by_row, 1), "gamma": off(gamma, 1.0), message("rows"): 1 - 1 / max(len(flat), 1),
+            "rstd": off(rstd, 1.0), "epsilon": share(saved < 0.9), message("n not divided by 16"): float(n % 16 != 0)}

@@ -10,6 +10,7 @@ from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.operators import operator
+from aclnn_viz.words.speech import linked, message
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,9 @@ class Recipe:
         return transposed(made) if self.strided else made
 
     def __str__(self) -> str:
-        told = [f"{name}={_short(value)}" for name, value in self.options.items()]
-        return ", ".join(told + ["strided tensors"] * self.strided) or "the default case"
+        """A message that is kept, so English."""
+        told = [f"{name}={_short(value)}" for name, value in self.options.items()] + [message("strided tensors")] * self.strided
+        return linked("{some}, {more}", told) if told else message("the default case")
 
 
 def _short(value) -> str:

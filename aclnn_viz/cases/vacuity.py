@@ -15,13 +15,15 @@ from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.default import left_out
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.arranging import asked
+from aclnn_viz.tables import columns, padded
+from aclnn_viz.words.speech import linked, message, said, tr
 
 
 @dataclass(frozen=True)
 class Vacuity:
     """`influence`: for every term or branch how much of it the inputs can show, from 0, nothing, to about 1.
 
-    `blind` lists those with 0: a kernel that is wrong there passes.
+    `blind` lists those with 0: a kernel that is wrong there passes. Terms that are words are kept as messages.
     """
 
     operator: str
@@ -33,9 +35,10 @@ class Vacuity:
         return tuple(name for name, value in self.influence.items() if value == 0.0)
 
     def __str__(self) -> str:
-        width = max(map(len, self.influence), default=0)
-        lines = [f"{self.operator}, {self.cases} cases: cannot fail on {', '.join(self.blind) or 'nothing of these'}"]
-        return "\n".join(lines + [f"  {name:<{width}}  {value:.3g}" for name, value in self.influence.items()])
+        blind = linked("{some}, {more}", self.blind) if self.blind else message("nothing of these")
+        told = tr("{operator}, {n} cases: cannot fail on {terms}", operator=self.operator, n=self.cases, terms=blind)
+        width = max((columns(said(name)) for name in self.influence), default=0)
+        return "\n".join([told, *(f"  {padded(said(name), width)}  {value:.3g}" for name, value in self.influence.items())])
 
 
 def vacuity(cases: Iterable[Case]) -> Vacuity:
@@ -51,8 +54,8 @@ def vacuity(cases: Iterable[Case]) -> Vacuity:
         own = rooms.own("cases", one.operator.name, "meter", partial(meter, one.operator))
         with np.errstate(all="ignore"):  # of inputs that are no numbers
             found = own(**{p.name: p.default for p in one.operator.parameters} | one.inputs)
-        found["16-bit formats"] = float(one.dtype in ("float16", "bfloat16"))
-        found["strides"] = float(any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
+        found[message("16-bit formats")] = float(one.dtype in ("float16", "bfloat16"))
+        found[message("strides")] = float(any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
                                      for value in one.inputs.values()))
         for name, value in found.items():
             best[name] = max(best.get(name, 0.0), float(value))
@@ -66,11 +69,11 @@ def meter(op: Operator, **inputs) -> dict[str, float]:
         if name in inputs:
             found |= {f"{name} {value}": float(inputs[name] == value)
                       for value in (*attribute.values, *attribute.tries)}
-    found |= {f"{name} not asked for": float(not asked(tensor.asked, inputs))
+    found |= {message("{name} not asked for", name=name): float(not asked(tensor.asked, inputs))
               for name, tensor in op.tensors.items() if tensor.asked}
-    found |= {f"{name} left out": float(inputs[name] is None) for change in left_out(op) for name in change}
+    found |= {message("{name} left out", name=name): float(inputs[name] is None) for change in left_out(op) for name in change}
     shape = inputs[op.like].shape
-    return found | {f"axis {at - len(shape)}": 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
+    return found | {message("axis {k}", k=at - len(shape)): 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
 
 
 def wide(array) -> np.ndarray:

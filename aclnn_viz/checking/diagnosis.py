@@ -110,7 +110,7 @@ def with_closest(op, diagnosis: Diagnosis, seen: Sequence[Seen]) -> Diagnosis:
     other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
     told = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
     return replace(diagnosis, candidates=(fault.name,), text=message(
-        told.key, told=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=other.prepared.recipe))
+        told.key, told=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=str(other.prepared.recipe)))
 
 
 def _agrees(fault: Fault, wrong: Callable, one: Seen) -> bool:

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases import Case
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.words.speech import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
+GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")  # an optional tensor
 
 
 class Facts(NamedTuple):
@@ -37,12 +38,17 @@ def choices(made: Case) -> dict:
     optional = {p.name for p in made.operator.parameters if p.kind == "tensor" and p.optional}
     for name, value in made.inputs.items():
         if name in optional:
-            found[name] = "none" if value is None else "given"
+            found[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
             found[name] = value
     found[STRIDED] = any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
                                    for value in made.inputs.values())
     return found
+
+
+def _repr(value) -> str:
+    """A choice as a program writes it; of an optional tensor kept as a message."""
+    return meant(repr(value), value.key) if isinstance(value, Message) else repr(value)
 
 
 def lengths(made: Case) -> dict[str, int]:
@@ -75,7 +81,7 @@ def _by_choice(some, others) -> Condition | None:
     for name in here[0]:
         values = list(dict.fromkeys(found.get(name) for found in here))
         rest = list(dict.fromkeys(found.get(name) for found in there))
-        if set(map(repr, values)) & set(map(repr, rest)):
+        if {*map(_repr, values)} & {*map(_repr, rest)}:
             continue
         count = min(len(values), len(rest))
         if best is None or count < best[0]:
@@ -84,13 +90,13 @@ def _by_choice(some, others) -> Condition | None:
         return None
     _, name, values, rest = best
     inside = len(values) <= len(rest)
-    kept = frozenset(map(repr, values if inside else rest))
-    listed = linked("{some} or {more}", map(repr, values if inside else rest))
+    kept = frozenset(map(_repr, values if inside else rest))
+    listed = linked("{some} or {more}", map(_repr, values if inside else rest))
     told = message("{name}={value}", name=name, value=listed) if inside else message("{name} other than {value}", name=name,
                                                                                      value=listed)
     if name == STRIDED:
         told = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
-    return Condition(told, lambda made: (repr(choices(made).get(name)) in kept) == inside)
+    return Condition(told, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
 
 
 def _by_length(some, others) -> Condition | None:
@@ -157,8 +163,8 @@ def _either(some: Sequence[Facts], others: Sequence[Facts]) -> list[str]:
     while left and others:
         best = None
         for name in others[0].choices:
-            kept = dict.fromkeys(repr(one.choices.get(name)) for one in others)
-            rest = [one for one in left if repr(one.choices.get(name)) in kept]
+            kept = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
+            rest = [one for one in left if _repr(one.choices.get(name)) in kept]
             if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
                 best = rest, message("{name} other than {value}", name=name, value=linked("{some} or {more}", kept))
         if best is None or len(told) == FEW:
@@ -180,7 +186,7 @@ def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
         return message("all with {condition}, the others without", condition=condition.text)
     if told := _either(some, others):
         return message("all with {condition}, the others without", condition=linked("{some} or {more}", told))
-    shared = set.intersection(*(set((name, repr(value)) for name, value in one.choices.items()) for one in some))
+    shared = set.intersection(*(set((name, _repr(value)) for name, value in one.choices.items()) for one in some))
     told = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
-            if any(repr(one.choices.get(name)) != value for one in others)]
+            if any(_repr(one.choices.get(name)) != value for one in others)]
     return message("all with {condition}", condition=linked("{some}, {more}", told)) if told else ""

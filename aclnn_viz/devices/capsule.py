@@ -22,6 +22,7 @@ from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.storage.reading import Archive
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import message, ntr, tr
 
 CapsuleError = StoredError  # of a file that is no whole capsule; its subclasses tell the kind of damage
 
@@ -85,7 +86,7 @@ class Capsule(Closing):
             self._cases = {entry["digest"]: entry for entry in self._stored.entries}
         except (KeyError, TypeError) as error:
             raise self._stored.source.broken(ForeignError, f"it does not say where it was recorded: {error}") from None
-        self.name = f"capsule {self.path.name}, recorded on {device} at {time}"
+        self.name = message("capsule {name}, recorded on {device} at {time}", name=self.path.name, device=device, time=time)
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -116,9 +117,9 @@ class Capsule(Closing):
     def _repr_html_(self) -> str:
         counts = Counter(entry["operator"] for entry in self._cases.values())
         where = f"{self.soc}, CANN {self.cann}" if self.soc else self.provenance.get("place", "")
-        return as_html(f"Recording {self.path.name} of {self.provenance['device']}", (), [
-            ("recorded", f"{self.provenance['time']} on {where}"),
-            *((name, f"{count} case{'s' * (count > 1)}") for name, count in counts.items())])
+        return as_html(tr("Recording {name} of {device}", name=self.path.name, device=self.provenance["device"]), (), [
+            (tr("recorded"), tr("{time} on {where}", time=self.provenance["time"], where=where)),
+            *((name, ntr("{n} case", "{n} cases", count)) for name, count in counts.items())])
 
     def __repr__(self) -> str:
         return f"Capsule({self.name!r}, soc={self.soc!r}, cann={self.cann!r}, {len(self)} cases)"

@@ -8,6 +8,9 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.products import product_of
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import meant, message, tr
+
+STATES = meant("open", "that is open"), message("closed")
 
 
 def is_device(value) -> bool:
@@ -113,15 +116,14 @@ class Device:
             error.add_note(f"while closing: {failure}")
 
     def _repr_html_(self) -> str:
-        rows = [("product", f"{product_of(self.soc).name} ({self.soc})"), ("CANN", self.cann),
-                ("state", "closed" if self.closed else "open")]
+        rows = [(tr("product"), f"{product_of(self.soc).name} ({self.soc})"), ("CANN", self.cann), (tr("state"), tr(STATES[self.closed]))]
         if self.workarounds:
-            rows.append(("workarounds", "what an older CANN computes wrongly is computed by other means"))
+            rows.append((tr("workarounds"), tr("what an older CANN computes wrongly is computed by other means")))
         misuse = getattr(self.acl, "misuse", [])
         if misuse:
-            rows.append(("misuse", f"{len(misuse)}, first: {misuse[0]}"))
-        kind = "emulated on the host, not hardware" if self.name.startswith("host") else self.name
-        return as_html(f"Device {self.name!r}: {kind}", (), rows)
+            rows.append((tr("misuse"), tr("{n}, first: {what}", n=len(misuse), what=misuse[0])))
+        kind = message("emulated on the host, not hardware") if self.name.startswith("host") else self.name
+        return as_html(tr("Device {name!r}: {kind}", name=self.name, kind=kind), (), rows)
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

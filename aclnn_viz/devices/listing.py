@@ -15,11 +15,13 @@ from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.products import PRODUCTS, Version
+from aclnn_viz.words.speech import message, tr
 
 _PROGRAM = "import sys; from aclnn_viz.devices.inspection import end_with_parent, inspect; end_with_parent(); " \
            "inspect(*sys.argv[1:3])"
 _PACKAGE = Path(__file__).parents[2]
 NEWEST = "9.1"
+CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")
 
 
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
@@ -110,26 +112,28 @@ def _killed(child: subprocess.Popen) -> str:
 
 def device_text(found: dict) -> str:
     """Return what `list_devices` found as lines for people."""
-    lines = ["host: the emulator, always there; it runs"]
-    lines += [f"  {name}: as {', '.join(about['socs'])}" for name, about in found["host"]["operators"].items()]
-    lines += [f"{name}: {version}, a peer: open_device(\"{name}\")" for name, version in found["peers"].items()]
+    lines = [tr("host: the emulator, always there; it runs")]
+    lines += [tr("  {name}: as {socs}", name=name, socs=", ".join(about["socs"])) for name, about in found["host"]["operators"].items()]
+    lines += [tr("{name}: {version}, a peer: open_device(\"{name}\")", name=name, version=version)
+              for name, version in found["peers"].items()]
     if found["problem"]:
         lines.append(f"atlas: {found['problem']}")
     if found["root"]:
-        lines += [f"CANN {found['cann'] or '(version unknown)'} in {found['root']} ({found['origin']}; version from "
-                  f"{found['cann_source'] or 'nowhere'})", f"  driver: {found['driver'] or 'no version file'}"]
+        lines += [tr("CANN {version} in {root} ({origin}; version from {source})", version=found["cann"] or message("(version unknown)"),
+                     root=found["root"], origin=found["origin"], source=found["cann_source"] or message("nowhere")),
+                  tr("  driver: {version}", version=found["driver"] or message("no version file"))]
         if found["stand_in"]:
-            lines.append(f"  NOT CANN: {found['stand_in']}")
-        lines += [f"  library: {path}" for path in found["libraries"] or [found["runtime"]]]
-        lines += [f"  cannot load: {text}" for text in found["failures"]]
-        lines += [f"  custom operators installed: {path} (use with custom=)" for path in found["custom_installed"]]
+            lines.append(tr("  NOT CANN: {what}", what=found["stand_in"]))
+        lines += [tr("  library: {path}", path=path) for path in found["libraries"] or [found["runtime"]]]
+        lines += [tr("  cannot load: {text}", text=text) for text in found["failures"]]
+        lines += [tr("  custom operators installed: {path} (use with custom=)", path=path) for path in found["custom_installed"]]
     for device in found["devices"]:
-        memory = "memory unknown"
+        memory = message("memory unknown")
         if device["memory_total"]:
-            memory = f"{device['memory_free'] / 2**30:.1f} of {device['memory_total'] / 2**30:.1f} GiB free"
-        what = f"{device['soc'] or 'unknown SoC'} ({device['product'] or 'unknown product'})"
-        trouble = f"; {device['problem']}" if device["problem"] else ""
-        lines.append(f"{device['name']}: {what}, {memory}{trouble}")
+            memory = message("{free:.1f} of {total:.1f} GiB free", free=device["memory_free"] / 2**30, total=device["memory_total"] / 2**30)
+        lines.append(tr("{name}: {soc} ({product}), {memory}", name=device["name"], soc=device["soc"] or message("unknown SoC"),
+                        product=device["product"] or message("unknown product"), memory=memory)
+                     + (f"; {device['problem']}" if device["problem"] else ""))
         lines += _operator_lines(device["operators"] or {})
     if not found["devices"]:
         lines += _operator_lines(found["operators"])
@@ -137,10 +141,11 @@ def device_text(found: dict) -> str:
 
 
 def _operator_lines(operators: dict) -> list[str]:
-    return [f"  {name}: {_state(operators[name])}" for name in operators]
+    return [tr("  {name}: {state}", name=name, state=_state(operators[name])) for name in operators]
 
 
 def _state(operator: dict) -> str:
     if not operator["usable"]:
-        return f"not usable: {operator['reason']}"
-    return f"usable, {'custom ' * operator['custom']}from {operator['library']}"
+        return tr("not usable: {reason}", reason=operator["reason"])
+    usable = CUSTOM if operator["custom"] else BUILT_IN
+    return tr(usable, library=operator["library"])

@@ -5,13 +5,19 @@ import inspect
 from dataclasses import dataclass
 
 from aclnn_viz.operators.parameters import Parameter
+from aclnn_viz.tables import as_text, columns
+from aclnn_viz.words.speech import linked, message, said
 
-HEADER = ("parameter", "what", "shape", "dtype or values", "default")
+HEADER = (message("parameter"), message("what"), message("shape"), message("dtype or values"), message("default"))
+TENSOR = message("tensor")  # the kinds of attributes are names of types
 
 
 @dataclass(frozen=True)
 class Description:
-    """`title`, `about` (the page's own words), `rows` under HEADER, and `products`: what each takes."""
+    """`title`, `about` (the page's own words), `rows` under HEADER, and `products`: what each takes.
+
+    Texts that are words are kept as messages.
+    """
 
     title: str
     about: str
@@ -19,18 +25,17 @@ class Description:
     products: tuple[str, ...]
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(HEADER, *self.rows)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-                 for row in (HEADER, ["-" * width for width in widths], *self.rows)]
-        return "\n".join([self.title, "", self.about, "", *lines, "", *self.products])
+        header, *rows = ([*map(said, row)] for row in (HEADER, *self.rows))
+        dashes = ["-" * max(map(columns, column)) for column in zip(header, *rows)]
+        return "\n".join([self.title, "", self.about, "", *as_text(header, [dashes, *rows]), "", *map(said, self.products)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         def cells(row, tag):
-            return "<tr>" + "".join(f'<{tag} style="text-align:left">{html.escape(cell)}</{tag}>' for cell in row)
+            return "<tr>" + "".join(f'<{tag} style="text-align:left">{html.escape(said(cell))}</{tag}>' for cell in row)
         table = "".join([cells(HEADER, "th"), *(cells(row, "td") for row in self.rows)])
-        lines = "".join(f"<br>{html.escape(line)}" for line in self.products)
+        lines = "".join(f"<br>{html.escape(said(line))}" for line in self.products)
         return (f"<b>{html.escape(self.title)}</b><pre>{html.escape(self.about)}</pre><table>{table}</table>"
                 f"<small>{lines}</small>")
 
@@ -38,32 +43,40 @@ class Description:
 def describe(op) -> Description:
     """Return what is declared of an operator, in words."""
     rows = [_row(op, p) for p in op.c_parameters]
-    rows += [_row(op, p, "forward") for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
+    rows += [_row(op, p, message("forward")) for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
     products = [f"{', '.join(product.name for product in products)}: {', '.join(formats.split())}"
                 for products, formats in op.formats.items()]
-    products.append("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each of "
-                    "*K, () one number")
+    products.append(message("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
+                            "of *K, () one number"))
     return Description(f"{op.name}, {op.aclnn_name} (aclnnop/{op.header}, {op.library})",
                        inspect.getdoc(op.page).strip(), tuple(rows), tuple(products))
 
 
 def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
-    what = " ".join(filter(None, (where, "output" if p.output else role(op, p.name), p.kind)))
+    kind = TENSOR if p.kind == TENSOR else p.kind
+    what = linked("{some} {more}", filter(None, (where, message("output") if p.output else role(op, p.name), kind)))
     tensor = op.tensors.get(p.name)
     if tensor is not None:
-        allowed = "16 to 64 bits" if p.name == op.like else {"same": f"that of {op.like}", "wide": "float32 at least"}.get(
-            p.dtype, p.dtype.replace("same", f"that of {op.like}").replace("as ", "that of "))
+        allowed = message("16 to 64 bits") if p.name == op.like else linked("{some} or {more}", (
+            _format(op, one) for one in p.dtype.split(" or ")))
     elif p.values:
         allowed = ", ".join(map(repr, p.values))
     else:
         ends = (p.low, p.high)
-        allowed = "" if ends == (None, None) else f"{'' if p.low is None else p.low} to {'' if p.high is None else p.high}"
-    default = repr(p.default) if p.optional else "" if p.output else "required"
+        allowed = "" if ends == (None, None) else message(
+            "{low} to {high}", low="" if p.low is None else p.low, high="" if p.high is None else p.high)
+    default = repr(p.default) if p.optional else "" if p.output else message("required")
     return p.name, what, p.shape or "", allowed, default
+
+
+def _format(op, dtype: str) -> str:
+    """One of the formats that a tensor may have."""
+    of = op.like if dtype == "same" else dtype.removeprefix("as ") if dtype.startswith("as ") else ""
+    return message("that of {name}", name=of) if of else message("float32 at least") if dtype == "wide" else dtype
 
 
 def role(op, name: str) -> str:
     """What a parameter is for, where the declaration says it."""
     if name in op.upstream:
-        return "upstream gradient,"
-    return "saved by forward," if name in op.saved else ""
+        return message("upstream gradient,")
+    return message("saved by forward,") if name in op.saved else ""

@@ -58,7 +58,7 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
     except UnsupportedError as refused:
         reason = str(refused).partition(": got ")[0]
         known = reason in rooms.own("peer", op.name, "REFUSED", ())
-        return [(reason, None if known else message("{peer} refuses {case}: {why}", peer=peer.library, case=one.recipe, why=refused))]
+        return [(reason, None if known else message("{peer} refuses {case}: {why}", peer=peer.library, case=str(one.recipe), why=refused))]
     seen = []
     for miss in judge(one, outputs):
         wrong = miss.wrong
@@ -70,7 +70,7 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                 wrong = rest
         if wrong is None or wrong.any():
             seen.append((message("undocumented: {problem}", problem=miss.problem), message(
-                "{peer} on {case}: {problem}{element}, and no documented difference says so", peer=peer.library, case=one.recipe,
+                "{peer} on {case}: {problem}{element}, and no documented difference says so", peer=peer.library, case=str(one.recipe),
                 problem=miss.problem, element=_element(miss, wrong, outputs, one))))
     return seen
 

@@ -166,7 +166,16 @@ def tr(message: str, /, **values) -> str:
 
 def _filled(message: str, values: dict) -> str:
     """A message with its values; those that are messages are said, too."""
-    return message.format_map({name: tr(one) if isinstance(one, Message) else one for name, one in values.items()})
+    return message.format_map({name: said(one) for name, one in values.items()})
+
+
+def said(value):
+    """Return what is kept as a message in the language that is spoken, anything else, such as a name, as it is.
+
+    >>> said(message("x = {x}", x=1)), said("input"), said(2)
+    ('x = 1', 'input', 2)
+    """
+    return tr(value) if isinstance(value, Message) else value
 
 
 def ntr(one: str, many: str, n: int, /, **values) -> str:

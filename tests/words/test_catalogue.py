@@ -32,7 +32,7 @@ ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
 
 
 # Places of a message, dotted names, files, quoted values, and words that only sound like a term.
-NO_WORDS = re.compile(r"\{[^}]*\}|\b\w+(?:\.\w+)+|(?:[\w.-]+/){2,}[\w.-]+|'\w+'|\b(?:(?:reduction|document) means|formula means|segmentation fault|and faults)\b")
+NO_WORDS = re.compile(r"\{[^}]*\}|\b\w+(?:\.\w+)+|(?:[\w.-]+/){2,}[\w.-]+|'\w+'|\b(?:(?:reduction|document|other) means|formula means|segmentation fault|and faults)\b")
 
 
 def places(text):
@@ -70,14 +70,15 @@ def test_every_message_has_its_chinese_and_every_entry_is_used():
 def written(source):
     """The messages that a module writes, found without the extractor of catalogues."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and visible.call_of(node) in visible.SPOKEN]
-    return {node.args[0].value for node in calls if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value}
+    keys = [node.args[visible.call_of(node) == "meant"] for node in calls if node.args]
+    return {key.value for key in keys if isinstance(key, ast.Constant) and key.value}
 
 
 def test_no_message_is_where_the_extractor_does_not_look():
     found = {one if isinstance(one, str) else one[0] for one in ENTRIES}
     sources = [path.read_text("utf-8") for path in (ROOT / "aclnn_viz").rglob("*.py") if path.parent.name != "words"]
     assert [text for source in sources if catalogue.SPEECH in source for text in written(source) - found] == []
-    assert written('f"{message(\'within\')} {x}"') == {"within"}
+    assert written('f"{message(\'within\')} {x}"') == {"within"} and written('meant("text", "sense")') == {"sense"}
 
 
 def test_translations_have_the_same_places_and_the_terms_of_the_glossary():

@@ -10,8 +10,11 @@ import pytest
 import aclnn_viz as av
 import derivations
 import visible
+from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
+from aclnn_viz.devices.listing import device_text, list_devices
 from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rounding, taylor
 from aclnn_viz.verification.conventions import default, hardswish
 from aclnn_viz.verification.conventions.model import recomputed
@@ -109,3 +112,41 @@ def test_a_text_that_is_not_looked_up_is_noticed():
     assert unspoken(f"{visible.OPEN}kit and\n  all{visible.CLOSE} 3\ndocument  says it") == ["document  says it"]
     found = [replace(conventions.recompute(["hardswish"])[0], why="nobody knows why")]
     assert len(unspoken(conventions.text_table(found))) == 1
+
+
+def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are_not(monkeypatch):
+    """In Chinese itself: parameters are called input and target, which are words elsewhere."""
+    told = av.operator("cross_entropy_loss").describe()
+    before = json.dumps([told.rows, told.products])
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    lines = str(told).splitlines()
+    assert [line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))] == [
+        ["gradLoss", "上一层的输出梯度，Tensor", "N"], ["target", "Tensor", "N"], ["input", "正向计算Tensor", "N"]]
+    assert "形状：" in lines[-1] and "必填" in told._repr_html_() and json.dumps([told.rows, told.products]) == before
+
+
+def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
+    found = vacuity([av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")])
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    assert "因子1/n" in str(found) and "factor" not in str(found) and "factor 1/n" in found.blind
+    layers = vacuity([av.case("layer_norm", weightOptional=None)])
+    assert "  input " in str(layers) and "未给出biasOptional" in str(layers)
+
+
+def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
+    one = av.case("rms_norm", shape=(2, 3))
+    with av.open_device("host") as device:
+        shown = [device._repr_html_(), one._repr_html_()]
+        monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+        assert [device._repr_html_() != shown[0], one._repr_html_() != shown[1]] == [True, True]
+        assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
+    assert "已关闭" in device._repr_html_() and "始终可用" in device_text(list_devices(root="/nowhere"))
+
+
+def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_same_value_is_not(monkeypatch):
+    without, given, alone = (Facts.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
+        {"weightOptional": None}, {}, {"reduction": "none"}))
+    assert common([without], [given]) == "all with weightOptional='none', the others without"
+    monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    assert "weightOptional=未给出" in speech.tr(common([without], [given])) and "已给出" in speech.tr(common([given], [without]))
+    assert "reduction='none'" in speech.tr(common([alone], [given]))

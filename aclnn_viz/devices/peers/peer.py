@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from aclnn_viz import rooms
-from aclnn_viz.devices.device import Closing
+from aclnn_viz.devices.device import STATES, Closing
 from aclnn_viz.devices.errors import UnsupportedError
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import operator
 from aclnn_viz.tables import as_html
+from aclnn_viz.words.speech import message, said, tr
 
+ABOUT = {name: name for name in (message("library"), message("place"), message("threads"), message("deterministic"), message("flags"))}
 
 class Peer(Closing, ABC):
     """What every peer has in common; `name` tells library, place and version, `about()` all that a replay must tell.
@@ -67,8 +69,9 @@ class Peer(Closing, ABC):
         """Its version, place, threads and flags."""
 
     def _repr_html_(self) -> str:
-        return as_html(f"Device {self.name!r}: a peer on this machine, no Atlas", (), [
-            ("state", "closed" if self.closed else "open"), *((name, str(value)) for name, value in self._library().items())])
+        about = [(said(ABOUT.get(name, name)), str(value)) for name, value in self._library().items()]
+        return as_html(tr("Device {name!r}: a peer on this machine, no Atlas", name=self.name), (), [
+            (tr("state"), tr(STATES[self.closed])), *about])
 
     def __repr__(self) -> str:
         return f"Peer({self.name!r}{', closed' * self.closed})"

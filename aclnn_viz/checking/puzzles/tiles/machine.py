@@ -97,7 +97,7 @@ def _seen(program: Program, one: Prepared, cores: int, schedule) -> Seen:
         return launches[-1].outputs
     outcome = run(kernel, Case(one.case.operator, one.case.inputs, one.case.dtype, one.case.seed),
                   operator(program.operator).outputs, SECONDS)
-    where = message("{case}, {n} cores, schedule {schedule!r}", case=one.recipe, n=cores, schedule=schedule)
+    where = message("{case}, {n} cores, schedule {schedule!r}", case=str(one.recipe), n=cores, schedule=schedule)
     if not launches:
         return Seen((message("{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where),), (outcome.misbehaviour,), outcome.fatal)
     hazards, outputs = launches[0].hazards, launches[0].outputs
