@@ -26,7 +26,7 @@ FEWEST = 16  # rows that the panel of calls has room for, at least
 POISON = 0xA5
 EARLY = message("Call {k} of {n}, {call}, fails with {status} {name}: phase 1 checks the call before anything runs; {result}.")
 FAILS = message("Call {k} of {n}, {call}, fails with {status} {name}; {result}.")
-LINE = 50  # characters of a line of words
+LINE = 42  # columns of a line of words: in small letters they fit also if they are capitals
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,11 @@ class Opened(Notebook):
         self.page.wait_for_function("!document.querySelector('#jupyterlab-splash')")  # two at once disturb each other
         self.settle()
 
+    def speak(self, language):
+        self.run(f"import aclnn_viz as av; av.language({language!r})")
+        self.page.wait_for_function(f"document.querySelector('{ROOT}').lang === '{language}'")
+        self.settle()
+
     def lifted(self, kind):
         """The text behind a lift-out button."""
         area = self.page.locator(f"{ROOT} textarea")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import legible
 import numpy as np
 import panel_picture
 import pytest
@@ -188,11 +189,38 @@ FIT = """() => {
 
 
 @EVERY
-def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer):
+def test_it_fits_the_width_and_can_be_read_in_both_themes_and_languages(explorer):
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         explorer.theme(theme)
         inside, outside, contrast = explorer.page.evaluate(FIT)
         assert inside <= outside and contrast > 7, theme
+    with legible.listening(explorer.page):
+        try:
+            explorer.speak("zh")
+            assert legible.faults(explorer.page) == []
+        finally:
+            explorer.speak("en")
+        # The panel of standards shortens long reasons in English, and the picture in words has them whole.
+        assert [fault for fault in legible.faults(explorer.page) if "shortened" not in fault] == []
+
+
+@pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
+def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
+    with legible.listening(explorer.page):
+        try:
+            explorer.run("from aclnn_viz.words.speech import _catalogue; said = _catalogue('zh')._catalog; "
+                         "kept = said.copy(); said['the image'] = '图像范围' * 20")
+            explorer.speak("zh")
+            assert legible.faults(explorer.page) == ["map: cut off: " + "图像范围" * 20]
+        finally:
+            explorer.run("said.update(kept)")
+            explorer.speak("en")
+        explorer.page.evaluate("""() => {
+            const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
+            for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 60, text.length * 30);
+        }""")
+        assert legible.faults(explorer.page) == ["map: shortened: 名称被截…", "map: one upon another: 标签: 标签"]
+        explorer.reset()
 
 
 @pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)

@@ -33,7 +33,11 @@ class Frame extends Marks {
       write(context, text, box.left - 4, at, theme.text, TEXT, "right");
     }
     context.stroke();
-    if (x.label) write(context, x.label, (box.left + box.right) / 2, this.panel.height - LINE / 2, theme.text, TEXT);
+    if (x.label) {
+      const fits = Math.max(8.5, Math.min(TEXT, TEXT * this.panel.width / widthOf(context, x.label)));
+      const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, x.label, fits) / 2);
+      write(context, x.label, middle, this.panel.height - LINE / 2, theme.text, fits);
+    }
     if (y.label) {
       context.save();
       context.translate(7, (box.top + box.bottom) / 2);

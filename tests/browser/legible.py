@@ -1,0 +1,70 @@
+"""Whether the words of an explorer can be read: whole, inside of their panel, and none upon another."""
+
+from contextlib import contextmanager
+
+# Each canvas keeps the words that stand on it since it was cleared: [text, left, top, right, bottom, what it was clipped to].
+LISTEN = """() => {
+    const of = CanvasRenderingContext2D.prototype, own = {}, clips = new WeakMap(), rects = new WeakMap();
+    const clip = (context) => clips.get(context) ?? clips.set(context, [null]).get(context);
+    const placed = (context, x0, y0, x1, y1) => {
+        const m = context.getTransform(), corners = [[x0, y0], [x1, y0], [x0, y1], [x1, y1]];
+        const xs = corners.map(([x, y]) => (m.a * x + m.c * y + m.e) / devicePixelRatio);
+        const ys = corners.map(([x, y]) => (m.b * x + m.d * y + m.f) / devicePixelRatio);
+        return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+    };
+    const before = {
+        clearRect() { this.canvas.words = []; },
+        save() { clip(this).push(clip(this).at(-1)); },
+        restore() { if (clip(this).length > 1) clip(this).pop(); },
+        rect(x, y, wide, tall) { rects.set(this, placed(this, x, y, x + wide, y + tall)); },
+        clip() { clip(this)[clip(this).length - 1] = rects.get(this); },
+        fillText(text, x, y) {
+            if (!text.trim() || !this.canvas.words) return;
+            const { actualBoundingBoxLeft: left, actualBoundingBoxRight: right, actualBoundingBoxAscent: up,
+                actualBoundingBoxDescent: down } = this.measureText(text);
+            this.canvas.words.push([text, ...placed(this, x - left, y - up, x + right, y + down), clip(this).at(-1)]);
+        },
+    };
+    for (const [name, first] of Object.entries(before)) {
+        own[name] = of[name];
+        of[name] = function (...given) { first.apply(this, given); return own[name].apply(this, given); };
+    }
+    window.stopListening = () => Object.assign(of, own);
+}"""
+# A pixel and a half is the soft edge of a letter. A name of the code that ends in dots stands whole in the picture in words.
+FAULTS = """() => {
+    const found = [], root = document.querySelector(".aclnn-explorer"), edge = 1.5;
+    for (const figure of root.querySelectorAll("[data-panel]")) {
+        const canvas = figure.querySelector("canvas"), { words } = canvas, say = (...told) => found.push(
+            [figure.dataset.panel, ...told].join(": "));
+        if (!words) { say("drawn before anyone listened"); continue; }
+        for (const [text, left, top, right, bottom, clip] of words) {
+            const [x0, y0, x1, y1] = clip ?? [0, 0, canvas.clientWidth, canvas.clientHeight];
+            if (left < x0 - edge || top < y0 - edge || right > x1 + edge || bottom > y1 + edge) say("cut off", text);
+            if (/…$/.test(text) && !/^\\w+…$/.test(text)) say("shortened", text);
+        }
+        words.forEach(([one, left, top, right, bottom], k) => words.slice(k + 1).forEach(([other, l, t, r, b]) => {
+            const [across, down] = [Math.min(right, r) - Math.max(left, l), Math.min(bottom, b) - Math.max(top, t)];
+            if (across > edge && down > edge) say("one upon another", one, other);
+        }));
+    }
+    for (const node of root.querySelectorAll("figcaption, li, legend, button, .ae-control")) {
+        if (node.clientWidth && node.scrollWidth > node.clientWidth + edge) found.push(`cut off: ${node.textContent}`);
+    }
+    return found;
+}"""
+
+
+@contextmanager
+def listening(page):
+    """While it is open, `faults` knows what is drawn on the page."""
+    page.evaluate(LISTEN)
+    try:
+        yield
+    finally:
+        page.evaluate("stopListening()")
+
+
+def faults(page) -> list[str]:
+    """What cannot be read of an explorer that was drawn since somebody listened, each with its panel and its words."""
+    return page.evaluate(FAULTS)
