@@ -10,6 +10,7 @@ import pytest
 import aclnn_viz as av
 import derivations
 import visible
+from aclnn_viz import rooms
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.cli import table
@@ -136,9 +137,7 @@ def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
 def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
     one = av.case("rms_norm", shape=(2, 3))
     with av.open_device("host") as device:
-        shown = [device._repr_html_(), one._repr_html_()]
         monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
-        assert [device._repr_html_() != shown[0], one._repr_html_() != shown[1]] == [True, True]
         assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
     assert "已关闭" in device._repr_html_() and "始终可用" in device_text(list_devices(root="/nowhere"))
 
@@ -150,3 +149,10 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
     monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
     assert "weightOptional=未给出" in speech.tr(common([without], [given])) and "已给出" in speech.tr(common([given], [without]))
     assert "reduction='none'" in speech.tr(common([alone], [given]))
+
+
+def test_what_a_peer_does_otherwise_is_looked_up_and_its_source_is_cited(monkeypatch):
+    one = rooms.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
+    assert str(one) == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
+    monkeypatch.setattr(speech, "_spoken", lambda: None)
+    assert str(one) == f"{one.text} ({one.source})"

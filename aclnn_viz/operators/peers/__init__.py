@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.words.speech import kept, tr
 
 NARROW = tuple(fmt.name for fmt in FORMATS if fmt.bits == 16)
 
@@ -31,7 +32,7 @@ class Difference:
     convention: str = ""
 
     def __str__(self) -> str:
-        return f"{self.text} ({self.source})"
+        return tr("{text} ({source})", text=kept(self.text), source=self.source)
 
 
 def narrow_steps(name: str, **settings) -> Plan:
