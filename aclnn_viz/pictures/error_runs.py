@@ -17,7 +17,7 @@ from aclnn_viz.pictures.style import SERIES
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import windows
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.speech import message, said, tr
 
 NO_INPUTS = message("none of the output's rank")
 
@@ -60,7 +60,7 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
     marks += [half(), *named(e, e.worst, e.peak(), axis)]
     panel = Panel("runs", "", tuple(marks), *value_axes(axis, first.format, low, high), 20, TALL)
     count = max(w.size for w in moving.values())
-    title = tr("{output}: the largest error is {error} ulp, by {run}", output=output, error=number(e.ulps.max()), run=tr(worst))
+    title = tr("{output}: the largest error is {error} ulp, by {run}", output=output, error=number(e.ulps.max()), run=worst)
     statistic = tr("{statistic}; thick: median, thin: maximum of windows of {n} elements; n of each run",
                    statistic=tr(STATISTIC), n=f"{count:,}")
     return framed(title, runs, statistic, (panel,), _lines(runs, moving, labels))
@@ -70,14 +70,14 @@ def _label(name: str, e: Errors) -> str:
     missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
     told = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
             message("{run}: median {median} ulp, maximum {largest} ulp at {place}"))
-    return tr(told, run=tr(name), median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
+    return tr(told, run=name, median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
               missed=f"{missed or 0:,}")
 
 
 def _lines(runs, moving, labels) -> list[str]:
     lines = [tr("{run}; inputs there: {inputs}", run=labels[name], inputs=e.beside(e.worst) or tr(NO_INPUTS)) for name, e in runs.items()]
     first = next(iter(moving.values()))
-    header = [tr("truth from"), tr("to"), *(f"{tr(name)}: {what}" for name in runs for what in (tr("median"), tr("maximum")))]
+    header = [tr("truth from"), tr("to"), *(f"{said(name)}: {what}" for name in runs for what in (tr("median"), tr("maximum")))]
     rows = [[number(first.first[k]), number(first.last[k]),
              *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum))] for k in range(first.count.size)]
     return [*lines, *as_text(header, rows)]

@@ -10,7 +10,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import power_of_ten
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.speech import message, said, tr
 
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
@@ -42,11 +42,11 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
         title = tr("{title}: {texts}", title=output, texts=_summary(*counts.values()))
     else:
         least, most = (choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max))
-        title = tr("{output}: {low} ({least}) to {high} ({most}) correctly rounded", output=output, least=tr(least), most=tr(most),
+        title = tr("{output}: {low} ({least}) to {high} ({most}) correctly rounded", output=output, least=least, most=most,
                    low=_percent(counts[least][EXACT], size), high=_percent(counts[most][EXACT], size))
-    rows = [[tr(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
+    rows = [[said(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
     most = max(each.max() for each in counts.values())
-    panels = tuple(_strip(tr(name) if len(runs) > 1 else "", each, most, k) for k, (name, each) in enumerate(counts.items()))
+    panels = tuple(_strip(said(name) if len(runs) > 1 else "", each, most, k) for k, (name, each) in enumerate(counts.items()))
     return framed(title, runs, statistic, panels, as_text([tr("ulps"), *map(tr, CLASSES)], rows))
 
 

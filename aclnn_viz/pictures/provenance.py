@@ -68,7 +68,7 @@ def warning(sources: dict[str, Provenance]) -> str:
     >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
     'not measured on hardware here: plan (prediction)'
     """
-    named = [tr("{run} ({device})", run=tr(name), device=tr(source.device)) if name else tr(source.device)
+    named = [tr("{run} ({device})", run=name, device=tr(source.device)) if name else tr(source.device)
              for name, source in sources.items() if not source.measured]
     return tr("not measured on hardware here: {runs}", runs=", ".join(named)) if named else ""
 

@@ -13,7 +13,7 @@ from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
 from aclnn_viz.explorers.state import build
 from aclnn_viz.checking.puzzles import puzzles
-from aclnn_viz.pictures import Provenance, error_plot, errors, fonts
+from aclnn_viz.pictures import Provenance, error_plot, error_runs, errors, fonts, ulp_histogram
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
@@ -172,3 +172,11 @@ def test_chinese_lines_are_as_wide_as_asked_and_lose_nothing():
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
         assert all(columns(line) <= width + 2 for line in lines)  # a comma may stand beyond the end
         assert not any(line[0] in "，。；：、）" for line in lines)
+
+
+def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
+    av.language("zh")
+    runs = {name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine") for name in ("kit", "document")}
+    for picture in (error_runs(runs), ulp_histogram(runs)):
+        assert all(name in picture.text and speech.tr(name) != name for name in runs)
+        assert not any(speech.tr(name) in picture.text for name in runs)
