@@ -17,8 +17,8 @@ from aclnn_viz.cli import authoring, checking, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import problem
+from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.columns import columns, padded
 from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
 
 

@@ -13,8 +13,9 @@ from aclnn_viz.pictures.error_plot import GREY, named, pictured
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.text import number, wrapped
+from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import as_text as table
+from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import message, ntr, tr
 
 SHORT = (message("format"), message("inputs"), message("plan"), message("open"), message("bug?"))

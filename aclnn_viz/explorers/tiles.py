@@ -13,8 +13,8 @@ from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.text import wrapped
 from aclnn_viz.tables import columns as wide
+from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import message, tr
 
 CELLS, ROWS = 200, 13  # of the panel of owners, at most

@@ -11,7 +11,8 @@ from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.text import number, wrapped
+from aclnn_viz.pictures.text import number
+from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import message, ntr, tr
 
 MEANINGS = {1: message("the caller"), 2: message("a resource"), 3: message("the runtime"), 5: message("the inside of the library")}

@@ -8,7 +8,9 @@ from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Hea
 from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
-from aclnn_viz.pictures.text import columns, number, wrapped
+from aclnn_viz.pictures.text import number
+from aclnn_viz.tables import columns
+from aclnn_viz.words.columns import wrapped
 
 COLUMNS, DPI = 20, 100
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from functools import cache, wraps
 
-from aclnn_viz.pictures.text import WIDE
+from aclnn_viz.words.columns import WIDE
 from aclnn_viz.words.speech import english
 
 FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC",

@@ -10,7 +10,7 @@ from functools import cache
 
 from aclnn_viz import rooms
 from aclnn_viz.operators import operators
-from aclnn_viz.words.columns import columns, padded
+from aclnn_viz.tables import columns, padded
 from aclnn_viz.words.speech import message, tr
 
 SIDES = message("left | right | mean | both | other")

@@ -5,19 +5,19 @@ import textwrap
 import pytest
 
 from aclnn_viz.tables import columns, padded
-from aclnn_viz.words.columns import filled
+from aclnn_viz.words.columns import wrapped
 
 ENGLISH = "A kernel that reads the pixels behind the last one, and gives a slope that is neither one-sided derivative."
 CHINESE = "核函数在边界上也返回0：取外侧导数。按文档的系数（见ops-cv image/grid_sampler2_d_grad）会读到最后一个像素之后的像素，所得斜率不是任何一侧的导数。"
 
 
 def test_english_is_broken_as_ever():
-    assert filled(ENGLISH, 40, "  a ", "    ") == textwrap.fill(ENGLISH, 40, initial_indent="  a ", subsequent_indent="    ")
+    assert wrapped(ENGLISH, 40, "  a ", "    ") == textwrap.wrap(ENGLISH, 40, initial_indent="  a ", subsequent_indent="    ")
 
 
 @pytest.mark.parametrize("width", [24, 40, 41, 110])
 def test_chinese_fits_loses_nothing_and_begins_no_line_with_a_closing_mark(width):
-    lines = filled(CHINESE, width, "- ", "  ").splitlines()
+    lines = wrapped(CHINESE, width, "- ", "  ")
     longest = 40  # a path and its marks, which is not broken
     assert all(columns(line) <= max(width, longest) for line in lines) and len(lines) >= columns(CHINESE) // width
     assert "".join(line[2:] for line in lines).replace(" ", "") == CHINESE.replace(" ", "")

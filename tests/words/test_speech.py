@@ -17,8 +17,9 @@ from aclnn_viz.pictures import Provenance, error_plot, error_runs, errors, fonts
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
-from aclnn_viz.pictures.text import WIDE, columns, wrapped
+from aclnn_viz.tables import columns
 from aclnn_viz.words import speech
+from aclnn_viz.words.columns import WIDE, wrapped
 from aclnn_viz.words.speech import meant, tr
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")

@@ -10,9 +10,10 @@ from functools import partial
 from aclnn_viz import rooms
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.tables import padded
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
-from aclnn_viz.words.columns import filled, padded
+from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import tr
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
@@ -50,7 +51,7 @@ def text_table(rows: list[Row]) -> str:
 
 
 def _line(label: str, text: str) -> str:
-    return filled(text, 110, f"    {padded(label, 10)}", " " * 14)
+    return "\n".join(wrapped(text, 110, f"    {padded(label, 10)}", " " * 14))
 
 
 def to_json(rows: list[Row]) -> dict:

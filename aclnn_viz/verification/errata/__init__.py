@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from aclnn_viz import rooms
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import operators
+from aclnn_viz.tables import padded
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
-from aclnn_viz.words.columns import filled, padded
+from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import tr
 
 __all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
@@ -65,7 +66,7 @@ def text_table(findings: list[Finding]) -> str:
 
 
 def _paragraph(label: str, text: str) -> str:
-    return filled(text, 110, f"   {padded(label, 10)}", " " * 13)
+    return "\n".join(wrapped(text, 110, f"   {padded(label, 10)}", " " * 13))
 
 
 def _source(text: str) -> str:
