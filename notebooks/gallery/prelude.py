@@ -9,14 +9,11 @@ from matplotlib.figure import Figure
 from aclnn_viz.explorers.widget import Explorer
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
+from aclnn_viz.words.speech import meant, tr
 from ipywidgets import Widget
 
 Widget.close_all()  # an explorer of another lesson would follow the language
-# What is said of a figure of Matplotlib, whose own words are those of its lesson.
-SAID = {"en": {"axes": "{y} against {x}", "none": "", "panel": "a panel", "curve": "  {label}: {n} points, {x}, then {y}",
-               "image": "  an image of {shape}, {values}", "spread": "from {first} to {last} within [{least}, {largest}]"},
-        "zh": {"axes": "横轴{x}，纵轴{y}", "none": "无", "panel": "子图", "curve": "  {label}：{n}个点，横坐标{x}，纵坐标{y}",
-               "image": "  {shape}的图像，{values}", "spread": "从{first}到{last}，范围[{least}, {largest}]"}}
+NO_LABEL = meant("", "no label")
 
 
 def still(explorer, **_):
@@ -27,17 +24,18 @@ def still(explorer, **_):
 
 def words(figure, printer, cycle):
     """Say what a figure of Matplotlib shows: titles, axes, and of each curve or image where it begins and ends."""
-    lines, said = [], SAID[language()]
+    lines = []
     for axes in figure.axes:
         x, y = axes.get_xlabel(), axes.get_ylabel()
-        named = [axes.get_title(), said["axes"].format(x=x or said["none"], y=y or said["none"]) if x or y else ""]
-        lines.append("; ".join(name.replace("\n", " ") for name in named if name) or said["panel"])
+        named = [axes.get_title(), tr("{y} against {x}", x=x or NO_LABEL, y=y or NO_LABEL) if x or y else ""]
+        lines.append("; ".join(name.replace("\n", " ") for name in named if name) or tr("a panel"))
         for curve in axes.get_lines():
             label = curve.get_label()
             points = np.ma.masked_invalid(np.asarray(curve.get_xydata(), float))
             if len(points) and not label.startswith("_child"):
-                lines.append(said["curve"].format(label=label, n=len(points), x=spread(points[:, 0]), y=spread(points[:, 1])))
-        lines += [said["image"].format(shape=image.get_array().shape, values=spread(image.get_array()))
+                lines.append(tr("  {label}: {n} points, {x}, then {y}", label=label, n=len(points), x=spread(points[:, 0]),
+                                y=spread(points[:, 1])))
+        lines += [tr("  an image of {shape}, {values}", shape=image.get_array().shape, values=spread(image.get_array()))
                   for image in axes.get_images()]
     printer.text("\n".join(lines))
 
@@ -46,7 +44,7 @@ def spread(values):
     """Say where values begin, where they end, and between what they lie."""
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
     told = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
-    return SAID[language()]["spread"].format(**{name: f"{value:.3g}" for name, value in told.items()})
+    return tr("from {first} to {last} within [{least}, {largest}]", **{name: f"{value:.3g}" for name, value in told.items()})
 
 
 def draw(wanted):
