@@ -91,7 +91,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
         return MutantScore(op.name, edit.kind, str(edit), computed, outcome, told, seconds)
     try:
         kernel = kernel_of(op, edit.page, computed)
-    except SyntaxError:  # an edit that is no Python
+    except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read
         return scored("fails")
     scope = Scope.of(op, **TAKEN)
     evidence = examine(op, kernel, seed, 600.0, None, None, scope.cases(seed), scope.takes)

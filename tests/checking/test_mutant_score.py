@@ -78,6 +78,20 @@ def test_what_becomes_of_a_mutant_is_told(outcome, edit):
     assert score_mutant(SWISH, edit, "float64").outcome == outcome
 
 
+def test_an_edit_after_which_the_page_cannot_be_read_fails():
+    """BILINEAR, NEAREST, BICUBIC = range(2): an error of the page itself, before any case."""
+    sampler = operator("grid_sampler_2d")
+    edit = next(edit for edit in drawn(sampler, 0) if edit.before.startswith("BILINEAR") and _unread(edit))
+    assert score_mutant(sampler, edit, "float64").outcome == "fails"
+
+
+def _unread(edit):
+    try:
+        return not edit.page
+    except Exception as error:
+        return not isinstance(error, SyntaxError)
+
+
 def test_what_comes_too_late_counts_as_unexplained(monkeypatch):
     monkeypatch.setattr(mutants, "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=1e-4)})
     assert score_mutant(SWISH, drawn(SWISH, 0)[0], "float64").outcome == "unexplained"
