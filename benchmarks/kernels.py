@@ -54,14 +54,14 @@ GROWN = {  # shapes of about n elements
 
 
 def best(calls: dict, rounds: int) -> dict[str, float]:
-    """The least seconds of each call, in turns; the first turn, which compiles and wakes, does not count."""
+    """The least seconds of each call, in turns; one call before each, which compiles, wakes and warms, does not count."""
     times = defaultdict(list)
-    for turn in range(rounds + 1):
+    for _ in range(rounds):
         for name, call in calls.items():
+            call()
             start = clock()
             call()
-            if turn:
-                times[name].append(clock() - start)
+            times[name].append(clock() - start)
     return {name: min(found) for name, found in times.items()}
 
 
