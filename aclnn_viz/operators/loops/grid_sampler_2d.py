@@ -1,7 +1,9 @@
 """The grid samplers, some channels of a sample after the others: the taps of the points once, then every channel by them.
 
-A sample's channels belong to one thread, which alone writes their image; what they add to the gradient of the grid is
-added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
+A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
+of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
+
+Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
 
 from functools import cache
@@ -42,22 +44,22 @@ def kept(u, size):
 
 
 @step
-def cubic_weights(t, weight, slope):
+def cubic_weights(t, axis, weight, slope):
     """The weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by t."""
     for k in range(4):
         d = abs(t + (1.0 - k))
         if k == 1 or k == 2:
-            weight[k] = (1.25 * d - 2.25) * d * d + 1.0
-            slope[k] = (3.75 * d - 4.5) * d
+            weight[axis, k] = (1.25 * d - 2.25) * d * d + 1.0
+            slope[axis, k] = (3.75 * d - 4.5) * d
         else:
-            weight[k] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
-            slope[k] = (-2.25 * d + 7.5) * d - 6.0
+            weight[axis, k] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
+            slope[axis, k] = (-2.25 * d + 7.5) * d - 6.0
         if k > 1:  # these distances shrink as t grows
-            slope[k] = -slope[k]
+            slope[axis, k] = -slope[axis, k]
 
 
 @step
-def place(x, size, stride, interpolation, padding, aligned, index, weight, slope):
+def place(x, axis, size, stride, interpolation, padding, aligned, index, weight, slope):
     """The taps of one axis: their index times the stride, -1 outside; their weights, and the derivatives by x."""
     if padding == REFLECTION:
         x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
@@ -76,20 +78,20 @@ def place(x, size, stride, interpolation, padding, aligned, index, weight, slope
     t = u - base
     if cubic:
         base -= 1.0
-        cubic_weights(t, weight, slope)
+        cubic_weights(t, axis, weight, slope)
     elif interpolation == NEAREST:
         base = np.rint(u)  # ties to even
-        weight[0], slope[0] = 1.0, 0.0
+        weight[axis, 0], slope[axis, 0] = 1.0, 0.0
     else:
-        weight[0], weight[1], slope[0], slope[1] = 1.0 - t, t, -1.0, 1.0
-    for k in range(weight.size):
+        weight[axis, 0], weight[axis, 1], slope[axis, 0], slope[axis, 1] = 1.0 - t, t, -1.0, 1.0
+    for k in range(weight.shape[1]):
         at = base + k
         if cubic and padding == REFLECTION:
             at, _ = mirrored(at, size, aligned)
         if cubic and padding != 0:
             at = kept(at, size)
-        index[k] = int(at) * stride if at >= 0.0 and at < size else -1
-        slope[k] *= along
+        index[axis, k] = int(at) * stride if at >= 0.0 and at < size else -1
+        slope[axis, k] *= along
 
 
 @step
@@ -123,7 +125,7 @@ def sampler(taps, axes):
         together = max(1, min(each, PIXELS // elements))
         index, weight, slope = np.zeros((3, taps), np.int64), np.ones((3, taps)), np.zeros((3, taps))
         pixels, weights = np.empty((most, known), np.int64), np.empty((most, known), like.dtype)
-        slopes = np.empty((most, known, axes))
+        slopes, dots = np.empty((most, known, axes)), np.empty((most, known))
         images = np.empty((together if wanted[0] else 0, elements), like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
@@ -133,14 +135,13 @@ def sampler(taps, axes):
                 for start in range(0, points, most):
                     count = min(most, points - start)
                     for p in range(count):
-                        at = grid[sample, start + p]
-                        stride = 1
+                        at, stride = (sample * points + start + p) * axes, 1
                         for axis in range(axes):
-                            place(np.float64(read(at, axis)), size[axis], stride, interpolation, padding, aligned,
-                                  index[axis], weight[axis], slope[axis])
+                            place(np.float64(read(grid, at + axis)), axis, size[axis], stride, interpolation, padding,
+                                  aligned, index, weight, slope)
                             stride *= size[axis]
                         spread(p, taps, deep, index, weight, slope, pixels, weights, slopes)
-                    sums = gridSums[sample, chunk, start:start + count]
+                    dots[:count] = 0
                     for channel in range(begin, min(begin + together, end)):
                         grads, plane = gradOutput[sample, channel, start:start + count], input[sample, channel]
                         if wanted[0]:
@@ -154,19 +155,14 @@ def sampler(taps, axes):
                         if wanted[1] and taps > 1:
                             for p in range(count):
                                 grad = np.float64(read(grads, p))
-                                along_x = along_y = along_z = 0.0
                                 for tap in range(known):
                                     at = pixels[p, tap]
                                     if at >= 0:
-                                        dot = grad * read(plane, at)
-                                        along_x += dot * slopes[p, tap, 0]
-                                        along_y += dot * slopes[p, tap, 1]
-                                        if axes == 3:
-                                            along_z += dot * slopes[p, tap, 2]
-                                sums[p, 0] += along_x
-                                sums[p, 1] += along_y
-                                if axes == 3:
-                                    sums[p, 2] += along_z
+                                        dots[p, tap] += grad * read(plane, at)
+                    for p in range(count if taps > 1 else 0):
+                        for tap in range(known):
+                            for axis in range(axes if pixels[p, tap] >= 0 else 0):
+                                gridSums[sample, chunk, start + p, axis] += dots[p, tap] * slopes[p, tap, axis]
                 if wanted[0]:
                     for channel in range(begin, min(begin + together, end)):
                         image, result = images[channel - begin], inputGrad[sample, channel]
@@ -185,8 +181,8 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     gridSums = np.zeros((samples, chunks, points, axes))
     run = sampler(TAPS[interpolationMode], axes)
     units = [(unit, unit, unit + 1) for unit in range(samples * chunks)]
-    over(units, run, each, gradOutput, input.reshape(flat), grid, np.array(size[::-1]), interpolationMode, paddingMode,
-         alignCorners, np.array(outputMask), np.empty(0, compute),
+    over(units, run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
+         paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
          outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)
     if outputMask[1]:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1))
