@@ -1,6 +1,6 @@
 """Group norm and swish, a sample's group after the other: one pass for the sums of its channels, one for dx.
 
-Both compute the slope of swish: that is cheaper than to keep it.
+The second takes what the first has kept of each element, or, where a group is large, computes the slope of swish again.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import round_into
 
 PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
+KEPT = 1 << 20  # elements of a group, for each thread: some megabytes
 
 
 @step
@@ -29,22 +30,29 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
     zero, one, most, s = real(gamma, 0.0), real(gamma, 1.0), real(gamma, 2e4), real(gamma, swishScale)
     straight, along = np.empty(LANES), np.empty(LANES)
     whole = positions - positions % LANES
+    keeps = channels * positions <= KEPT
+    kept = np.empty((channels, positions) if keeps else (1, 1), gamma.dtype)
     for unit in range(first, last):
         group, centre, scale = unit % gamma.shape[0], mean[unit], rstd[unit]
         shift = projection = 0.0
         for channel in range(channels):
             factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
+            dzs = kept[channel if keeps else 0]
             straight[:] = 0.0
             along[:] = 0.0
             for start in range(0, whole, LANES):
                 for lane in range(LANES):
                     xhat = (read(xs, start + lane) - centre) * scale
                     dz = read(grads, start + lane) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                    if keeps:
+                        dzs[start + lane] = dz
                     straight[lane] += dz
                     along[lane] += dz * xhat
             for i in range(whole, positions):
                 xhat = (read(xs, i) - centre) * scale
                 dz = read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                if keeps:
+                    dzs[i] = dz
                 straight[i - whole] += dz
                 along[i - whole] += dz * xhat
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
@@ -55,9 +63,10 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
         for channel in range(channels):
             factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
             results = dx[unit, channel]
+            dzs = kept[channel if keeps else 0]
             for i in range(positions):
                 xhat = (read(xs, i) - centre) * scale
-                dz = read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                dz = dzs[i] if keeps else read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
                 write(results, i, (dz * factor - xhat * projection - shift) * scale)
 
 
