@@ -4,7 +4,8 @@
     python benchmarks/kernels.py --sizes [operator ...]     # how time and memory grow up to 10^8 elements
 
 Each row is one mode: the best time of NumPy (`backward`), of the page compiled by JAX, of the fused loops compiled by
-numba and of PyTorch's own backward on the same inputs, turn by turn, so that other work on the machine meets all alike.
+numba and of PyTorch's own backward on the same inputs, turn by turn, so that other work on the machine meets all alike, and
+warmed for a tenth of a second.
 `memory` is the time in which the machine copies as many bytes as inputs and outputs have: no kernel can be faster. What is
 not installed is left out; without PyTorch the last column alone compares. `--sizes` takes the first of the engines; it
 sees what NumPy allocates, not the scratch inside of a loop, which is at most some megabytes a thread. `--cpu` counts processor time instead of wall time, of all cores together:
@@ -41,6 +42,7 @@ SIZES = {
     "grid_sampler_3d": {"shape": (2, 16, 32, 32, 32), "grid_shape": (32, 32, 32)},
 }
 ENGINES = ("numpy", "jax", "numba", "torch")
+WARM = 0.1  # for as long threads of OpenMP may wait for more work, and keep a core from the engine that is next
 SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
 GROWN = {  # shapes of about n elements
     "hardswish": lambda n: {"shape": (n,)},
@@ -54,11 +56,14 @@ GROWN = {  # shapes of about n elements
 
 
 def best(calls: dict, rounds: int) -> dict[str, float]:
-    """The least seconds of each call, in turns; one call before each, which compiles, wakes and warms, does not count."""
+    """The least seconds of each call, in turns; each runs for WARM seconds that do not count before the call that does."""
     times = defaultdict(list)
     for _ in range(rounds):
         for name, call in calls.items():
+            end = time.perf_counter() + WARM
             call()
+            while time.perf_counter() < end:
+                call()
             start = clock()
             call()
             times[name].append(clock() - start)
