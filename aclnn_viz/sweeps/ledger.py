@@ -16,8 +16,9 @@ from aclnn_viz.errors import place_of, problem
 from aclnn_viz.storage.damage import AlteredError, ForeignError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import MEASURES, Row
+from aclnn_viz.words.stored import stored
 
-MARK, VERSION = 0x41434C4E, 2  # of the file: "ACLN"
+MARK, VERSION = 0x41434C4E, 3  # of the file: "ACLN"
 MEMORY = ":memory:"
 WAIT = 60.0  # seconds for another writer
 ASKED = "a store is a ledger of this kit, whole and unaltered"
@@ -151,7 +152,7 @@ class Ledger:
         added = self._base.execute(
             "INSERT OR IGNORE INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (key, run.number, row.recipe, hashed(row.recipe), row.operator, row.dtype, row.mode, row.seed, row.outcome,
-             row.note))
+             stored(row.note)))
         if not added.rowcount:
             return
         self._base.executemany(

@@ -22,6 +22,7 @@ from aclnn_viz.sweeps.recipes import draw
 from aclnn_viz.sweeps.sources import source
 from aclnn_viz.sweeps.work import Row, identity
 from aclnn_viz.sweeps.workers import Crew
+from aclnn_viz.words.stored import restored
 
 OPS = ["hardswish", "rms_norm"]
 CASES = [recipe for number, recipe in enumerate(source("suite", OPS)) if SOAK or number % 3 == 0 or "float64" in recipe]
@@ -213,7 +214,7 @@ def test_the_case_that_ends_its_worker_is_found_and_the_others_are_right(tmp_pat
     cases = CASES
     rows, outputs = driven(tmp_path, cases, lambda: Mortal(lambda recipe: recipe in (cases[3], cases[9])))
     died = [line for line in rows if line[8] == "died"]
-    assert {line[2] for line in died} == {cases[3], cases[9]} and all(line[9] == "it ended its worker" for line in died)
+    assert {line[2] for line in died} == {cases[3], cases[9]} and all(restored(line[9]) == "it ended its worker" for line in died)
     assert [line for line in rows if line not in died] == [line for line in alone[0] if line[2] not in (cases[3], cases[9])]
     assert {line[2] for line in outputs if line[0] in {line[0] for line in died}} == {"wrong"}
 

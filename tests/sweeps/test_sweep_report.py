@@ -14,6 +14,7 @@ from aclnn_viz.pictures import Picture
 from aclnn_viz.sweeps import report
 from aclnn_viz.sweeps.pictures import picture
 from aclnn_viz.sweeps.reporting import MADE_BY
+from aclnn_viz.words.speech import language
 
 CASES = [{"operator": op, "dtype": dtype, "shape": (3, 5), "seed": seed} for op in ("hardswish", "rms_norm")
          for dtype in ("float32", "float16") for seed in range(3)]
@@ -130,3 +131,14 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
                         (["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "or those of a scheduler: got both"),
                         (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file")):
         assert cli.main(words) == 2 and told in capsys.readouterr().err
+
+
+def test_what_was_wrong_is_told_in_the_language_of_who_reads(stores):
+    before = language()
+    try:
+        language("zh")
+        told = str(report(stores / "wrong"))
+    finally:
+        language(before)
+    assert "is wrong in" in str(report(stores / "wrong")) and "is wrong in" not in told
+    assert "is wrong in" in str(report(stores / "wrong").to_json())

@@ -1,0 +1,49 @@
+"""Messages as text that a file keeps, so that whoever reads it hears them in a language of his own."""
+
+import json
+from numbers import Integral, Real
+
+from aclnn_viz.words.speech import Meant, Message, Name, meant, message, named
+
+
+def stored(text: str) -> str:
+    """Return a text as JSON; a message with its key and its values, which become numbers or texts.
+
+    >>> stored(message("{n} taps", n=4)), stored("x")
+    ('["{n} taps", {"n": 4}]', '"x"')
+    """
+    return json.dumps(_plain(text))
+
+
+def restored(text: str) -> str:
+    """Return the text or the message that `stored` was given; ValueError for what it has not written.
+
+    >>> restored(stored(message("{n} taps", n=4))).values
+    {'n': 4}
+    """
+    try:
+        return _made(json.loads(text))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"no stored message: {text!r}") from error
+
+
+def _plain(value):
+    """A message as [key, values], a name or a text of several meanings as [text, key]."""
+    if isinstance(value, (Name, Meant)):
+        return [str(value), value.key]
+    if isinstance(value, Message):
+        return [value.key, {name: _plain(one) for name, one in value.values.items()}]
+    if isinstance(value, Integral):
+        return value if isinstance(value, bool) else int(value)
+    return float(value) if isinstance(value, Real) else str(value)
+
+
+def _made(plain):
+    if not isinstance(plain, list):
+        return plain
+    text, rest = plain
+    if not isinstance(text, str):
+        raise TypeError(f"no text: {text!r}")
+    if isinstance(rest, dict):
+        return message(text, **{name: _made(one) for name, one in rest.items()})
+    return named(text) if text == rest else meant(text, rest)

@@ -1,0 +1,42 @@
+"""Messages that a file keeps: the same English, and what another language says of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from aclnn_viz.words.speech import Meant, Message, Name, language, linked, meant, message, named, tr
+from aclnn_viz.words.stored import restored, stored
+
+WRONG = message("{output} is wrong in {count} of {size} elements", output="dx", count=np.int64(2), size=6)
+NOTES = [
+    "", "no message", message("a text without values, with {{braces}}"), WRONG,
+    linked("{some}; {more}", [WRONG, message("{x:.9g} instead of {y!r}", x=np.float32(0.1), y="z"), "plain"]),
+    message("{shape} and {flag}, {what}", shape=(2, 3), flag=True, what=named("n - 1")),
+    message("{what}: {x} {y}", what=meant("fail", "raises an error"), x=math.nan, y=-math.inf), named("n - 1"),
+    meant("fail", "raises an error"),
+]
+
+
+@pytest.fixture(params=["en", "zh"])
+def spoken(request):
+    before = language()
+    yield language(request.param)
+    language(before)
+
+
+@pytest.mark.parametrize("note", NOTES, ids=range(len(NOTES)))
+def test_what_comes_back_is_what_was_kept(note, spoken):
+    again = restored(stored(note))
+    assert again == note and type(again) is type(note) and tr(again) == tr(note)
+    assert stored(again) == stored(note)
+
+
+def test_kinds_are_told_apart():
+    assert [type(restored(stored(note))) for note in ("x", WRONG, named("x"), meant("x", "y"))] == [str, Message, Name, Meant]
+
+
+@pytest.mark.parametrize("text", ["", "wrong in 2", "[1, 2, 3]", "[[], {}]"])
+def test_what_was_not_stored_is_refused(text):
+    with pytest.raises(ValueError):
+        restored(text)
