@@ -14,7 +14,7 @@ from aclnn_viz.words.columns import wrapped
 
 COLUMNS, DPI = 20, 100
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
-DIGIT, LETTER, BOLD = 6.4, 6.2, 7.4  # pixels across, of small words and of titles
+DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
 
