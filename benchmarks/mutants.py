@@ -1,11 +1,12 @@
 """Score the search on mechanical mutants of every page: `python benchmarks/mutants.py [MINUTES]`, on one core.
 
-Rows go to build/mutants.jsonl as they are made, of each operator in an order drawn by a seed; a run that is begun again
-goes on there (remove the file when pages or the search have changed). The report, benchmarks/mutants.md, says how many of
-all mutants it counts.
+Rows go to build/mutants.jsonl as they are made, of all operators in one order drawn by a seed, so that those of a run that is
+stopped are a fair sample; a run that is begun again goes on there (remove the file when pages or the search have changed). The
+report, benchmarks/mutants.md, says how many of all mutants it counts.
 """
 
 import json
+import random
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from aclnn_viz.checking.mutants import COMPUTED, drawn, score_mutant
 
 HERE = Path(__file__).resolve().parent
 ROWS, REPORT = HERE.parent / "build" / "mutants.jsonl", HERE / "mutants.md"
-SEED = 0
+SEED, ORDER = 0, 12345
 
 HEAD = """# Mutants of the pages
 
@@ -29,8 +30,8 @@ too) or in float64, through the suite of `check`, and then through its search. T
 edit, but that it finds it among all others from numbers alone, and takes none for another. Wrong kernels that are no
 edits of a page are in `tests/checking/engineers`.
 
-`aclnn-viz check --self` runs a sample of this table, `python benchmarks/mutants.py` all of it: each operator gets
-the same time, so a run that is stopped has few mutants of the dear ones. Here: {done}, drawn with seed {seed}.
+`aclnn-viz check --self` runs a sample of this table, `python benchmarks/mutants.py` all of it, in one order drawn by a seed:
+those that were run are a fair sample of all. Here: {done}.
 Written {day}, at commit {commit}, Python {python}.
 
 - *fail*: caught by an error that the mutant raises; it gives no wrong number to be explained. *By numbers*: all others
@@ -50,19 +51,20 @@ def known(path: Path) -> list[MutantScore]:
 
 
 def run(path: Path, minutes: float) -> list[MutantScore]:
-    """Go on with the operator that has taken least time, so that a run that is stopped has some of all."""
+    """Go on with those that are not known, until the minutes of a core are over."""
     rows, end = known(path), time.process_time() + 60 * minutes
     done = {(one.operator, one.mutant, one.computed) for one in rows}
-    todo = {op: [(edit, computed) for edit in drawn(op, SEED) for computed in COMPUTED
-                 if (op.name, str(edit), computed) not in done] for op in operators()}
-    spent = {op: sum(one.seconds or 0.0 for one in rows if one.operator == op.name) for op in todo}
+    every = [(op, edit, computed) for op in operators() for edit in drawn(op, SEED) for computed in COMPUTED]
+    random.Random(ORDER).shuffle(every)
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
-        while any(todo.values()) and time.process_time() < end:
-            op, start = min(filter(todo.get, todo), key=spent.get), time.process_time()
-            rows.append(score_mutant(op, *todo[op].pop(0), SEED))
+        for op, edit, computed in every:
+            if (op.name, str(edit), computed) in done:
+                continue
+            if time.process_time() > end:
+                break
+            rows.append(score_mutant(op, edit, computed, SEED))
             print(json.dumps(asdict(rows[-1])), file=file, flush=True)
-            spent[op] += time.process_time() - start
     return rows
 
 
@@ -70,7 +72,7 @@ def report(rows: list[MutantScore]) -> str:
     totals = {op.name: len(drawn(op, SEED)) for op in operators()}
     table, every = MutantTable(tuple(rows), totals), len(COMPUTED) * sum(totals.values())
     commit = subprocess.run(["git", "describe", "--always", "--abbrev=12"], capture_output=True, text=True, cwd=HERE)
-    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), seed=SEED, commit=commit.stdout.strip(),
+    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), commit=commit.stdout.strip(),
                        done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
                        day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"
 

@@ -135,5 +135,5 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
         row("the very edit", 0.1, str(edit)), computed=computed))
     rows = report.run(tmp_path / "rows", 9.0)
     assert len(rows) == len(asked) == 4 and report.run(tmp_path / "rows", 9.0) == rows and len(asked) == 4
-    assert "Here: all 4," in report.report(rows) and "Here: 3 of 4," in report.report(rows[:3])
+    assert "Here: all 4." in report.report(rows) and "Here: 3 of 4." in report.report(rows[:3])
     assert report.run(tmp_path / "none", 0.0) == []
