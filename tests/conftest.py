@@ -10,6 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 
+from children import forked
 from machine import FAST, ROOT, SOAK, forbidden_skip, missing
 
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
@@ -38,23 +39,13 @@ def pytest_sessionstart(session):
         return
     shared = session.config.getoption("dist", "no") != "no"
     paths = sorted((ROOT / "tests").rglob("test_*.py")) if shared else []
-    children = [_child(_compile_tests, session.config.pluginmanager.rewrite_hook, part)
+    children = [forked(_compile_tests, session.config.pluginmanager.rewrite_hook, part)
                 for part in (paths[::2], paths[1::2]) if part]
     if (ROOT / "aclnn_viz").exists():
         for package in ("aclnn_viz", "derivations"):
             compileall.compile_dir(ROOT / package, quiet=1)
     for child in children:
         os.waitpid(child, 0)  # a worker compiles what it finds not compiled
-
-
-def _child(work, *arguments):
-    """Start the work in a process of its own and return its number."""
-    if child := os.fork():
-        return child
-    try:
-        work(*arguments)
-    finally:
-        os._exit(0)
 
 
 def _compile_tests(rewrite_hook, paths):

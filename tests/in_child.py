@@ -10,10 +10,10 @@ import signal
 import sys
 import tempfile
 import traceback
-import warnings
 from functools import cache
 from pathlib import Path
 
+from children import forked
 from standin.build import build
 
 
@@ -24,13 +24,7 @@ class Crashed(AssertionError):
 def in_child(work, environment=None):
     """Return what `work()` returns in a forked child; Crashed when it dies, AssertionError when it raises."""
     receive, send = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with warnings.catch_warnings():  # Python 3.12 warns of threads; those of a test worker wait for messages
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        _answer(work, environment or {}, send)
+    child = forked(_answer, work, environment or {}, send)
     os.close(send)
     with os.fdopen(receive, "rb") as pipe:
         text = pipe.read()
@@ -56,7 +50,6 @@ def _answer(work, environment, send):
     with os.fdopen(send, "wb") as pipe:
         pipe.write(text)
     sys.stdout.flush()
-    os._exit(0)
 
 
 def stand_in(layout="9.x", **variant):

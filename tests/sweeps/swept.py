@@ -1,8 +1,9 @@
 """What the tests of sweeps share: kernels as files, ledgers as plain rows, a worker that dies."""
 
 import os
-import warnings
 from concurrent.futures import BrokenExecutor, Executor, Future
+
+from children import forked
 
 from aclnn_viz.sweeps.ledger import Ledger
 
@@ -75,17 +76,5 @@ class Mortal(Executor):
 
 def in_children(*works):
     """Run each in a forked child, all at once, and return how they ended."""
-    children = []
-    for work in works:
-        with warnings.catch_warnings():  # Python 3.12 warns of threads; those of a test worker wait for messages
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if not child:
-            status = 1
-            try:
-                work()
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
+    children = [*map(forked, works)]
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

@@ -9,6 +9,7 @@ import warnings
 from collections import defaultdict
 
 import pytest
+from children import forked
 from in_child import StandIn, in_child, stand_in
 from machine import SOAK
 from swept import held
@@ -156,19 +157,6 @@ def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
     os.close(end)
     assert [os.waitpid(child, 0)[1] for number, child in enumerate(children) if number != 2] == [0, 0, 0]
     os.close(wait)
-
-
-def forked(work):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child:
-        return child
-    try:
-        work()
-        os._exit(0)
-    finally:
-        os._exit(1)
 
 
 @pytest.mark.needs("g++")

@@ -10,6 +10,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from pathlib import Path
 
 import pytest
+from children import forked
 from in_child import in_child
 from machine import ROOT, SOAK
 from swept import Mortal, held, in_children, kernel
@@ -240,10 +241,7 @@ def test_workers_end_with_the_process_that_sweeps(tmp_path):
         av.sweep("suite", executor=2, store=tmp_path / "s.sqlite", seeds=100)
 
     import psutil
-    child = os.fork()
-    if not child:
-        sweeping()
-        os._exit(0)
+    child = forked(sweeping)
     while not (tmp_path / "s.sqlite").exists() or not held(tmp_path / "s.sqlite")[0]:
         time.sleep(0.1)
     workers = psutil.Process(child).children(recursive=True)

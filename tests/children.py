@@ -1,0 +1,22 @@
+"""Forked children of the tests; nothing of the kit is needed for one."""
+
+import os
+import sys
+import warnings
+
+
+def forked(work, *arguments):
+    """Start `work(*arguments)` in a forked child, which ends with 0, or with 1 when it raises; return its number."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():  # Python 3.12 warns of threads; those of a test worker wait for messages
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        status = 1
+        try:
+            work(*arguments)
+            status = 0
+        finally:
+            os._exit(status)
+    return child
