@@ -187,5 +187,5 @@ def limits(*ulps) -> tuple[float, float, float]:
     Its lower end, below which errors are drawn as if they were that large; the height at which infinite errors are
     drawn, above every finite one; and its upper end, which leaves room for a name over the infinite ones.
     """
-    top = min(max(float(v[np.isfinite(v)].max(initial=1.0)) for v in ulps if v is not None), 1e200)
+    top = min(max(float(v.max(where=np.isfinite(v), initial=1.0)) for v in ulps if v is not None), 1e200)
     return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26

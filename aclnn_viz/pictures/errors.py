@@ -61,22 +61,36 @@ class Errors:
         """Where the truth is not nan, so that it has a place among the numbers of the format."""
         return self.place != np.iinfo(np.int64).min
 
-    @cached_property
+    @property
     def order(self) -> np.ndarray:
         """The flat positions of the finite elements in the order of the truth."""
+        return self._ordered[0]
+
+    @property
+    def places(self) -> np.ndarray:
+        """The places of the finite elements in their order."""
+        return self._ordered[1]
+
+    @cached_property
+    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
         whole = bool(self.finite.all())
         kept = None if whole else np.flatnonzero(self.finite)
         place = self.place if whole else self.place[kept]
-        # In the least type that holds them: numbers of 16 bits are sorted by counting.
-        low, beyond = place.min(initial=0), ~place.max(initial=0)
-        least = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(beyond))
-        order = np.argsort(place.astype(least), kind="stable")
-        return order if whole else kept[order]
-
-    @cached_property
-    def places(self) -> np.ndarray:
-        """The places of the finite elements in their order."""
-        return self.place[self.order]
+        low, high = int(place.min(initial=0)), int(place.max(initial=0))
+        if high - low < 1 << 32 and place.size <= 1 << 32:
+            # A place and a position in one word: words are sorted several times as fast as positions by places.
+            words = (place - low).view(np.uint64)
+            words <<= np.uint64(32)
+            words |= np.arange(place.size, dtype=np.uint64)
+            words.sort()
+            order = (words & np.uint64(0xFFFFFFFF)).view(np.int64)
+            words >>= np.uint64(32)
+            places = words.view(np.int64)
+            places += low
+        else:
+            order = np.argsort(place, kind="stable")
+            places = place[order]
+        return order if whole else kept[order], places
 
     @cached_property
     def differing(self) -> int:

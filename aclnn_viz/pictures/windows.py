@@ -64,17 +64,17 @@ def windows(errors: Errors) -> Windows:
     def at(values, which):
         return values[order[which]]
 
-    def each(values, f=np.median):
+    def each(values, *functions):
         if values is None:
-            return None
+            return (None,) * len(functions)
         values = values[order]
-        return np.array(list(run_all(lambda part: f(values[part]), parts, order.size)))
+        return np.array(list(run_all(lambda part: [f(values[part]) for f in functions], parts, order.size))).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])
     return Windows(size, count, at(errors.truth, first), at(errors.truth, first + count - 1),
                    place[first], place[first + count // 2], place[first + count - 1],
-                   each(errors.ulps), each(errors.ulps, np.max), each(errors.bound), each(errors.expected))
+                   *each(errors.ulps, np.median, np.max), *each(errors.bound, np.median), *each(errors.expected, np.median))
 
 
 def thinned(positions: np.ndarray, most: int) -> np.ndarray:
