@@ -47,14 +47,14 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
                     if keeps:
                         dzs[start + lane] = dz
                     straight[lane] += dz
-                    along[lane] += dz * xhat
+                    along[lane] += np.float64(dz) * xhat
             for i in range(whole, positions):
                 xhat = (read(xs, i) - centre) * scale
                 dz = read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
                 if keeps:
                     dzs[i] = dz
                 straight[i - whole] += dz
-                along[i - whole] += dz * xhat
+                along[i - whole] += np.float64(dz) * xhat
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
