@@ -146,7 +146,7 @@ def mean(values) -> float:
 def told(times: dict) -> list[float]:
     """Milliseconds of the engines, then how much faster than PyTorch they are, and than what memory allows."""
     *kit, torch, memory = (times.get(name, math.nan) for name in (*ENGINES, "memory"))
-    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / np.nanmin(kit)]
+    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / min((mine for mine in kit if mine == mine), default=math.nan)]
 
 
 COLUMNS = (*(f"{name} ms" for name in (*ENGINES, "memory")), *(f"torch/{name}" for name in ENGINES[:-1]), "memory/kit")
@@ -180,6 +180,8 @@ def growth(chosen, most: int, rounds: int, name: str) -> bool:
         for elements in (10**k for k in range(5, int(math.log10(most)) + 1)):
             inputs = av.case(op, **GROWN[op.name](elements)).inputs
             call = engine(name, op, inputs)
+            if call is None:
+                sys.exit(f"{name} does not run {op.name} here: it is not installed, or cannot")
             seconds = best({name: call}, rounds)[name]
             tracemalloc.start()
             outputs = call()
@@ -208,6 +210,8 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=1e8, help="elements at the end of --sizes")
     parser.add_argument("--cpu", action="store_true", help="processor time instead of wall time")
     chosen = parser.parse_args()
+    if unknown := set(chosen.engines.split(",")) - {*ENGINES}:
+        parser.error(f"engines are {', '.join(ENGINES)}: got {', '.join(sorted(unknown))!r}")
     clock = time.process_time if chosen.cpu else time.perf_counter
     found = [av.operator(name) for name in chosen.operators or SIZES]
     if chosen.sizes:

@@ -57,6 +57,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
+    if asked.rounds < 1:
+        parser.error(f"rounds are 1 or more: got {asked.rounds}")
     crews = [processes] + [dask] * installed("distributed")
     times = defaultdict(list)
     for _ in range(asked.rounds):
