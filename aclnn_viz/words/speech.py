@@ -7,7 +7,7 @@ module. What a program reads (exceptions, JSON, names, lifted code) stays Englis
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 from weakref import WeakSet
 
@@ -146,8 +146,11 @@ def linked(link: str, parts) -> str:
     >>> linked("{some} and {more}", ["x", "y", "z"])
     'x and y and z'
     """
-    first, *rest = [*parts] or [""]
-    return reduce(lambda some, more: message(link, some=some, more=more), rest, first)
+    parts = [*parts] or [""]
+    while len(parts) > 1:  # neighbours first: a chain of a thousand would be as deep
+        pairs = [message(link, some=some, more=more) for some, more in zip(parts[::2], parts[1::2])]
+        parts = pairs + parts[2 * len(pairs):]
+    return parts[0]
 
 
 def tr(message: str, /, **values) -> str:
