@@ -1,5 +1,6 @@
 """Run a kernel of somebody else: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
 
+import re
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer 
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 LONGEST = 500  # characters of an exception's text
+UNPRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = message("returns None where an array is expected")
 
 
@@ -63,8 +65,9 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names), case)
-    except (TypeError, ValueError) as problem:
-        return Outcome(None, next((one for one in problem.args if isinstance(one, Message)), str(problem)))
+    except Exception as problem:  # what a kernel returns may be of any class
+        told = next((one for one in problem.args if isinstance(one, Message)), None)
+        return Outcome(None, told or message("returns what cannot be read: {error}", error=_told(problem)))
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
@@ -94,7 +97,7 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
     if returned is None:
         raise TypeError(NOTHING)
     if isinstance(returned, Mapping):
-        found = {str(name): value for name, value in returned.items()}
+        found = {printable(str(name)): value for name, value in returned.items()}
     else:
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
@@ -142,7 +145,12 @@ def _trace(error: BaseException) -> str:
 
 
 def _told(error: BaseException) -> str:
-    return " ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST]
+    return printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
+
+
+def printable(text: str) -> str:
+    """A text of a kernel as terminals and files take it: what steers a terminal, and halves of characters, as escapes."""
+    return UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class Guarded:

@@ -12,7 +12,6 @@ from aclnn_viz.operators import operators
 from aclnn_viz.sweeps.ledger import Ledger, Run
 from aclnn_viz.sweeps.work import WRONG
 from aclnn_viz.words.speech import linked, message, tr
-from aclnn_viz.words.stored import restored
 
 WORST = 3  # cases that are told of each operator
 
@@ -142,10 +141,12 @@ def _read(ledger: Ledger, run: Run) -> Findings:
             "count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, why", [run.number]):
         outcomes.setdefault(name, Counter())[outcome] += count
         if note:
-            reasons.setdefault(name, Counter())[restored(note)] += count
+            reasons.setdefault(name, Counter())[ledger.note(note)] += count
     places: dict[Where, Found] = {}
     for where, row in _outputs(ledger, run):
         _add(places.setdefault(where, Found()), *row)
+    for found in places.values():
+        found.worst = *found.worst[:3], ledger.note(found.worst[3])
     seconds, = next(ledger.rows("SELECT total(seconds) FROM provenance JOIN cases USING (key) WHERE run = ?", [run.number]))
     software = tuple(one for one, in ledger.rows(
         "SELECT DISTINCT software FROM provenance JOIN cases USING (key) WHERE run = ? ORDER BY 1", [run.number]))
@@ -176,7 +177,7 @@ def _add(found: Found, verdict, elements, undecided, used, ulp, mere, standards,
     found.failed.update(name for name, said in json.loads(standards).items() if said == "fail")
     found.used = max(found.used, used)
     if not found.worst or (wrong, used) > found.worst[:2]:
-        found.worst = wrong, used, recipe, restored(note)
+        found.worst = wrong, used, recipe, note
 
 
 def _changes(ledger: Ledger, run: Run, before: Run) -> tuple[dict[Where, Change], Counter]:

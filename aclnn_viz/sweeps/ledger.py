@@ -16,7 +16,7 @@ from aclnn_viz.errors import place_of, problem
 from aclnn_viz.storage.damage import AlteredError, ForeignError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import MEASURES, Row
-from aclnn_viz.words.stored import stored
+from aclnn_viz.words.stored import restored, stored
 
 MARK, VERSION = 0x41434C4E, 3  # of the file: "ACLN"
 MEMORY = ":memory:"
@@ -165,6 +165,13 @@ class Ledger:
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
         with self._told():
             yield from self._base.execute(statement, values)
+
+    def note(self, kept: str) -> str:
+        """The message that a row keeps as its note; AlteredError for what no ledger has written."""
+        try:
+            return restored(kept)
+        except ValueError as error:
+            raise AlteredError(problem(ASKED, f"{self.path}: {error}", "take a copy of it, or sweep into another file")) from error
 
     def attach(self, path) -> None:
         """Make another ledger readable beside this one, under the name "other"."""

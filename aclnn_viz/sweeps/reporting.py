@@ -13,7 +13,7 @@ from aclnn_viz.sweeps.wording import (
 )
 from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.speech import english, message, tr
 
 MADE_BY = "<!-- made by aclnn-viz report -->"
 
@@ -71,12 +71,13 @@ class Report:
         return path
 
     def to_json(self) -> dict:
-        """The headline and both tables, as JSON has them."""
+        """The headline and both tables, as JSON has them: in English."""
         found = self.findings
-        return {"headline": self.headline, "passed": self.passed, "kit": found.run.kit, "device": json.loads(found.run.device),
-                "outcomes": dict(found.total), "places": [dict(zip(HEADER, row)) for row in rows(found)],
-                "changes": [dict(zip(CHANGED, row)) for row in changed_rows(found)],
-                "worst": [{"case": title, "command": command} for title, command in worst(found)]}
+        with english():
+            return {"headline": self.headline, "passed": self.passed, "kit": found.run.kit, "device": json.loads(found.run.device),
+                    "outcomes": dict(found.total), "places": [dict(zip(HEADER, row)) for row in rows(found)],
+                    "changes": [dict(zip(CHANGED, row)) for row in changed_rows(found)],
+                    "worst": [{"case": title, "command": command} for title, command in worst(found)]}
 
 
 def report(store, against=None) -> Report:
@@ -97,7 +98,8 @@ def _state(found: Findings) -> str:
     wrong = [(found.places[where], where) for where in found.places if found.places[where].wrong]
     if not wrong:
         most = max(found.places.items(), key=lambda item: item[1].used, default=None)
-        right = message("all {n:,} judged cases are right", n=found.total[RIGHT])
+        right = (message("all {n:,} judged cases are right", n=found.total[RIGHT]) if found.total[RIGHT] else
+                 message("no case was judged"))
         return message("{told}; the worst uses {part} of what rounding may do, in {place}", told=right, part=part(most[1].used),
                        place=most[0].told) if most else right
     place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))

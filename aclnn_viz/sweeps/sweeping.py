@@ -20,7 +20,6 @@ from aclnn_viz.sweeps.work import DIED, WRONG, Row, identity
 from aclnn_viz.sweeps.workers import crew
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import kept, message, tr
-from aclnn_viz.words.stored import restored
 
 DUMPS = 20  # wrong cases of an operator that are written
 LISTED = 10  # of them that are told
@@ -104,7 +103,7 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
         result.outcomes = Counter(dict(ledger.rows(
             "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome", (run.number,))))
         result.wrong = [message("{outcome}: {case}: {note}", outcome=kept(outcome), case=", ".join(filter(None, (name, dtype, mode))),
-                                note=restored(note))
+                                note=ledger.note(note))
                         for name, dtype, mode, outcome, note
                         in ledger.rows("SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
                                        "IN (?, ?) ORDER BY key LIMIT ?", (run.number, WRONG, DIED, LISTED))]

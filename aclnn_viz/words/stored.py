@@ -22,9 +22,12 @@ def restored(text: str) -> str:
     {'n': 4}
     """
     try:
-        return _made(json.loads(text))
-    except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"no stored message: {text!r}") from error
+        made = _made(json.loads(text))
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"no stored message: {text[:80]!r}") from error
+    if not isinstance(made, str):
+        raise ValueError(f"no stored message: {text[:80]!r}")
+    return made
 
 
 def _plain(value):

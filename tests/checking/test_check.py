@@ -85,6 +85,18 @@ def forgetful(gradOutput, self):
     pass
 
 
+def steering(**inputs):
+    """With half of a character, as a name of a file that is no UTF-8 has, and what clears a terminal."""
+    raise OSError("no such file: \x1b[2J\udcff")
+
+
+class Unreadable(dict):
+    def __iter__(self):
+        raise RuntimeError("no names")
+
+    items = keys = __iter__
+
+
 def modifying(gradOutput, self):
     out = SWISH.backward(gradOutput=gradOutput, self=self)
     gradOutput *= 0
@@ -95,10 +107,14 @@ def modifying(gradOutput, self):
     (raising, "raises ZeroDivisionError: no such tile"), (forgetful, "returns None"),
     (modifying, "modifies its input gradOutput"), (lambda **inputs: (np.ones(1), np.ones(1)), "returns 2 outputs"),
     (lambda **inputs: "text", "returns str"),
-], ids=["raises", "none", "modifies", "too many", "text"])
+    (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
+    (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
+    (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, ""),
+], ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering", "a thousand"])
 def test_misbehaviour_is_told(kernel, words):
     result = check("hardswish", kernel)
-    assert not result.passed and any(words in what for what in result.misbehaviour), result.misbehaviour
+    assert not result.passed and (any(words in what for what in result.misbehaviour) or not words), result.misbehaviour
+    str(result).encode(), result.to_json()
 
 
 def test_a_kernel_that_is_not_deterministic_is_told():

@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 from swept import kernel
@@ -11,6 +13,7 @@ from swept import kernel
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.pictures import Picture
+from aclnn_viz.storage.damage import AlteredError
 from aclnn_viz.sweeps import report
 from aclnn_viz.sweeps.pictures import picture
 from aclnn_viz.sweeps.reporting import MADE_BY
@@ -142,3 +145,23 @@ def test_what_was_wrong_is_told_in_the_language_of_who_reads(stores):
         language(before)
     assert "is wrong in" in str(report(stores / "wrong")) and "is wrong in" not in told
     assert "is wrong in" in str(report(stores / "wrong").to_json())
+
+
+def test_the_json_is_english_whatever_is_spoken(stores):
+    """Also where a wrong number fails standards whose names are translated."""
+    found, before = report(stores / "wrong"), language()
+    english = found.to_json()
+    assert any(place["standards that fail"] for place in english["places"])
+    try:
+        language("zh")
+        assert found.to_json() == english
+    finally:
+        language(before)
+
+
+def test_a_note_that_no_ledger_wrote_is_told(stores, tmp_path):
+    shutil.copy(stores / "wrong", tmp_path / "altered")
+    with closing(sqlite3.connect(tmp_path / "altered")) as base, base:
+        base.execute("UPDATE cases SET note = '[' WHERE outcome = 'wrong'")
+    with pytest.raises(AlteredError, match="a store is a ledger of this kit, whole and unaltered: got .*no stored message.*; take"):
+        report(tmp_path / "altered")

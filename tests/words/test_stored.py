@@ -36,7 +36,14 @@ def test_kinds_are_told_apart():
     assert [type(restored(stored(note))) for note in ("x", WRONG, named("x"), meant("x", "y"))] == [str, Message, Name, Meant]
 
 
-@pytest.mark.parametrize("text", ["", "wrong in 2", "[1, 2, 3]", "[[], {}]"])
+@pytest.mark.parametrize("text", ["", "wrong in 2", "[1, 2, 3]", "[[], {}]", "5", "null", '{"a": 1}', "[" * 100_000,
+                                  '["{} taps", {"n": 4}]', '["{n:z} taps", {"n": 4}]', '["{m} taps", {"n": 4}]'])
 def test_what_was_not_stored_is_refused(text):
     with pytest.raises(ValueError):
         restored(text)
+
+
+def test_a_thousand_parts_are_linked_stored_and_said(spoken):
+    parts = [message("{n} taps", n=n) for n in range(3001)]
+    note = linked("{some}; {more}", parts)
+    assert note == "; ".join(parts) and tr(restored(stored(note))) == tr(note)
