@@ -90,6 +90,9 @@ def test_the_score_on_mutants_is_the_one_quoted():
     assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)
     assert (f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
             f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}") in " ".join(README.split())
+    chinese = (ROOT / "README.zh.md").read_text(encoding="utf-8")
+    assert (f"{int(tried):,}个中发现{int(caught):,}个，其中{int(numbers):,}个因数值错误而发现，这些中{share}得到解释，"
+            f"{int(wrongly)}个解释错误，单核中位时间{median}") in chinese
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
