@@ -6,7 +6,7 @@ from machine import ALLOWED_SKIPS, ROOT, TOOLS, forbidden_skip, missing
 pytest_plugins = ["pytester"]
 
 
-# Two test modules of every kind, run in a child beside the suite's own conftest.py and machine.py.
+# Two test modules of every kind, run in a child beside the suite's own conftest.py and what it imports.
 MODULE = """
 import pytest
 
@@ -33,7 +33,7 @@ SKIPPED_MODULE = "import pytest\npytest.skip('no module today', allow_module_lev
 @pytest.fixture
 def suite(pytester, monkeypatch):
     """Runs the two modules where no tool is found, with these variables."""
-    for name in ("conftest.py", "machine.py"):
+    for name in ("children.py", "conftest.py", "machine.py"):
         pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
     pytester.makeini("[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\n"
                      "addopts = -rs --continue-on-collection-errors")
