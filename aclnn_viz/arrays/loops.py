@@ -51,8 +51,32 @@ def write(array, at, value):
 
 
 def exponential(x):
-    """exp(x) within 1 ulp in float32, without a branch: a loop of it runs on whole vectors."""
-    return np.exp(x)
+    """exp(x), in float32 within 1 ulp."""
+    return np.exp(x) if isinstance(x, np.float64) else single_exponential(x)
+
+
+def single_exponential(x):
+    """exp(x) in float32 without a branch: a loop of it runs on whole vectors."""
+    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2: ln 2 is taken in two parts, of which n times the first is exact.
+    kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))  # beyond, 0 and inf
+    n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(12582912.0)
+    r = kept - n * np.float32(0.693359375)
+    r = r - n * np.float32(-2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    p = p * (r * r) + r + np.float32(1.0)
+    most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
+    result = p * two_to(most) * two_to(n - most)  # in two factors, for 2^n may be too large or too small
+    return result if x == x else x
+
+
+def two_to(n):
+    """2^n for a float32 n that is whole, which float32 must hold."""
+    return np.ldexp(np.float32(1.0), int(n))
 
 
 def cuts(units: int, elements: int) -> list[tuple[int, int, int]]:
@@ -135,7 +159,7 @@ def _teach() -> None:
     from_bfloat = conversion(types.uint16, types.float32,
                              lambda b, x: b.bitcast(b.shl(b.zext(x, bits32), bits32(16)), single))
     to_bfloat = conversion(types.float32, types.uint16, narrowed)
-    two_to = conversion(types.float32, types.float32, power)
+    shifted = conversion(types.float32, types.float32, power)
 
     @overload(real, inline="always")
     def _real(array, value):
@@ -162,25 +186,10 @@ def _teach() -> None:
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
 
+    @overload(two_to)
+    def _two_to(n):
+        return lambda n: shifted(n)
+
     @overload(exponential)
     def _exponential(x):
-        if x == types.float64:
-            return lambda x: math.exp(x)
-
-        def single_precision(x):
-            # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2: ln 2 is taken in two parts, of which n times the first is exact.
-            kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))  # beyond, 0 and inf
-            n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(12582912.0)
-            r = kept - n * np.float32(0.693359375)
-            r = r - n * np.float32(-2.12194440e-4)
-            p = np.float32(1.9875691500e-4)
-            p = p * r + np.float32(1.3981999507e-3)
-            p = p * r + np.float32(8.3334519073e-3)
-            p = p * r + np.float32(4.1665795894e-2)
-            p = p * r + np.float32(1.6666665459e-1)
-            p = p * r + np.float32(5.0000001201e-1)
-            p = p * (r * r) + r + np.float32(1.0)
-            most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
-            result = p * two_to(most) * two_to(n - most)  # in two factors, for 2^n may be too large or too small
-            return result if x == x else x
-        return single_precision
+        return (lambda x: math.exp(x)) if x == types.float64 else single_exponential

@@ -140,16 +140,14 @@ def test_compiled_loops_stay_within_the_envelope_of_their_plan(name, device):
 @pytest.mark.needs("numba")
 @pytest.mark.parametrize("name", FUSED)
 def test_compiled_loops_are_those_that_are_written(name, device, monkeypatch):
-    """Bit for bit, but for the exponential, of which NumPy has another: two ulp of the largest, where many are added."""
+    """Bit for bit: in float32 the sums of lanes, which NumPy adds in another order, are float64."""
     for dtype in ("float32", "bfloat16", "float16"):
         case = av.case(name, dtype=dtype)
         fast = device.run(name, **case.inputs)
         with monkeypatch.context() as patch, np.errstate(all="ignore"):
             patch.setattr(loops, "compiled", lambda loop: loop)
             slow = device.run(name, **case.inputs)
-        for output in fast:
-            apart = np.abs(fast[output].astype(np.float64) - slow[output].astype(np.float64))
-            assert (apart <= 2 * ulp(np.abs(slow[output]).max(), slow[output].dtype)).all()
+        assert {name: value.tobytes() for name, value in fast.items()} == {name: value.tobytes() for name, value in slow.items()}
 
 
 @pytest.mark.needs("numba")
