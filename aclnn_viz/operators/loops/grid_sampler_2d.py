@@ -120,6 +120,7 @@ def sampler(taps, axes):
 
     def units(part, first, last, each, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like,
               inputGrad, gridSums):
+        turned = wanted[1] and taps > 1  # the nearest pixel has no gradient of the grid
         channels, points, elements = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
         chunks = gridSums.shape[1]
         together = max(1, min(each, PIXELS // elements))
@@ -152,14 +153,14 @@ def sampler(taps, axes):
                                     at = pixels[p, tap]
                                     if at >= 0:
                                         image[at] += grad * weights[p, tap]
-                        if wanted[1] and taps > 1:
+                        if turned:
                             for p in range(count):
                                 grad = np.float64(read(grads, p))
                                 for tap in range(known):
                                     at = pixels[p, tap]
                                     if at >= 0:
                                         dots[p, tap] += grad * read(plane, at)
-                    for p in range(count if taps > 1 else 0):
+                    for p in range(count if turned else 0):
                         for tap in range(known):
                             for axis in range(axes if pixels[p, tap] >= 0 else 0):
                                 gridSums[sample, chunk, start + p, axis] += dots[p, tap] * slopes[p, tap, axis]
