@@ -90,9 +90,12 @@ def test_the_score_on_mutants_is_the_one_quoted():
     assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)
     assert (f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
             f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}") in " ".join(README.split())
+    every = sum(map(int, re.findall(r"^\| \w+, float\d+ \| (\d+) ", text, re.MULTILINE)))
+    assert f"a fair sample of all {every:,})" in README and f"Of those not caught {cells[-1]} are wrong on other inputs." in README
     chinese = (ROOT / "README.zh.md").read_text(encoding="utf-8")
     assert (f"{int(tried):,}个中发现{int(caught):,}个，其中{int(numbers):,}个因数值错误而发现，这些中{share}得到解释，"
             f"{int(wrongly)}个解释错误，单核中位时间{median}") in chinese
+    assert f"对全部{every:,}个的均匀抽样" in chinese and f"有{cells[-1]}个在其他输入上是错误的" in chinese
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
