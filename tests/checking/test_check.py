@@ -71,7 +71,8 @@ def test_the_format_is_named():
     (swish(lambda out: out.astype(np.float32)), "instead of float16"),
     (lambda **inputs: {}, "out is missing"),
     (lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)}, "not asked for"),
-], ids=["shape", "dtype", "missing", "surplus"])
+    (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, "not asked for"),
+], ids=["shape", "dtype", "missing", "surplus", "a thousand"])
 def test_wrong_outputs_are_told(kernel, words):
     result = check("hardswish", kernel)
     assert not result.passed and (words in str(result) or any(words in text for text in result.counterexample.problems))
@@ -109,12 +110,11 @@ def modifying(gradOutput, self):
     (lambda **inputs: "text", "returns str"),
     (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
     (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
-    (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, ""),
-], ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering", "a thousand"])
+], ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering"])
 def test_misbehaviour_is_told(kernel, words):
     result = check("hardswish", kernel)
-    assert not result.passed and (any(words in what for what in result.misbehaviour) or not words), result.misbehaviour
-    str(result).encode(), result.to_json()
+    assert not result.passed and any(words in what for what in result.misbehaviour), result.misbehaviour
+    assert words.encode() in str(result).encode()
 
 
 def test_a_kernel_that_is_not_deterministic_is_told():

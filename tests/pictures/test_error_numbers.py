@@ -8,7 +8,7 @@ from pictures.error_samples import ATLAS, few
 
 from aclnn_viz import case, open_device, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
-from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, ulp
+from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, round_to, ulp
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis, value_at
 from aclnn_viz.pictures.provenance import Provenance, warning
@@ -134,3 +134,14 @@ def test_a_running_line_breaks_at_zero():
     parts = x.reshape(3, 4)[:, :3]  # negative, zero, positive: the last line has a length of its own
     assert np.allclose(parts[:2].mean(1), axis.x(e.place)[:2]) and (parts[2, 0], parts[2, 2]) == tuple(axis.x(e.place)[2:])
     assert (np.ptp(parts, axis=1) > 0.01 * np.ptp(axis.x(e.place))).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype):
+    """float64 has places that do not fit into one word with a position."""
+    rng = np.random.default_rng(0)
+    truth = np.r_[rng.integers(-9, 9, 500) * 1.0, rng.normal(size=500), 1e300, -1e300, np.nan, np.inf, 0.0, -0.0]
+    e = errors(round_to(rng.permutation(truth), dtype), rng.permutation(truth), "mine")
+    kept = np.flatnonzero(e.finite)
+    expected = kept[np.argsort(e.place[kept], kind="stable")]
+    assert (e.order == expected).all() and (e.places == e.place[expected]).all() and len(expected) > 900
