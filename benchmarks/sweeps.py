@@ -12,6 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from contextlib import contextmanager
+from importlib.util import find_spec
 from os import cpu_count
 
 import aclnn_viz as av
@@ -35,13 +36,6 @@ def dask(workers: int):
         yield client
 
 
-def installed(name: str) -> bool:
-    try:
-        return bool(__import__(name))
-    except ImportError:
-        return False
-
-
 def seconds(crew, workers: int, seeds: int) -> float:
     """Seconds of a sweep over the suites of all operators."""
     with crew(workers) as executor:
@@ -59,7 +53,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.rounds < 1:
         parser.error(f"rounds are 1 or more: got {asked.rounds}")
-    crews = [processes] + [dask] * installed("distributed")
+    crews = [processes] + [dask] * bool(find_spec("distributed"))
     times = defaultdict(list)
     for _ in range(asked.rounds):
         for workers in range(1, cpu_count() + 1):

@@ -97,7 +97,7 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
     if returned is None:
         raise TypeError(NOTHING)
     if isinstance(returned, Mapping):
-        found = {printable(str(name)): value for name, value in returned.items()}
+        found = {_printable(str(name)): value for name, value in returned.items()}
     else:
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
@@ -145,10 +145,10 @@ def _trace(error: BaseException) -> str:
 
 
 def _told(error: BaseException) -> str:
-    return printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
+    return _printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
 
 
-def printable(text: str) -> str:
+def _printable(text: str) -> str:
     """A text of a kernel as terminals and files take it: what steers a terminal, and halves of characters, as escapes."""
     return UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 

@@ -22,12 +22,9 @@ def restored(text: str) -> str:
     {'n': 4}
     """
     try:
-        made = _made(json.loads(text))
+        return _text(_made(json.loads(text)))
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise ValueError(f"no stored message: {text[:80]!r}") from error
-    if not isinstance(made, str):
-        raise ValueError(f"no stored message: {text[:80]!r}")
-    return made
 
 
 def _plain(value):
@@ -45,8 +42,12 @@ def _made(plain):
     if not isinstance(plain, list):
         return plain
     text, rest = plain
-    if not isinstance(text, str):
-        raise TypeError(f"no text: {text!r}")
     if isinstance(rest, dict):
-        return message(text, **{name: _made(one) for name, one in rest.items()})
-    return named(text) if text == rest else meant(text, rest)
+        return message(_text(text), **{name: _made(one) for name, one in rest.items()})
+    return named(_text(text)) if text == rest else meant(_text(text), _text(rest))
+
+
+def _text(value) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r}")
+    return value
