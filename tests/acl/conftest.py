@@ -4,12 +4,13 @@ A test on the stand-in for CANN's libraries runs in a forked child, for its libr
 """
 
 import pickle
+from collections import Counter
 
 import pytest
 from _pytest.runner import runtestprotocol
 from acl_program import Program
 from in_child import Crashed, StandIn, in_child, stand_in
-from machine import missing
+from machine import SOAK, missing
 
 from aclnn_viz.acl import CannAcl, HostAcl
 
@@ -47,8 +48,19 @@ def _implementation(item):
 
 
 def pytest_collection_modifyitems(items):
-    items[:] = [item for item in items
-                if getattr(item, "originalname", "") not in ABSENT.get(_implementation(item), ())]
+    seen = Counter()
+
+    def asked_for(item):
+        """Of other parameters each stand-in takes every second value: both hold the same operators."""
+        name, implementation = getattr(item, "originalname", ""), _implementation(item)
+        if name in ABSENT.get(implementation, ()):
+            return False
+        if SOAK or implementation not in ("stand-in 8.x", "stand-in 9.x") or len(item.callspec.params) == 1:
+            return True
+        seen[item.path, name, implementation] += 1
+        return seen[item.path, name, implementation] % 2 == (implementation == "stand-in 9.x")
+
+    items[:] = filter(asked_for, items)
 
 
 @pytest.hookimpl(tryfirst=True)

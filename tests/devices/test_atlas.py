@@ -59,22 +59,24 @@ def test_shapes_at_the_edge(shape):
     assert on_stand_in(work) == shape
 
 
-@pytest.mark.parametrize("view", [lambda a: np.asfortranarray(a), lambda a: np.repeat(a[..., None], 3, -1)[..., 1],
-                                  lambda a: a[::-1].copy()[::-1],
-                                  lambda a: a.astype(a.dtype.newbyteorder(">")) if a.dtype.kind == "f" else a],
-                         ids=["fortran", "strided", "reversed", "foreign bytes"])
+VIEWS = {"fortran": np.asfortranarray, "strided": lambda a: np.repeat(a[..., None], 3, -1)[..., 1],
+         "reversed": lambda a: a[::-1].copy()[::-1],
+         "foreign bytes": lambda a: a.astype(a.dtype.newbyteorder(">")) if a.dtype.kind == "f" else a}
+
+
 @ALL
-def test_views_give_the_same_values(op, view):
+def test_views_give_the_same_values(op):
     inputs = case_of(op).inputs
-    views = {name: view(value) if isinstance(value, np.ndarray) and value.ndim else value
-             for name, value in inputs.items()}
+    viewed = {kind: {name: view(value) if isinstance(value, np.ndarray) and value.ndim else value
+                     for name, value in inputs.items()} for kind, view in VIEWS.items()}
 
     def work(root):
         with open_device("atlas", root=root) as device:
-            return device.run(op, **views), device.run(op, **inputs)
+            return device.run(op, **inputs), {kind: device.run(op, **views) for kind, views in viewed.items()}
 
-    strided, dense = on_stand_in(work)
-    assert all(np.array_equal(strided[name], dense[name]) for name in dense)
+    dense, found = on_stand_in(work)
+    assert [(kind, name) for kind, out in found.items() for name, value in dense.items()
+            if not np.array_equal(out[name], value)] == []
 
 
 def test_an_older_product_refuses_what_it_lacks():
@@ -89,14 +91,13 @@ def test_an_older_product_refuses_what_it_lacks():
 
 # Transfers
 
-LARGE = {"hardswish": (512, 512), "rms_norm": (512, 512), "grid_sampler_2d": (1, 8, 128, 128),
-         "cross_entropy_loss": (256, 512), "group_norm_swish": (4, 64, 512)}
+LARGE = {"grid_sampler_2d": (1, 8, 128, 128), "group_norm_swish": (4, 64, 256)}
 
 
 def extra_memory(root, op, view=lambda array: array):
     """Bytes that a run allocates on the host at its peak, the outputs not counted, and the copies that it makes."""
     inputs = {name: view(value) if isinstance(value, np.ndarray) else value
-              for name, value in case_of(op, shape=LARGE.get(op.name, matrix_shape(op, 512, 512))).inputs.items()}
+              for name, value in case_of(op, shape=LARGE.get(op.name, matrix_shape(op, 256, 256))).inputs.items()}
     notes = StandIn(root)
     with open_device("atlas", root=root) as device:
         device.run(op, **inputs)  # loads what is loaded once
@@ -117,7 +118,7 @@ def test_a_transfer_is_one_copy_and_nothing_else_is_copied_on_the_host(op):
 
 def test_a_host_copy_would_be_seen():
     extra, _, _ = on_stand_in(lambda root: extra_memory(root, av.operator("hardswish"), view=lambda array: array[::-1]))
-    assert extra >= 2 * 4 * 512 * 512
+    assert extra >= 2 * 4 * 256 * 256
 
 
 # Options

@@ -1,6 +1,6 @@
 """Every C call of a run on the stand-in is failed once: the right error comes out, and nothing stays behind.
 
-A sample fails every call of hardswish, and a tenth of those of the others.
+A sample fails every call of hardswish on CANN 9, and a twentieth of those of the others and on CANN 8.
 """
 
 from functools import cache
@@ -64,7 +64,7 @@ def test_every_failing_call_is_told_and_leaves_nothing(op, layout):
     inputs_of(op)  # drawn here, and not by every child
     swept = list(places(calls_of(root, op)))
     assert len(swept) > 20 and (f"task@{op.aclnn_name}", 1) in swept
-    for name, k in swept if SOAK or op.name == "hardswish" else swept[5 * (layout == "9.x") :: 10]:
+    for name, k in swept if SOAK or (op.name, layout) == ("hardswish", "9.x") else swept[10 * (layout == "9.x") :: 20]:
         raised, misuse, live, closed = in_child(lambda: attempt(root, op), {"STANDIN_FAIL": f"{name}:{k}:{STATUS}"})
         call = "aclrtSynchronizeStream" if name.startswith("task@") else name
         assert raised is not None, f"call {k} of {name} failed and nobody was told"

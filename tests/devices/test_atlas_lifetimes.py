@@ -183,9 +183,12 @@ device.run("hardswish", **av.case("hardswish").inputs)
 """
 
 
-@LAYOUTS
-@pytest.mark.parametrize("ending", ["", "device.close(); device.close()", "atexit.register(device.close)",
-                                    "device.itself = device; sys.exit(0)", "del device"])
+ENDINGS = ("", "device.close(); device.close()", "atexit.register(device.close)",
+           "device.itself = device; sys.exit(0)", "del device")
+
+
+@pytest.mark.parametrize(("ending", "layout"), [
+    (ending, layout) for k, ending in enumerate(ENDINGS) for n, layout in enumerate(("8.x", "9.x")) if SOAK or n == k % 2])
 def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
     notes = tmp_path / "notes"
     done = subprocess.run([sys.executable, "-c", PROGRAM + ending, stand_in(layout)], cwd=ROOT, text=True, timeout=60,

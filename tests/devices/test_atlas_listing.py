@@ -1,16 +1,16 @@
 """What `list_devices` finds: without CANN, on the stand-in, and with libraries that fail, crash or hang."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from children import forked
 from in_child import stand_in
-from machine import ROOT
 
 from aclnn_viz.devices.listing import device_text, list_devices
 from aclnn_viz.operators import operators
@@ -127,12 +127,12 @@ def test_a_device_that_does_not_start_is_told_and_the_others_are_listed(monkeypa
 
 
 BROKEN = """
-#include <cstdio>
-#include <cstdlib>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
-extern "C" int aclrtSetDevice(int) {{ puts("noise of a driver"); {} }}
-extern "C" int aclInit(const char *) {{ return 0; }}
-extern "C" int aclrtGetDeviceCount(unsigned *count) {{ *count = 1; return 0; }}
+int aclrtSetDevice(int device) {{ puts("noise of a driver"); {} }}
+int aclInit(const char *path) {{ return 0; }}
+int aclrtGetDeviceCount(unsigned *count) {{ *count = 1; return 0; }}
 """
 
 
@@ -140,10 +140,10 @@ def broken_root(tmp_path, behaviour):
     """A runtime that has just enough to be asked, and then goes wrong."""
     root = tmp_path / "root"
     (root / "lib64").mkdir(parents=True)
-    source = tmp_path / "runtime.cpp"
+    source, runtime = tmp_path / "runtime.c", root / "lib64/libacl_rt.so"
     source.write_text(BROKEN.format(behaviour))
-    for name in ("libacl_rt.so", "libnnopbase.so"):
-        subprocess.run([shutil.which("g++"), "-shared", "-fPIC", source, "-o", root / "lib64" / name], check=True)
+    subprocess.run([shutil.which("g++"), "-x", "c", "-shared", "-fPIC", source, "-o", runtime], check=True)
+    shutil.copy(runtime, root / "lib64/libnnopbase.so")
     return root
 
 
@@ -172,13 +172,12 @@ def test_a_hang_ends_with_the_time_limit(tmp_path):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_hanging_driver_does_not_outlive_who_asked(tmp_path, how):
     root = broken_root(tmp_path, "for (;;) sleep(1);")
-    asking = [sys.executable, "-c", f"from aclnn_viz.devices import list_devices; list_devices({str(root)!r}, timeout=60)"]
-    with subprocess.Popen(asking, cwd=ROOT, stderr=subprocess.PIPE) as parent:
-        while not (children := Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()):
-            time.sleep(0.05)
-        time.sleep(1)
-        parent.send_signal(how)
-        parent.communicate(timeout=20)
+    parent = forked(lambda: list_devices(root, timeout=60))
+    while not (children := Path(f"/proc/{parent}/task/{parent}/children").read_text().split()):
+        time.sleep(0.05)
+    time.sleep(1)
+    os.kill(parent, how)
+    assert os.waitpid(parent, 0)[1] == {signal.SIGINT: 256}.get(how, how)  # a KeyboardInterrupt, or the signal itself
     until = time.monotonic() + 20
     while any(map(lives, children)) and time.monotonic() < until:
         time.sleep(0.05)

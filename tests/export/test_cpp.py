@@ -1,7 +1,6 @@
 """`cpp_sample` on the stand-in: the program compiles without a warning and prints the numbers of `device.run`."""
 
 import re
-import shutil
 import subprocess
 import warnings
 from dataclasses import replace
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from in_child import in_child, stand_in
 from machine import SOAK
+from standin.build import compile_program
 
 import aclnn_viz as av
 from aclnn_viz.devices import open_device
@@ -33,9 +33,7 @@ def printed(text, folder, layout="9.x", environment=None):
     root = stand_in(layout)
     source, program = folder / "sample.cpp", folder / "sample"
     source.write_text(text)
-    libraries = [f"-l{path.name[3:-3]}" for path in sorted((root / "lib64").glob("lib*.so"))]
-    subprocess.run([shutil.which("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{root}/include", source, "-o",
-                    program, f"-L{root}/lib64", f"-Wl,-rpath,{root}/lib64", *libraries], check=True)
+    compile_program(source, root, program, "-Wall", "-Wextra", "-Werror")
     notes = folder / "notes"
     done = subprocess.run([program], capture_output=True, text=True,
                           env={"STANDIN_REPORT": str(notes)} | (environment or {}))

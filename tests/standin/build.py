@@ -28,19 +28,27 @@ def _run(*command: object) -> str:
     return done.stdout
 
 
-def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None) -> Path:
+def _kept(key: tuple, suffix: str, *command: object) -> Path:
+    """What the compiler makes, kept for as long as key and compiler are the same."""
     OBJECTS.mkdir(parents=True, exist_ok=True)
-    source = source or HERE / "src" / f"{name}.cpp"
-    key = hashlib.sha256(repr((name, flags)).encode())
-    for path in (source, *sorted((HERE / "src").glob("*.h")), *sorted(include.rglob("*.h"))):
-        key.update(path.read_bytes())
-    path = OBJECTS / f"{key.hexdigest()[:24]}.o"
+    digest = hashlib.sha256(repr((Path(COMPILER).resolve(), *key)).encode()).hexdigest()
+    path = OBJECTS / f"{digest[:24]}{suffix}"
     if not path.exists():
         mine = path.with_suffix(f".{os.getpid()}")
-        _run(COMPILER, "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{include}", f"-I{HERE / 'src'}", *flags,
-             "-c", source, "-o", mine)
+        _run(COMPILER, *command, "-o", mine)
         os.replace(mine, path)  # another process may be building the same
     return path
+
+
+def _compiled(source: Path, include: Path, *flags: str) -> Path:
+    read = [source, *sorted((HERE / "src").glob("*.h")), *sorted(include.rglob("*.h"))]
+    return _kept((source.name, flags, [path.read_bytes() for path in read]), ".o",
+                 "-std=c++17", *flags, f"-I{include}", "-c", source)
+
+
+def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None) -> Path:
+    return _compiled(source or HERE / "src" / f"{name}.cpp", include, "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror",
+                     f"-I{HERE / 'src'}", *flags)
 
 
 def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), missing_driver: bool = False,
@@ -85,9 +93,11 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     script.write_text("{ global: *; local: " + "".join(f"{symbol}; " for symbol in missing) + "};\n")
 
     def link(library: Path, parts: list[Path], *needs: str, origin: str = "$ORIGIN") -> None:
-        _run(COMPILER, "-shared", "-o", library, f"-Wl,-soname,{library.name}", f"-Wl,-rpath,{origin}",
-             *([f"-Wl,--version-script={script}"] if missing else []), *parts, f"-L{lib64}", "-Wl,--no-as-needed",
-             *(f"-l{need}" for need in needs))
+        made = _kept((library.name, missing, parts, needs, origin), ".so",
+                     "-shared", f"-Wl,-soname,{library.name}", f"-Wl,-rpath,{origin}",
+                     *([f"-Wl,--version-script={script}"] if missing else []), *parts, f"-L{lib64}", "-Wl,--no-as-needed",
+                     *(f"-l{need}" for need in needs))
+        shutil.copy(made, library)
 
     driver = lib64 / "libascend_hal.so"
     if missing_driver:
@@ -123,10 +133,10 @@ def _edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def compile_program(source: Path, root: Path, program: Path) -> Path:
+def compile_program(source: Path, root: Path, program: Path, *flags: str) -> Path:
     """Compile and link a C++ program against a root, as the vendor's pages tell to, and return the executable."""
+    compiled = _compiled(source, root / "include", *(flags or ("-Wno-write-strings",)))
     lib64 = root / "lib64"
     libraries = sorted(path.name[3:-3] for path in lib64.glob("lib*.so"))
-    _run(COMPILER, "-std=c++17", "-Wno-write-strings", f"-I{root / 'include'}", source, "-o", program, f"-L{lib64}",
-         f"-Wl,-rpath,{lib64}", *(f"-l{name}" for name in libraries))
+    _run(COMPILER, compiled, "-o", program, f"-L{lib64}", f"-Wl,-rpath,{lib64}", *(f"-l{name}" for name in libraries))
     return program

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 import ml_dtypes
@@ -28,6 +29,7 @@ def ctype(text):
     return _TYPES.get(text, ctypes.c_int)  # enumerations and statuses
 
 
+@cache  # a child that is forked later has them already
 def prototypes(include):
     """Return {name: (result type, [parameter types])} of every function that the headers declare."""
     found = {}
