@@ -1,5 +1,6 @@
 """Whatever ends a command early is told in one line, with the exit status that belongs to it."""
 
+import io
 import os
 import random
 import re
@@ -8,13 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from ast import literal_eval
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from in_child import in_child
 from machine import ROOT, SOAK
 
 from aclnn_viz import cli
-from aclnn_viz.verification import report
+from aclnn_viz.verification import kinks, report
 
 BARE = """
 import sys
@@ -31,13 +35,6 @@ def command(*arguments, before="", **options):
     program = before + "import sys; from aclnn_viz import cli; sys.exit(cli.main(sys.argv[1:]))"
     return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], cwd=ROOT, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-
-
-def ended(*arguments, **options):
-    """The exit status of a command, what it printed, and what it complained."""
-    with command(*arguments, **options) as child:
-        out, err = child.communicate(timeout=240)
-    return child.returncode, out, err
 
 
 def told(err, text):
@@ -124,31 +121,39 @@ def test_a_child_of_a_kernel_may_end(tmp_path):
 
 
 def test_a_reader_that_is_gone():
-    with command("errata", "--kinks") as child:
+    with command("conventions") as child:
         child.stdout.close()
         child.wait(60)
         assert child.returncode == 2 and told(child.stderr.read(), "whoever read the output is gone")
 
 
-@pytest.mark.parametrize("arguments", [("verify",), ("errata",), ("verify", "--symbolic")])
-def test_without_sympy_one_line_is_told(arguments):
-    status, out, err = ended(*arguments, before=BARE)
-    assert (status, out) == (2, "") and told(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
+def called(*arguments):
+    """The exit status of a command in this process, what it printed, and what it complained."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        status = cli.main([*map(str, arguments)])
+    return status, out.getvalue(), err.getvalue()
 
 
-def test_numeric_verification_needs_no_sympy():
-    status, _, err = ended("verify", "hardswish", "--numeric", "--json", before=BARE)
-    assert (status, err) == (0, "")
+def test_without_sympy_one_line_is_told_and_numbers_are_verified():
+    """One process without SymPy is asked everything."""
+    lines = ["verify"], ["errata"], ["verify", "--symbolic"], ["verify", "hardswish", "--numeric", "--json"]
+    program = BARE + f"sys.path.insert(0, 'tests')\nfrom test_cli_faults import called\nprint([called(*o) for o in {lines}])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, capture_output=True)
+    *without, (status, _, err) = literal_eval(done.stdout)
+    assert (status, err, done.stderr) == (0, "", "") and len(without) == 3
+    for status, out, err in without:
+        assert (status, out) == (2, "") and told(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
 
 
 def test_a_size_limit_names_the_file(tmp_path):
-    def limit():
+    def limited(*arguments):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        return called(*arguments)
 
-    status, _, err = ended("check", "hardswish", "--write", tmp_path / "x", preexec_fn=limit)
+    status, _, err = in_child(lambda: limited("check", "hardswish", "--write", tmp_path / "x"))
     assert status == 2 and told(err, "File too large: '.*/.x[.].*'") and list(tmp_path.iterdir()) == []
-    status, _, err = ended("run", "--device", "host", "--out", tmp_path / "y", preexec_fn=limit)
+    status, _, err = in_child(lambda: limited("run", "--device", "host", "--out", tmp_path / "y"))
     assert status == 2 and told(err, "File too large: '.*/y[.].*'")
 
 
@@ -240,6 +245,7 @@ def command_line(draw, place):
 def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed, record_property):
     record_property("command lines", 4)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kinks, "rows", list)  # the arguments count, not the table
     (tmp_path / "x").write_text("thesis")
     draw = random.Random(seed)
     for _ in range(4):

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ ROOMS = {
 }
 ORDER = list(ROOMS)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
+ANY_OPERATOR = re.compile(rf"\b(?:{'|'.join(OPERATORS)})\b")
 PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in getattr(chapter, "PARTS", ())}
 LONGEST_MODULE = 300
 
@@ -72,10 +74,16 @@ def named(node):
     return []
 
 
+@cache  # several rules read the same modules
+def nodes(source):
+    return list(ast.walk(ast.parse(source)))
+
+
+@cache
 def imports(source, package):
     """The absolute dotted names that a module of this package imports, anywhere in it."""
     found = set()
-    for name in (name for node in ast.walk(ast.parse(source)) for name in named(node)):
+    for name in (name for node in nodes(source) for name in named(node)):
         level = len(name) - len(name.lstrip("."))
         base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         found.add(".".join([*base, name.lstrip(".")]))
@@ -109,17 +117,14 @@ def belongs_to_an_operator(path):
 
 def operators_named(source):
     """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
-    tree = ast.parse(source)
-    told = {id(node.body[0].value) for node in ast.walk(tree)
+    told = {id(node.body[0].value) for node in nodes(source)
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)}
-    for node in ast.walk(tree):
+    for node in nodes(source):
         words = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
                  ast.FunctionDef: "name", ast.ImportFrom: "module"}.get(type(node))
         text = getattr(node, words) if words else node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and id(node) not in told and "documentation" not in text:  # a cited document may
-            for name in OPERATORS:
-                if re.search(rf"\b{name}\b", text):
-                    yield f"line {node.lineno} names {name}"
+            yield from (f"line {node.lineno} names {name}" for name in ANY_OPERATOR.findall(text))
 
 
 def circles(sources):

@@ -1,6 +1,7 @@
 """Every result of the first hour is read in ten lines, in text and in HTML, on light and on dark paper."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -31,6 +32,7 @@ VIEWED = {
     "predictions": lambda: av.predict(OP, CASE),
     "judgement": lambda: av.judge(OP, CASE, {"kit": OP.backward(**CASE.inputs), "double": doubled}),
 }
+VIEWED = {name: cache(make) for name, make in VIEWED.items()}
 
 
 def at_first_sight(page):

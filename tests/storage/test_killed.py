@@ -41,9 +41,10 @@ for line in sys.stdin:
 class Runner:
     """Runs commands, and kills them."""
 
-    def __init__(self, before="", **environment):
+    def __init__(self, folder, before=""):
+        self.folder = folder  # for what is temporary
         self.process = subprocess.Popen([sys.executable, "-c", PROGRAM.format(before=before)], cwd=ROOT, bufsize=0,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(folder)})
 
     def __call__(self, *arguments, kill_after=None):
         """Run a command; kill it after so many seconds. Its status, and the seconds that it took."""
@@ -72,8 +73,9 @@ class Runner:
 
 
 @pytest.fixture(scope="module")
-def run():
-    made = Runner("report.measured_rows = list; report.swept = report.proof_times = dict; numeric.checks = lambda ops: []")
+def run(tmp_path_factory):
+    made = Runner(tmp_path_factory.mktemp("temporary"), "report.measured_rows = list; "
+                  "report.swept = report.proof_times = dict; numeric.checks = lambda ops: []")
     yield made
     made.end()
 
@@ -159,15 +161,14 @@ READING = [("device", "--json"), ("describe", "hardswish"), ("operators",), ("er
            ("verify", "hardswish", "--symbolic"), ("check", "hardswish", "host", "--depth", "quick")]
 
 
-def test_what_only_reads_leaves_nothing_when_it_is_killed(tmp_path, record_property):
+def test_what_only_reads_leaves_nothing_when_it_is_killed(run, record_property):
     """A kill as it comes: in `make test` one of each."""
     record_property("kills", TIMES * len(READING))
-    before, run, draw = set(os.listdir(ROOT)), Runner(TMPDIR=str(tmp_path)), random.Random("reads")
+    before, draw = set(os.listdir(ROOT)), random.Random("reads")
     for _ in range(TIMES if SOAK else 1):
         for command in READING:
             run(*command, kill_after=draw.random() * 0.5)
-            assert left_in(tmp_path, but=run.process.pid) == [] and set(os.listdir(ROOT)) == before
-    run.end()
+            assert left_in(run.folder, but=run.process.pid) == [] and set(os.listdir(ROOT)) == before
 
 
 def left_in(folder, patience=20.0, but=None):

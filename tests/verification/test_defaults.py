@@ -1,13 +1,15 @@
 """Without its own files an operator is verified by what follows from its declaration, and wrong kernels fail."""
 
-import subprocess
-import sys
+import contextlib
+import io
+import os
 
 import numpy as np
 import pytest
+from in_child import in_child
 from machine import ROOT, SOAK
 
-from aclnn_viz import operator, operators, rooms
+from aclnn_viz import cli, operator, operators, rooms
 from aclnn_viz.verification import contract, formulas, numeric, taylor
 from aclnn_viz.verification.subjects import Subject
 
@@ -73,11 +75,16 @@ def test_kinks_within_the_step_are_seen(loss, smooth):
     assert taylor.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, taylor.STEP) is smooth
 
 
-def test_the_folder_of_an_operator_is_verified_like_any_other():
-    """Four required files, numbers and theorems, the latter in processes that start anew."""
-    program = ("import sys; from aclnn_viz.cli import main\n"
-               f"sys.exit(main(['verify', {str(ROOT / 'tests' / 'elsewhere' / 'my_silu')!r}]))")
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "derivative_is_documented" in done.stdout and "kernel against symbols" in done.stdout
-    assert all(line.startswith("my_silu") for line in done.stdout.splitlines()[2:-2])
+def test_the_folder_of_an_operator_is_verified_like_any_other(monkeypatch):
+    """Four required files, numbers and theorems, the latter in a process that starts anew."""
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+    def verified():
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            return cli.main(["verify", str(ROOT / "tests/elsewhere/my_silu")]), printed.getvalue()
+
+    status, text = in_child(verified)  # no other test shall know the operator
+    assert status == 0, text
+    assert "derivative_is_documented" in text and "kernel against symbols" in text
+    assert all(line.startswith("my_silu") for line in text.splitlines()[2:-2])
