@@ -191,9 +191,13 @@ def _part(puzzle, answer) -> PuzzleResult:
     return unsolved(puzzle, lines, mistake.name if mistake else None)
 
 
+def _run(puzzle, answer: Callable, inputs: dict):
+    return run(answer, _case(puzzle, inputs), puzzle.outputs, SECONDS)
+
+
 def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
     truth = right_answer(puzzle, inputs)
-    outcome = run(answer, _case(puzzle, inputs), puzzle.outputs, SECONDS)
+    outcome = _run(puzzle, answer, inputs)
     outputs = outcome.outputs or {}
     complaint = message("{function} {misbehaviour} ({inputs})", function=puzzle.name, misbehaviour=outcome.misbehaviour,
                         inputs=_given(inputs)) if outcome.misbehaviour else ""
@@ -264,7 +268,7 @@ def _same_mistakes(puzzle, seen: list[_Seen]) -> list:
         return []
     solution = solution_of(puzzle)
     return [mistake for mistake in solution.mistakes
-            if all(_same(_look(puzzle, solution.wrong(mistake), one.inputs).outputs, one.outputs) for one in seen)]
+            if all(_same(_run(puzzle, solution.wrong(mistake), one.inputs).outputs or {}, one.outputs) for one in seen)]
 
 
 def _same(guess: dict, actual: dict) -> bool:
