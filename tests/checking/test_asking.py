@@ -63,15 +63,16 @@ def test_fresh_cases_have_the_shapes_that_are_asked_for():
     assert fresh and {(one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh} == {((3, 40), "float16")}
 
 
+@pytest.mark.usefixtures("unshrunken")
 def test_a_kernel_is_asked_once_on_each_fresh_case():
-    """Whatever number of candidates is compared with it."""
+    """However often its answers are compared and counted."""
     seen = []
 
     def kernel(**inputs):
         seen.append(inputs["x"].tobytes())
-        return {name: value * value.dtype.type(2 if inputs["x"].shape[-1] > 100 and name == "dgammaOut" else 1)
+        return {name: value * value.dtype.type(2 if name == "dgammaOut" else 1)
                 for name, value in RMS.backward(**inputs).items()}
-    check("rms_norm", kernel)
+    assert check("rms_norm", kernel).explanation
     fresh = [one.case.inputs["x"].tobytes() for one, _ in zip(Scope.of(RMS).cases(1), range(12))]
     assert max(seen.count(one) for one in fresh) == 1
 
