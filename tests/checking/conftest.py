@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aclnn_viz.checking import depth
+from machine import SOAK
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +19,10 @@ def unexplained(monkeypatch):
     """Search no explanation: it takes all the time that it may, which tests of other things have no use for."""
     for name, level in depth.DEPTHS.items():
         monkeypatch.setitem(depth.DEPTHS, name, replace(level, searching=0.0))
+
+
+@pytest.fixture
+def unshrunken(monkeypatch):
+    """Leave a counterexample as it was found, for the same reason; a full-size sweep makes each small."""
+    for name, level in () if SOAK else depth.DEPTHS.items():
+        monkeypatch.setitem(depth.DEPTHS, name, replace(level, shrinking=0.0))

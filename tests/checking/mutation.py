@@ -32,7 +32,10 @@ def mutants(page):
     """Every mutant of a page, in the order of its source."""
     source = inspect.getsource(page)
     tree, lines = ast.parse(source), source.splitlines()
-    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name not in SKIPPED):
+    parts = list(map(ast.unparse, tree.body))
+    for at, function in enumerate(tree.body):
+        if not isinstance(function, ast.FunctionDef) or function.name in SKIPPED:
+            continue
         body = [node for statement in function.body for node in ast.walk(statement)]
         # NumPy infers a length from any negative number, and text is not code.
         negated = {id(node.operand) for node in body if isinstance(node, ast.UnaryOp)}
@@ -41,7 +44,7 @@ def mutants(page):
                 continue
             for kind, change, edit in edits(node):
                 with _edited(node, edit):
-                    text = ast.unparse(tree)
+                    text = "\n".join([*parts[:at], ast.unparse(function), *parts[at + 1:]])
                 yield Mutant(kind, function.name, lines[node.lineno - 1].strip(), change, page_from(text, page))
 
 

@@ -164,6 +164,7 @@ def test_the_time_limit_stops_the_suite():
     assert result.stopped and result.cases < 10 and "time limit" in str(result)
 
 
+@pytest.mark.usefixtures("unshrunken")
 def test_results_render_as_text_html_and_json(missing):
     assert str(missing).startswith("rms_norm: WRONG in")
     assert "✘" in missing._repr_html_() and "<pre>" in missing._repr_html_()

@@ -11,6 +11,8 @@ from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.scope import Scope
 from checking.engineers import OPERATORS, right, wrong
 
+pytestmark = pytest.mark.usefixtures("unshrunken")
+
 ALL = list(wrong())
 CHEAP = ("hardswish", "rms_norm", "layer_norm")
 SOME = ALL if SOAK else random.Random(4).sample([one for one in ALL if one[0] in CHEAP], 7)

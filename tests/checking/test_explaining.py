@@ -53,6 +53,7 @@ def test_a_forgotten_factor_of_an_output_is_told():
     assert "dxOut is 1.5 times the right one" in str(told)
 
 
+@pytest.mark.usefixtures("unshrunken")
 def test_a_fault_under_a_condition_is_told_with_it():
     told = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
         2.0 if x.shape[-1] > 100 else 1.0)})).explanation
@@ -89,12 +90,13 @@ def test_two_faults_are_not_explained_by_one():
 STORED = {"float32 alone": {"beyond": True}, "16 bits": {"beyond": True, "dtypes": ("float16", "bfloat16")}}
 
 
+@pytest.mark.usefixtures("unshrunken")
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("name", named() if SOAK else ["hardswish", "rms_norm", "cross_entropy_loss"])
 def test_named_faults_are_named_in_the_precision_of_kernels(name, stored, record_property):
     """Computed in float32 whatever is given, float64 too; and stored in 16 bits, where these can show the fault."""
     results = {one.name: check(name, single(fault(name, one.name)), **STORED[stored])
-               for one in faults(name)[::1 if SOAK else 9]}
+               for one in faults(name)[::1 if SOAK else 12]}
     caught = {title: result.diagnosis.name for title, result in results.items() if result.failed}
     right = sum(title == told for title, told in caught.items())
     record_property(f"named, {stored}", f"{right} of {len(caught)}")
@@ -118,6 +120,7 @@ def test_float64_outputs_that_were_computed_in_float32_are_recognised():
     assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(RMS.backward(**one.case.inputs))
 
 
+@pytest.mark.usefixtures("unshrunken")
 def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_told_by_its_line():
     norm = operator("layer_norm")
     wrong = next(one for one in faults(norm) if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)"))

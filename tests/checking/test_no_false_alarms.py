@@ -6,13 +6,12 @@ import pytest
 from aclnn_viz import operator, operators
 from aclnn_viz.checking import check
 from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.judging import judge, prepared_at, prepared_suite, suite_recipes, suite_size
+from aclnn_viz.checking.judging import judge, prepared_at, prepared_suite, suite_recipes
 from checking.engineers import right
 from checking.rewritings import rewritings
 from machine import SOAK
 
-SEEDS = range(1000 if SOAK else 8)
-STRIDE = 1 if SOAK else 8  # every seed takes other cases of the suite, all together each case once
+SEEDS = range(1000 if SOAK else 1)
 
 
 def complaints(op, label, kernel, seed, cases):
@@ -27,7 +26,7 @@ def test_right_kernels_pass(op, record_property):
     found = []
     record_property("seeds", len(SEEDS))
     for seed in SEEDS:
-        cases = [prepared_at(op.name, number, seed) for number in range(seed % STRIDE, suite_size(op), STRIDE)]
+        cases = list(prepared_suite(op, seed))
         for label, kernel in rewritings(op.name):
             found += complaints(op, label, kernel, seed, cases)
     assert found == []
@@ -40,7 +39,7 @@ ENGINEERS = operators() if SOAK else [operator(name) for name in ("hardswish", "
 def test_right_kernels_of_engineers_pass(at, record_property):
     """Written from the formulas, by rows, tiles and cores; every second time for one format alone, with one option."""
     op, kernel = ENGINEERS[at], right(ENGINEERS[at].name)
-    seeds = SEEDS if SOAK else range(at, 16, len(ENGINEERS))
+    seeds = SEEDS if SOAK else range(at, 6, len(ENGINEERS))
     record_property("seeds", len(seeds))
 
     def half(**inputs):
@@ -52,10 +51,10 @@ def test_right_kernels_of_engineers_pass(at, record_property):
 
 
 def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
-    """Seed 230: a bicubic point far behind the border, whose sixteen taps read one pixel."""
+    """Seed 230, the bicubic case in bfloat16: a point far behind the border, whose sixteen taps read one pixel."""
     op, label = operator("grid_sampler_2d"), "one after another"
     bicubic = [prepared_at(op.name, number, 230) for number, one in enumerate(suite_recipes(op.name))
-               if one.options.get("interpolationMode") == 2]
+               if one.options.get("interpolationMode") == 2 and one.options.get("dtype") == "bfloat16"]
     assert complaints(op, label, dict(rewritings(op.name))[label], 230, bicubic) == []
 
 

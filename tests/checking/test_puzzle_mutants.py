@@ -8,7 +8,7 @@ import pytest
 from aclnn_viz import rooms
 from aclnn_viz import operators
 from aclnn_viz.checking.judging import prepared_suite
-from aclnn_viz.checking.puzzles import puzzle
+from aclnn_viz.checking.puzzles import puzzle, verdict
 from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.checking.running import named
 from checking.mutation import mutants
@@ -48,6 +48,12 @@ def refused(mutant):
         return not judged(one, answer).passed
     return any(killed(prepared, lambda **inputs: named(answer(**inputs), list(prepared.expected)))
                for prepared in prepared_suite(one.operator, 0))
+
+
+@pytest.fixture(autouse=True)
+def unnamed(monkeypatch):
+    """Which usual mistake a wrong answer is costs more than to refuse it, and is judged elsewhere."""
+    monkeypatch.setattr(verdict, "_same_mistakes", lambda one, seen: [])
 
 
 def reason(mutant):

@@ -29,6 +29,7 @@ def test_an_empty_stub_is_told_how_to_begin(name, folder):
     assert list(folder.iterdir()) == []  # it is no attempt
 
 
+@pytest.mark.usefixtures("unshrunken")
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
 def test_a_usual_mistake_fails_and_is_named(name, mistake):
     one = puzzle(name)

@@ -52,7 +52,7 @@ def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
 
 
 @pytest.mark.parametrize("wanted", [{"interpolationMode": 0}, {"interpolationMode": [0, 1], "paddingMode": 2},
-                                    {"alignCorners": True}, {"outputMask": (True, False)}], ids=str)
+                                    {"alignCorners": True}, {"outputMask": (True, False), "interpolationMode": 1}], ids=str)
 def test_attributes_are_chosen(wanted):
     seen = []
 
