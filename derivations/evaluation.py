@@ -27,6 +27,7 @@ from sympy import (
     Pow,
     S,
     Sum,
+    Symbol,
     exp,
     floor,
     log,
@@ -64,7 +65,8 @@ def evaluate(e, values, indices=(), digits=None):
     indices = dict(indices)
     numbers = _Digits() if digits else _Float64()
     with numbers.context(digits) if digits else nullcontext():
-        arrays = {name: numbers.array(value) for name, value in values.items()}
+        named = {symbol.name for symbol in e.atoms(Symbol)}
+        arrays = {name: numbers.array(value) for name, value in values.items() if name in named}
         axes = tuple(indices)
         result = _Evaluator(arrays, numbers).value(e, axes, {index: (0, length) for index, length in indices.items()})
         if digits:
