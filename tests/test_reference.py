@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from machine import SOAK
 from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
 from reference.judging import agree, differentiate, dot, uniform
 
@@ -33,9 +34,9 @@ def rms_norm_holds(module, shape=(2, 3, 4), gamma_ndim=1):
 
 
 def grid_sampler_holds(module, mode=BILINEAR, padding=REFLECTION, align=False, size=(3, 4)):
-    image, grad = uniform(1, 2, 2, *size), uniform(2, 2, 2, 2, 3)
-    grid = uniform(3, 2, 2, 3, 2, low=-2.6, high=2.6)  # inside, one and two reflections away
-    grid[0, 0] = uniform(4, 3, 2, low=-0.9, high=0.9)
+    image, grad = uniform(1, 2, 2, *size), uniform(2, 2, 2, 1, 3)
+    grid = uniform(4, 2, 1, 3, 2, low=-0.9, high=0.9)
+    grid[1, 0] = [[-1.4, 2.3], [1.6, -2.2], [3.4, 0.3]]  # one and two reflections away
     options = dict(interpolationMode=mode, paddingMode=padding, alignCorners=align)
     loss = lambda image, grid: dot(module.forward(input=image, grid=grid, **options)["out"], grad)  # noqa: E731
     out = module.backward(gradOutput=grad, input=image, grid=grid, **options)
@@ -86,7 +87,8 @@ def test_rms_norm_is_the_derivative_of_its_forward(shape, gamma_ndim):
     rms_norm_holds(rms_norm, shape, gamma_ndim)
 
 
-@pytest.mark.parametrize("mode, padding, align", list(itertools.product(range(3), range(3), (False, True))))
+@pytest.mark.parametrize("mode, padding, align", [mode for mode in itertools.product(range(3), range(3), (False, True))
+                                                  if SOAK or sum(mode) % 2 == 0])  # any two of the three meet
 def test_grid_sampler_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align)
 

@@ -1,6 +1,6 @@
 """The rigorous bound holds for every decided element, against truths that do not come from the kit.
 
-Some 10**4 decided elements for each operator and plan here, 10**7 with ACLNN_VIZ_SOAK=1.
+Some thousands of decided elements for each operator and plan here, 10**7 with ACLNN_VIZ_SOAK=1.
 """
 
 import importlib
@@ -32,10 +32,10 @@ def test_bound_holds_on_adversarial_inputs(name, record_property):
     rng, more = np.random.default_rng(len(name)), variants(name)
     open_, ratios, elements, worst = {plan: [] for plan in PLANS}, [], dict.fromkeys(PLANS, 0), 0.0
     while min(elements.values()) < ELEMENTS:
-        for dtype, kind in KINDS:
+        for number, (dtype, kind) in enumerate(KINDS):
             inputs = CASES[name](rng, dtype, BLOCK, kind, **next(more))
             truths = truths_of(name, inputs)
-            for plan in PLANS:
+            for plan in PLANS if SOAK else list(PLANS)[(number + number // 3) % 3::3]:  # each meets each format and kind
                 for output, found in judged(name, PLANS[plan](name), inputs, truths).items():
                     assert not len(found.missed), (plan, output)
                     open_[plan].append(found.envelope.undecided.mean())
@@ -60,14 +60,16 @@ SMALL = {"hardswish": {"shape": (40,)}, "rms_norm": {"shape": (3, 12)},
          "grid_sampler_2d": {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "paddingMode": 2}}
 
 
-@pytest.mark.parametrize("name,plan,dtype", [*product(SMALL, PLANS, ("float32", "bfloat16"))])
-def test_bound_holds_against_fifty_digits(name, plan, dtype):
+@pytest.mark.parametrize("name,dtype", [*product(SMALL, ("float32", "bfloat16"))])
+def test_bound_holds_against_fifty_digits(name, dtype):
     inputs = case(name, dtype=dtype, seed=7, **SMALL[name]).inputs
-    out, envelopes = planned(name, PLANS[plan](name), inputs)
-    for output, truth in importlib.import_module(f"reference.{name}").backward(**inputs).items():
-        env = envelopes[output]
-        errors = np.abs(exact(out[output]) - truth).reshape(env.bound.shape)
-        assert np.all((errors <= exact(env.bound)) | env.undecided), output
+    truths = importlib.import_module(f"reference.{name}").backward(**inputs)
+    for plan in PLANS if SOAK else list(PLANS)[len(name + dtype) % 2::2]:
+        out, envelopes = planned(name, PLANS[plan](name), inputs)
+        for output, truth in truths.items():
+            env = envelopes[output]
+            errors = np.abs(exact(out[output]) - truth).reshape(env.bound.shape)
+            assert np.all((errors <= exact(env.bound)) | env.undecided), (plan, output)
 
 
 def test_the_judge_refuses_a_bound_that_is_too_small():
@@ -138,20 +140,18 @@ def test_tall_sums_of_the_kit_stay_within_its_own_bound(name, output, shape, dty
     draw = lambda size: rng.uniform(0.5, 1, size).astype(dtype)  # noqa: E731
     inputs = dict(dy=draw(shape), x=draw(shape), gamma=np.ones(shape[1], dtype))
     if name == "rms_norm":
-        inputs["rstd"], terms = np.ones((shape[0], 1), dtype), inputs["dy"].astype(float) * inputs["x"]
-        exact_sum = [sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(*columns))
-                     for columns in zip(inputs["dy"].T, inputs["x"].T)]
+        inputs["rstd"], factors = np.ones((shape[0], 1), dtype), (inputs["dy"], inputs["x"])
     else:  # slope 1/2 everywhere
         inputs |= dict(x=np.zeros(shape, dtype), mean=np.zeros((shape[0], 1), dtype), numGroups=1,
                        rstd=np.ones((shape[0], 1), dtype), beta=np.zeros(shape[1], dtype))
-        terms = inputs["dy"][..., 0].astype(float) / 2
-        exact_sum = [sum(map(Fraction, column.tolist())) for column in terms.T]
+        factors = inputs["dy"][..., 0], np.full(shape[:2], 0.5)
     op = operator(name)
     out, env = op.backward(**inputs)[output], envelope(op, **inputs)[output]
     assert np.array_equal(out, env.value) and not env.undecided.any()
-    for got, right, bound in zip(out.tolist(), exact_sum, env.bound.tolist()):
-        assert abs(Fraction(got) - right) <= Fraction(bound)
-    assert np.all(env.bound <= 40 * np.finfo(dtype).eps * np.abs(terms).sum(axis=0))
+    first, second = ((factor * 2.0**53).astype(np.int64).astype(object) for factor in factors)  # all from 1/2 to 1
+    for got, total, bound in zip(out.tolist(), (first * second).sum(axis=0), env.bound.tolist()):
+        right = Fraction(total, 2**106)
+        assert abs(Fraction(got) - right) <= Fraction(bound) <= 40 * Fraction(float(np.finfo(dtype).eps)) * right
 
 
 def test_bound_does_not_underflow_with_the_numbers():

@@ -4,14 +4,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from arrays.bounds import PLANS, judged, planned
+from arrays.bounds import PLANS, judged
+from machine import SOAK
 
-from aclnn_viz import case
+from aclnn_viz import case, operator
+from aclnn_viz.accuracy.envelopes import envelope
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import float_format, round_to
 
-SAMPLER = {"shape": (1, 4, 32, 32), "grid_shape": (64, 64)}
+SAMPLER = {"shape": (1, 2, 32, 32), "grid_shape": (64, 64)}
 TIGHT = {"hardswish": (["out"], {"shape": (20_000,)}), "rms_norm": (["dxOut"], {"shape": (32, 1024)}),
          "layer_norm": (["gradInputOut"], {"shape": (16, 1024), "normalizedShape": (1024,)}),
          "grid_sampler_3d": (["inputGrad", "gridGrad"], {"shape": (1, 2, 8, 8, 8), "grid_shape": (12, 12, 12)}),
@@ -22,34 +24,38 @@ DEVICES = ("host", "float32", "A2", "910", "950")
 SIXTEEN = ("float16", "bfloat16")
 
 
-def ratio(plan, output, inputs, name="grid_sampler_2d"):
-    """The median of bound / error over the elements with an error."""
-    return np.median(judged(name, PLANS[plan](name), inputs)[output].ratio)
+def ratios(name, plan, inputs):
+    """{output: the median of bound / error over the elements with an error}."""
+    return {output: np.median(found.ratio) for output, found in judged(name, PLANS[plan](name), inputs).items()
+            if found.ratio.size}
 
 
 @pytest.mark.parametrize("name,plan,dtype", [*product(TIGHT, DEVICES, SIXTEEN)])
 def test_bound_is_tight_for_16_bit_outputs(name, plan, dtype):
     outputs, shape = TIGHT[name]
     inputs = case(name, dtype=dtype, seed=3, **shape).inputs
+    found = ratios(name, plan, inputs)
     for output in outputs:  # half a step of the format against a uniform error: 2
-        assert 1 <= ratio(plan, output, inputs, name) <= 4, output
+        assert 1 <= found[output] <= 4, output
 
 
-@pytest.mark.parametrize("output,plan,dtype", [*product(("inputGrad", "gridGrad"), DEVICES, SIXTEEN)])
-def test_bound_is_tight_for_bicubic_weights(output, plan, dtype):
+@pytest.mark.parametrize("plan,dtype", [*product(DEVICES, SIXTEEN)])
+def test_bound_is_tight_for_bicubic_weights(plan, dtype):
     inputs = case("grid_sampler_2d", dtype=dtype, seed=3, interpolationMode=2, **SAMPLER).inputs
-    assert 1 <= ratio(plan, output, inputs) <= 5  # 64 terms a pixel, which the 950 adds up in 16 bits
+    found = ratios("grid_sampler_2d", plan, inputs)
+    for output in ("inputGrad", "gridGrad"):
+        assert 1 <= found[output] <= 5, output  # 64 terms a pixel, which the 950 adds up in 16 bits
 
 
 @pytest.mark.parametrize("plan,mode,dtype", [
     *product(("host", "float32", "A2", "950"), (0, 1, 2), ("float32",)), *product(("950",), (0, 1, 2), SIXTEEN)])
 def test_few_random_points_are_undecided(plan, mode, dtype):
-    rng = np.random.default_rng(5)
-    draw = {"gradOutput": rng.standard_normal((1, 1, 256, 256)), "input": rng.standard_normal((1, 1, 128, 128)),
-            "grid": rng.uniform(-1.1, 1.1, (1, 256, 256, 2))}
-    inputs = case("grid_sampler_2d", dtype=dtype, interpolationMode=mode, shape=(1, 1, 128, 128), grid_shape=(256, 256),
+    rng, side = np.random.default_rng(5), 256 if SOAK else 128
+    draw = {"gradOutput": rng.standard_normal((1, 1, side, side)), "input": rng.standard_normal((1, 1, 128, 128)),
+            "grid": rng.uniform(-1.1, 1.1, (1, side, side, 2))}
+    inputs = case("grid_sampler_2d", dtype=dtype, interpolationMode=mode, shape=(1, 1, 128, 128), grid_shape=(side, side),
                   **draw).inputs
-    _, envelopes = planned("grid_sampler_2d", PLANS[plan]("grid_sampler_2d"), inputs)
+    envelopes = envelope(operator("grid_sampler_2d"), PLANS[plan]("grid_sampler_2d"), **inputs)
     assert envelopes["gridGrad"].undecided.any(axis=-1).mean() < 1e-3
 
 
@@ -86,7 +92,7 @@ def worst_order(terms, dtype):
 def test_the_bound_of_a_sum_in_any_order_cannot_be_near_the_usual_error(dtype, count, gap):
     """256 terms that atomics add up in 16 bits: some order errs a hundred times as much as the usual one does."""
     rng, over, needed = np.random.default_rng(count), [], []
-    for seed in range(20):
+    for seed in range(20 if SOAK else 10):
         terms = round_to(rng.standard_normal(count) * rng.uniform(0, 1, count) ** 2, dtype)
         xp = BoundedArrays(Plan(compute=dtype, accumulate=dtype, scatter="shuffled", seed=seed), dtype)
         image = xp.zeros((1, 1), float_format(dtype).numpy)

@@ -1,6 +1,7 @@
 """A judge of equations that shares nothing with the package: plain loops with mpmath at 30 digits, any function."""
 
 import random
+from functools import cache
 
 import mpmath
 from sympy import (
@@ -32,6 +33,12 @@ COMPARE = {Lt: lambda a, b: a < b, Le: lambda a, b: a <= b, Gt: lambda a, b: a >
 SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3), (4, 3, 2, 3, 2, 2, 2, 3, 2)]
 
 
+@cache
+def named(e):
+    """All symbols in an expression; SymPy would walk all of it each time that it is asked for one."""
+    return frozenset([e]) if e.is_Symbol else frozenset().union(*map(named, e.args))
+
+
 class Point:
     """Values for all symbols and array entries, drawn when first asked for and then kept."""
 
@@ -39,16 +46,16 @@ class Point:
         self.rng, self.sizes, self.values, self.memo = random.Random(seed), list(sizes), {}, {}
         self.in_range = in_range
 
-    def value(self, e, bound=()):
-        bound = dict(bound)
-        key = (e, tuple((v, bound[v]) for v in bound if e.has(v)))
+    def value(self, e, bound={}):  # noqa: B006
+        names = named(e) if bound else ()
+        key = (e, tuple([(v, k) for v, k in bound.items() if v in names]))
         if key not in self.memo:
             self.memo[key] = self._value(e, bound)
         return self.memo[key]
 
     def _value(self, e, bound):
         def value(arg):
-            return self.value(arg, bound.items())
+            return self.value(arg, bound)
 
         if e in bound:
             return bound[e]
@@ -76,7 +83,7 @@ class Point:
         if isinstance(e, Sum):
             *inner, (v, low, high) = e.limits
             body = Sum(e.function, *inner) if inner else e.function
-            return sum(self.value(body, {**bound, v: k}.items()) for k in range(int(value(low)), int(value(high)) + 1))
+            return sum(self.value(body, {**bound, v: k}) for k in range(int(value(low)), int(value(high)) + 1))
         if isinstance(e, Piecewise):
             return next(value(branch) for branch, condition in e.args if self._holds(condition, value))
         known = {log: mpmath.log, Abs: abs, floor: mpmath.floor, Max: max, Min: min, sign: mpmath.sign,

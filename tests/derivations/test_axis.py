@@ -3,13 +3,15 @@
 import itertools
 
 import pytest
+from machine import SOAK
 from sympy import Abs, Max, Min, Rational, Symbol, floor
 
 from derivations.axis import after, axis_cells, before, last, pixel, taps, waves, width
 from derivations.cells import T, settle
 from derivations.functions import round_half_even
 
-MODES = list(itertools.product((0, 1, 2), (0, 1, 2), (False, True)))
+MODES = [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
+         if SOAK or sum(mode) % 2 == 0]  # any two of the three meet
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

@@ -209,7 +209,8 @@ def somewhere(shape, mode):
     return list(np.ndindex(shape))[sum(mode) % 5 :: 11]
 
 
-@pytest.mark.parametrize("mode", list(itertools.product((0, 1, 2), (0, 1, 2), (False, True))), ids=str)
+@pytest.mark.parametrize("mode", [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
+                                  if SOAK or sum(mode) % 2], ids=str)  # any two of the three meet
 def test_grid_sampler_formulas_against_differences(mode):
     sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
     rng, forward = np.random.default_rng(3), grid_sampler_2d.forward(*mode)

@@ -1,6 +1,7 @@
 """Every theorem is proved and true in numbers; every mutant is refused and false in numbers.
 
-A sample proves and refuses a third of them: `aclnn-viz verify` does so with all.
+A sample proves and refuses a quarter of them, where `aclnn-viz verify` takes all, and looks at half of the mutants'
+numbers.
 """
 
 import itertools
@@ -14,7 +15,7 @@ from derivations import chapters, proves_equal, theorems
 
 ALL = list(theorems())
 MUTANTS = [(theorem, mutant) for theorem in ALL for mutant in theorem.mutants]
-SOME, SOME_MUTANTS = (ALL, MUTANTS) if SOAK else (ALL[::3], MUTANTS[::3])
+SOME, SOME_MUTANTS = (ALL, MUTANTS) if SOAK else (ALL[::4], MUTANTS[::4])
 CLOSE = 1e-20  # 30 digits, a few hundred operations on numbers near 1
 
 
@@ -42,12 +43,12 @@ def test_theorem_is_true_at_explicit_sizes(theorem):
 
 
 def test_mutants_are_false_in_numbers():
-    for _, mutant in MUTANTS:
+    for _, mutant in MUTANTS if SOAK else MUTANTS[1::2]:
         points = itertools.product(range(30), mutant.equations())  # deltas make many of the points agree
         assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points), name(mutant)
 
 
-@pytest.mark.parametrize("theorem", ALL if SOAK else ALL[1::3], ids=name)
+@pytest.mark.parametrize("theorem", ALL if SOAK else ALL[1::4], ids=name)
 def test_proof_fails_when_a_side_is_changed(theorem):
     for e in theorem.equations():
         assert not proves_equal(e.left, e.right + 1, in_range=e.in_range)
@@ -58,8 +59,9 @@ def test_proof_fails_when_a_side_is_changed(theorem):
 
 def test_statements_are_latex():
     for theorem in ALL:
-        assert theorem.statement, name(theorem)
-        assert not any(bad in theorem.statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta")), name(theorem)
+        statement = theorem.statement
+        assert statement, name(theorem)
+        assert not any(bad in statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta")), name(theorem)
 
 
 def test_there_are_theorems_about_each_operator():

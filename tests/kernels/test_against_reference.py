@@ -49,7 +49,7 @@ def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, o
 
 
 GRID_MODES = list(product(range(3), range(3), (False, True)))
-SIZES = [(5, 4), (1, 6), (6, 1), (1, 1)]
+SIZES = [(1, 6), (6, 1), (1, 1)]  # beside those of the declaration
 GRID = pytest.mark.parametrize("interpolation,padding,align", GRID_MODES)
 
 

@@ -28,9 +28,9 @@ def unexplained(program, case, outputs):
     return {name: result for name, result in found.items() if result.not_explained}
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=64)
 def bounded(plan, case):
-    """Truth and envelope, kept for the next run of the same case."""
+    """Truth and envelope, kept for the next runs of the same case."""
     return case.operator.truth(**case.inputs), envelope(case.operator, plan, **case.inputs)
 
 
