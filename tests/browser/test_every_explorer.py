@@ -71,7 +71,8 @@ def test_the_picture_of_another_state_is_rejected(explorer):
 @EVERY
 def test_every_control_redraws_and_comes_back(explorer):
     initial = {c["field"]: c["initial"] for c in explorer.controls}
-    for at, control in enumerate(explorer.controls):
+    first = explorers().index(explorer.name) % 2  # by turns: explorers share many controls, and the next test moves all
+    for at, control in enumerate(explorer.controls if SOAK else explorer.controls[first::2]):
         before, ends = explorer.revision(), ends_of(control, initial, at)
         assert explorer.through(control["field"], ends) == "", control["field"]
         taken = any(end != ends[-1] for end in ends)  # or there is only one point to choose
