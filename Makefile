@@ -10,10 +10,10 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 
-# Most of the suite is plain Python on one core; of three workers one mostly waits for the browser, and then for processes
-# that it has started, so two cores stay busy. A file stays with one worker, and each worker has temporary directories
-# of its own, so what a fixture builds is built once for a file and never by two at once.
-PYTEST := $(PY) -m pytest --numprocesses 3 --dist loadfile
+# Most of the suite is plain Python on one core; a third worker would use what little two leave idle, and a fifth more
+# processor time than they do: it imports and prepares everything once more. A file stays with one worker, and each worker
+# has temporary directories of its own, so what a fixture builds is built once for a file and never by two at once.
+PYTEST := $(PY) -m pytest --numprocesses 2 --dist loadfile
 
 # The environment remembers which Python it was asked for, so that another one makes it anew.
 VENV := .venv/.made-by-$(subst /,-,$(PYTHON))
