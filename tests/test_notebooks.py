@@ -110,8 +110,8 @@ def lacks(notebook):
 @pytest.fixture(scope="module")
 def kernel():
     """One for all lessons: most of the time of a short one goes into imports."""
-    with outputs.kernel() as manager:
-        yield manager
+    with outputs.kernel() as client:
+        yield client
 
 
 # A Chinese lesson right after its English one, in the same kernel and without drawing: its pictures are those of the

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import nbclient
 import nbformat
-from jupyter_client import AsyncKernelManager
+from jupyter_client import AsyncKernelClient, AsyncKernelManager
 from jupyter_core.utils import run_sync
 
 from aclnn_viz.words.speech import LANGUAGES
@@ -54,32 +54,38 @@ def read(path: Path):
 
 
 @contextmanager
-def kernel(**environment) -> Iterator[AsyncKernelManager]:
-    """A kernel in which lessons run, one after another; the reader's progress with the puzzles stays as it is."""
+def kernel(**environment) -> Iterator[AsyncKernelClient]:
+    """A kernel in which lessons run, one after another, and its client; the reader's progress with the puzzles stays as it is.
+
+    A client of its own for each lesson would listen first, for a fifth of a second, to what the one before has left.
+    """
     manager = AsyncKernelManager()
     with tempfile.TemporaryDirectory() as folder:
         run_sync(manager.start_kernel)(
             cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"} | environment,
-            extra_arguments=["--log-level=ERROR"])  # a kernel warns of its transport, which never leaves this machine
+            # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
+            extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False"])
+        client = manager.client()
+        client.start_channels()
         try:
-            yield manager
+            run_sync(client.wait_for_ready)(timeout=60)
+            yield client
         finally:
+            client.stop_channels()
             run_sync(manager.shutdown_kernel)(now=True)
 
 
-def executed(notebook, manager: AsyncKernelManager, language: str = LANGUAGES[0], pictures: bool = True):
+def executed(notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], pictures: bool = True):
     """Return a notebook with the outputs that it is committed with, in a language; raises CellExecutionError.
 
     What an earlier lesson has named in the kernel is forgotten, what it has imported is not. Without `pictures` they are
     empty, which is half of the work; what is said of them is there.
     """
     notebook.cells.insert(0, nbformat.v4.new_code_cell(f"{PRELUDE}language({language!r})\ndraw({pictures})"))
-    client = nbclient.NotebookClient(
-        notebook, manager, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False)
-    try:
-        client.execute()
-    finally:
-        client.kc.stop_channels()
+    running = nbclient.NotebookClient(
+        notebook, client.parent, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False)
+    running.kc = client
+    running.execute()
     del notebook.cells[0]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code, 1):
@@ -148,9 +154,9 @@ def _near(one: str, other: str) -> bool:
     return one == other or abs(a - b) <= NEAR["error" if "e" in one else "value"] * max(abs(a), abs(b))
 
 
-def write(path: Path, manager: AsyncKernelManager) -> None:
+def write(path: Path, client: AsyncKernelClient) -> None:
     """Run a lesson in a kernel and write it with its outputs."""
-    notebook = executed(read(path), manager, spoken(path))
+    notebook = executed(read(path), client, spoken(path))
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):
@@ -164,7 +170,7 @@ if __name__ == "__main__":
         chosen = [path for path in editions(lesson).values() if not asked or any(
             path.relative_to(LESSONS).as_posix().startswith(name) or path.stem.startswith(name) for name in asked)]
         if chosen:
-            with kernel() as manager:
+            with kernel() as client:
                 for path in chosen:
-                    write(path, manager)
+                    write(path, client)
                     print(f"{path.relative_to(LESSONS)}: {path.stat().st_size / 1e6:.2f} MB")

@@ -5,6 +5,7 @@ get_ipython().reset()  # noqa: F821, a kernel may have run another lesson
 import gc
 
 import numpy as np
+from matplotlib import get_backend, pyplot
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
@@ -15,6 +16,8 @@ from aclnn_viz.words.speech import meant, tr
 from ipywidgets import Widget
 
 Widget.close_all()  # an explorer of another lesson would follow the language
+pyplot.switch_backend(get_backend())
+pyplot.uninstall_repl_displayhook()  # which draws each figure at the end of its cell, before the backend saves it
 gc.freeze()  # no later search for garbage looks at all that is imported: a tenth of the time of the lessons
 NO_LABEL = meant("", "no label")
 
