@@ -17,6 +17,8 @@ from aclnn_viz.pictures import Provenance, error_plot, errors
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "notebooks" / "pictures"
 EXPLORERS = ("grid_sampler_2d",)
+CELL = 'import aclnn_viz as av\n\nav.explore("{name}")'
+SIZE = {"width": 1280, "height": 1100}
 SAME = 0.06  # distance of pictures that show the same: fonts and antialiasing give 0.01, another state 0.1 and more
 COLOURS = 256  # of a palette: a third of the size
 
@@ -34,9 +36,9 @@ def opened() -> Iterator[tuple]:
 def shown(browser, server, name: str) -> Iterator:
     """A notebook with a cell that opens the explorer `name`, and the explorer below it."""
     from laboratory import Notebook
-    notebook = Notebook(browser, server, f"{name}.ipynb", f'import aclnn_viz as av\n\nav.explore("{name}")')
+    notebook = Notebook(browser, server, f"{name}.ipynb", CELL.format(name=name))
     try:
-        notebook.page.set_viewport_size({"width": 1280, "height": 1100})
+        notebook.page.set_viewport_size(SIZE)
         notebook.page.wait_for_selector(".aclnn-explorer canvas", timeout=60_000)
         notebook.page.wait_for_function("() => document.querySelector('.aclnn-explorer').dataset.revision > 0")
         yield notebook

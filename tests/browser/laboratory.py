@@ -13,6 +13,12 @@ CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 
+SIZE = {"width": 1280, "height": 800}
+# JupyterLab without the grammar of web addresses that jsonschema builds for a second and a half and nothing here needs.
+START = """import sys
+sys.modules["rfc3987_syntax"] = None
+from jupyterlab.labapp import main
+main()"""
 # Run earlier, the notebook asks which kernel to take.
 READY = """() => {
     const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
@@ -49,7 +55,7 @@ class Server:
             "PYTHONPATH": str(ROOT), "JUPYTER_PLATFORM_DIRS": "1", "ACLNN_VIZ_LANG": "en"}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
+                [sys.executable, "-c", START, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
                  "--ServerApp.port=0", "--IdentityProvider.token=", "--ServerApp.password=",
                  f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"],
                 stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=folder)
@@ -106,7 +112,7 @@ class Notebook:
     def __init__(self, browser, server: Server, name: str, *cells: str):
         self.server = server
         self.forget()
-        self.page = browser.new_page(viewport={"width": 1280, "height": 800})
+        self.page = browser.new_page(viewport=SIZE)
         self.page.on("pageerror", lambda error: self.faults.append(f"page: {error}"))
         self.page.on("console", self._console)
         self.page.goto(server.notebook(name, *cells))

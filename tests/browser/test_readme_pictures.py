@@ -1,18 +1,24 @@
 """The explorers that README shows look as they do there, in a real JupyterLab."""
 
 import pytest
-from opened import SET, SETTLED
+from laboratory import SIZE
 
 from notebooks.gallery import pictures
 
 pytestmark = pytest.mark.needs("chromium")
 
 
-@pytest.mark.parametrize("name", pictures.EXPLORERS)
-def test_the_explorer_is_the_one_that_readme_shows_and_another_state_is_noticed(browser, lab, name):
-    committed = (pictures.PICTURES / f"{name}.png").read_bytes()
-    with pictures.shown(browser, lab, name) as notebook:
-        assert pictures.distance(pictures.screenshot(notebook), committed) < pictures.SAME, "make gallery draws it anew"
-        notebook.page.evaluate(SET, [("rotate", 0)])
-        notebook.page.evaluate(SETTLED)
-        assert pictures.distance(pictures.screenshot(notebook), committed) > pictures.SAME
+@pytest.mark.parametrize("explorer", pictures.EXPLORERS, indirect=True)
+def test_the_explorer_is_the_one_that_readme_shows_and_another_state_is_noticed(explorer):
+    committed = (pictures.PICTURES / f"{explorer.name}.png").read_bytes()
+    explorer.page.set_viewport_size(pictures.SIZE)
+    try:
+        explorer.open_again(pictures.CELL.format(name=explorer.name))
+        explorer.page.evaluate("document.querySelector('.aclnn-explorer .ae-twin').open = false")
+        assert pictures.distance(pictures.screenshot(explorer), committed) < pictures.SAME, "make gallery draws it anew"
+        explorer.set(("rotate", 0))
+        explorer.settle()
+        assert pictures.distance(pictures.screenshot(explorer), committed) > pictures.SAME
+    finally:
+        explorer.page.set_viewport_size(SIZE)
+        explorer.open_again()
