@@ -79,6 +79,12 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_sessionfinish():
+    """What tests left open is found by one search for garbage; pytest makes ten more, which now look at nothing old."""
+    gc.collect()
+    gc.freeze()
+
+
 def _refuse_skip(report):
     if report.skipped and not hasattr(report, "wasxfail") and (fault := forbidden_skip(report.longrepr[2])):
         report.outcome, report.longrepr = "failed", fault
