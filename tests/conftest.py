@@ -77,6 +77,7 @@ def pytest_collection_finish():
     """No later search for garbage looks at ten thousand tests again, nor copies them in a forked child: a seventh of the time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)  # seventy times the default: what SymPy makes lives long, and memory is not short here
 
 
 def pytest_sessionfinish():

@@ -160,7 +160,8 @@ def test_a_size_limit_names_the_file(tmp_path):
 READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"
 
 
-@pytest.mark.parametrize("arguments", [("verify", "--numeric"), ("verify", "--symbolic"), ("check", "--self")])
+@pytest.mark.parametrize("arguments", [
+    pytest.param(("verify", "--numeric"), marks=pytest.mark.soak), ("verify", "--symbolic"), ("check", "--self")], ids=" ".join)
 def test_an_interrupt_is_one_line(arguments):
     with command(*arguments, before=READY, start_new_session=True) as child:
         assert child.stdout.readline() == "ready\n"

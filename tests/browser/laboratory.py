@@ -34,7 +34,7 @@ WATCHED = """() => {
     });
 }"""
 # JupyterLab asks every fresh kernel for its widgets, before anything has imported ipywidgets there.
-HARMLESS = ("Failed to load resource", "No such comm", "jupyter.widget.control")
+HARMLESS = ("No such comm", "jupyter.widget.control")
 
 
 class Server:

@@ -3,6 +3,7 @@
 import pytest
 from aclnn_viz.explorers import explorers
 from aclnn_viz.pictures.style import SERIES
+from opened import RUN
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -50,7 +51,7 @@ def by_name(*names):
 
 @by_name("grid_sampler_2d")
 def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
-    for theme in THEMES[::-1] * 3 + THEMES[:1]:
+    for theme in THEMES[::-1] * 2 + THEMES[:1]:
         explorer.theme(theme)
         light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
         assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
@@ -172,3 +173,21 @@ def test_settling_waits_for_a_slow_kernel_and_for_what_was_moved_meanwhile(explo
     explorer.settle()
     explorer.run("del explorer._show")
     assert explorer.state().seed == 3
+
+
+@by_name("hardswish")
+def test_what_a_kernel_complains_of_is_a_fault(explorer):
+    def told():
+        found = "".join(explorer.all_faults())
+        explorer.forget()
+        return found
+
+    explorer.page.evaluate(RUN, "1 / 0")
+    assert "ZeroDivisionError" in told()
+    explorer.run("import sys; print('careful', file=sys.stderr)")
+    assert "careful" in told()
+    explorer.run("explorer._show = lambda values: 1 / 0")
+    explorer.set(("seed", 4))
+    explorer.settle()
+    explorer.run("del explorer._show")
+    assert "ZeroDivisionError" in told() and told() == ""
