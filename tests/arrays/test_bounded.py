@@ -64,7 +64,8 @@ SMALL = {"hardswish": {"shape": (40,)}, "rms_norm": {"shape": (3, 12)},
 def test_bound_holds_against_fifty_digits(name, dtype):
     inputs = case(name, dtype=dtype, seed=7, **SMALL[name]).inputs
     truths = importlib.import_module(f"reference.{name}").backward(**inputs)
-    for plan in PLANS if SOAK else list(PLANS)[len(name + dtype) % 2::2]:
+    half = (list(SMALL).index(name) + (dtype == "bfloat16")) % 2  # a sample takes half of the plans in each format
+    for plan in PLANS if SOAK else list(PLANS)[half::2]:
         out, envelopes = planned(name, PLANS[plan](name), inputs)
         for output, truth in truths.items():
             env = envelopes[output]
