@@ -66,8 +66,8 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
             # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
             extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False"])
         client = manager.client()
-        client.start_channels()
         try:
+            client.start_channels()
             run_sync(client.wait_for_ready)(timeout=60)
             yield client
         finally:
