@@ -42,13 +42,13 @@ with av.open_device("host") as device:
         verified = (numeric.rate_check(op, modes=Subject(op).MODES[:1]), numeric.device_check(op, numeric.A2, "9.1"),
                     contract.check(op), *[numeric.rounding_check(op, "float32")] * odd,
                     *[formulas.formula_check(op, formulas.modes_of(op)[:1])] * even)
-        _, picture = subject.picture(subject.compute(subject.state()))
+        shown = subject.show(subject.compute(subject.state()))
         told = {
             "right kernel passes": not even or check(op, op.backward).passed, "edited kernel fails": wrong or not some,
             "regions are told": not wrong or wrong.regions, "mechanical faults": len(faults(op.name)) >= 15,
             "verification holds": all(check().passed for check in verified),
             "suite sees every fault it knows": vacuity(one for _, one in suite(op)).blind == (),
-            "device is within its bounds": within, "explorer has panels": len(picture["panels"]) > 2,
+            "device is within its bounds": within, "explorer has panels and words": len(shown.panels) > 2 and shown.headline,
             "C++ is exported": "GetWorkspaceSize(" in av.cpp_sample(op, case)}
         found[op.name] = [what for what, holds in told.items() if not holds]
 with contextlib.redirect_stdout(io.StringIO()):

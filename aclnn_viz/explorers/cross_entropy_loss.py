@@ -8,7 +8,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number, signed
 from aclnn_viz.words.speech import message, tr
 
@@ -224,9 +223,9 @@ def _target(data: Data, row: int) -> str:
     return given if data.counted[row] else tr("{target} ignored", target=given)
 
 
-def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
+def words(data: Data):
+    return headline(data), text(data), map(tr, data.notices)
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)

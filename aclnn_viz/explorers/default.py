@@ -21,7 +21,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number
 from aclnn_viz.words.speech import message, tr
 
@@ -57,8 +56,10 @@ def of(op) -> Subject:
     >>> of(av.operator("hardswish")).state().axis_0
     8
     """
+    def words(data):
+        return headline(data), text(op, data), map(tr, data.notices)
     return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
-                   lambda state, backward=None: compute(op, state, backward), lambda data: show(op, data),
+                   lambda state, backward=None: compute(op, state, backward), panels, words,
                    lambda subject, state: lift.pytest_of_case(op, options(op, state)))
 
 
@@ -198,14 +199,14 @@ def compute(op, state, backward=None) -> Data:
 
 # What is seen
 
-def show(op, data: Data) -> Picture:
+def panels(data: Data) -> list[Panel]:
+    """Return a panel for each tensor, and below each output one of its errors."""
     tensors = {name: value for name, value in data.inputs.items() if isinstance(value, np.ndarray)}
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
-    panels = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
-    panels += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
-    panels += [_error(data, name, value) for name, value in data.errors.items()]
-    placed = tuple(Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(panels, spans))
-    return Picture(tuple(headline(data)), placed, text(op, data), tuple(map(tr, data.notices)))
+    made = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
+    made += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
+    made += [_error(data, name, value) for name, value in data.errors.items()]
+    return [Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(made, spans)]
 
 
 def _spans(count: int) -> list[int]:

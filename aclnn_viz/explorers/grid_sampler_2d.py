@@ -9,7 +9,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import KINDS, scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number, signed
 from aclnn_viz.words.speech import message, ntr, tr
 
@@ -270,9 +269,9 @@ def _kinks(data: Data, mode: int) -> str:
     return tr("{mode} kinks at {places}", mode=NAMES[mode], places=", ".join(number(x) for x in at))
 
 
-def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), tuple(map(tr, data.notices)))
+def words(data: Data):
+    return headline(data), describe(data), map(tr, data.notices)
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)

@@ -9,7 +9,7 @@ gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; al
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class Data:
     outs: np.ndarray  # (3, Hout, Wout), one a padding mode
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
-    errors: tuple[float, float]  # largest distance of each from the truth, over all samples and channels
+    outputs: dict  # of op.backward, over all samples and channels
     sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
     taps: np.ndarray  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     breaks: np.ndarray  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
@@ -108,6 +108,12 @@ class Data:
     slopes: np.ndarray  # (3, 2, B - 1): their slopes between
     kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
     notices: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """The largest distance of each output from the truth; asked for after all is drawn, for it takes as long again."""
+        truth = OP.truth(**self.inputs)
+        return tuple(_distance(self.outputs[name], truth[name]) for name in ("inputGrad", "gridGrad"))
 
     @property
     def chosen(self) -> tuple[int, int]:
@@ -175,7 +181,7 @@ def compute(state: State, backward=host(OP)) -> Data:
     n, c, size = state.sample, state.channel, (state.height, state.width)
     grid = np.asarray(given["grid"][n], np.float64)
     shown = {"input": given["input"][n:n + 1, c:c + 1], "grid": given["grid"][n:n + 1]}
-    (grads, notices), truth = backward(state, given), OP.truth(**given)
+    outputs, notices = backward(state, given)
     modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
     outs = [OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
     chosen = grid[state.row, state.column]
@@ -183,11 +189,10 @@ def compute(state: State, backward=host(OP)) -> Data:
     most = max(breaks.size for breaks, *_ in maps)
     margin, surround = _surround(n, c, state.paddingMode, state.alignCorners, *_named(state))
     return Data(
-        state=state, inputs=given, notices=notices, surround=surround, margin=margin,
+        state=state, inputs=given, outputs=outputs, notices=notices, surround=surround, margin=margin,
         pixels=np.stack([page.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], -1),
-        outs=np.stack(outs).astype(np.float64), inputGrad=np.asarray(grads["inputGrad"][n, c], np.float64),
-        gridGrad=np.asarray(grads["gridGrad"][n], np.float64),
-        errors=tuple(_distance(grads[name], truth[name]) for name in ("inputGrad", "gridGrad")),
+        outs=np.stack(outs).astype(np.float64), inputGrad=np.asarray(outputs["inputGrad"][n, c], np.float64),
+        gridGrad=np.asarray(outputs["gridGrad"][n], np.float64),
         sources=np.array([[_sampled(chosen[k:k + 1], n, state.interpolationMode, mode, state.alignCorners)
                            for k, n in enumerate(size[::-1])]
                           for mode in range(3)])[..., 0],

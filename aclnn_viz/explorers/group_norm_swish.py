@@ -7,7 +7,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number, signed
 from aclnn_viz.words.speech import message, ntr, tr
 
@@ -194,9 +193,9 @@ def _given(values, at: int) -> str:
     return tr("not asked") if values is None else signed(values[at])
 
 
-def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
+def words(data: Data):
+    return headline(data), text(data), map(tr, data.notices)
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)

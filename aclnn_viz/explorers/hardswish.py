@@ -10,7 +10,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.words.speech import message, tr
 
@@ -234,9 +233,9 @@ def text(data: Data) -> str:
     return "\n".join([*lines, *map(tr, data.notices)])
 
 
-def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
+def words(data: Data):
+    return headline(data), text(data), map(tr, data.notices)
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)

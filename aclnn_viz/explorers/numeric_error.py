@@ -12,7 +12,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY, named, pictured
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import as_text as table
 from aclnn_viz.words.columns import wrapped
@@ -227,8 +226,8 @@ def _shapes(inputs: dict) -> str:
                      if hasattr(value, "shape"))
 
 
-def show(data: Data) -> Picture:
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (*map(tr, data.notices), *notices(data)))
+def words(data: Data):
+    return headline(data), describe(data), (*map(tr, data.notices), *notices(data))
 
 
 TEST = '''"""{aclnn_name} in one state of the explorer of numeric error: put your kernel in the place of `kernel`."""
@@ -260,4 +259,4 @@ def pytest_case(subject, state) -> str:
 
 
 def subject():
-    return Subject("numeric_error", operator_of, State, inputs, compute, show, pytest_case)
+    return Subject("numeric_error", operator_of, State, inputs, compute, panels, words, pytest_case)

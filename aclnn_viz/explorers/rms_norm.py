@@ -9,7 +9,6 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import extent, number
 from aclnn_viz.words.speech import message, tr
 
@@ -24,6 +23,7 @@ LEAST = 1e-18  # of a share on a logarithmic axis
 ASPECT = 1.45  # of the panel of the plane, so that its right angle is drawn as one
 
 
+@np.errstate(invalid="ignore")
 def panels(data: Data) -> list[Panel]:
     """Return the six panels of a state's data."""
     return [_row(data), _plane(data), _epsilon(data), _dx(data), _dgamma(data), _orders(data)]
@@ -154,10 +154,10 @@ def text(data: Data) -> str:
     return "\n".join([*lines, *map(tr, data.notices)])
 
 
-def show(data: Data) -> Picture:
-    with np.errstate(invalid="ignore"):
-        return Picture(tuple(headline(data)), tuple(panels(data)), text(data), tuple(map(tr, data.notices)))
+@np.errstate(invalid="ignore")
+def words(data: Data):
+    return headline(data), text(data), map(tr, data.notices)
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, show)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)

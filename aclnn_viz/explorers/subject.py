@@ -7,6 +7,7 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
+from aclnn_viz.pictures.picture import Picture
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,23 @@ class Subject:
     state: type
     inputs: Callable  # state -> inputs of that operator's backward
     compute: Callable  # (state, backward) -> data, which holds its state
-    show: Callable  # data -> Picture
+    panels: Callable  # data -> panels
+    words: Callable  # data -> (headline, text, notices) of a Picture; they may take longer than the panels
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
 
-    def picture(self, data) -> tuple[dict, dict]:
-        """Return the arrays by name, and what else the browser gets of the picture."""
-        shown = self.show(data)
-        arrays, panels = described(shown.panels)
-        return arrays, {"panels": panels, "headline": list(shown.headline), "text": shown.text,
-                        "notices": list(shown.notices)}
+    def drawn(self, data) -> tuple[dict, list[dict]]:
+        """Return what the browser draws: the arrays by name, and the panels."""
+        return described(self.panels(data))
+
+    def told(self, data) -> dict:
+        """Return what the browser says."""
+        headline, text, notices = self.words(data)
+        return {"headline": list(headline), "text": text, "notices": list(notices)}
+
+    def show(self, data) -> Picture:
+        headline, text, notices = self.words(data)
+        return Picture(tuple(headline), tuple(self.panels(data)), text, tuple(notices))
 
     def controls(self) -> list[dict]:
         """Return the controls of the state, in the language of the kit."""

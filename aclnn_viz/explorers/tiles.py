@@ -12,7 +12,6 @@ from aclnn_viz.explorers.tiles_data import Data, Owned, State, compute, how, inp
 from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.tables import columns as wide
 from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import message, tr
@@ -27,7 +26,7 @@ ORDERS = {"eager": message("as issued"), "late": message("as late as the waits a
 
 
 def panels(data: Data) -> list[Panel]:
-    return [owners(data), program(data), tiles_time.unified_buffer(data), moved(data), words(data), tiles_time.pipes(data)]
+    return [owners(data), program(data), tiles_time.unified_buffer(data), moved(data), hazards(data), tiles_time.pipes(data)]
 
 
 def owners(data: Data) -> Panel:
@@ -148,7 +147,7 @@ def moved(data: Data) -> Panel:
                  Axis("", 1.5, -0.5, ticks=ticks), 4, 72)
 
 
-def words(data: Data) -> Panel:
+def hazards(data: Data) -> Panel:
     """The first hazard, and how many more there are."""
     lines = wrapped(f"✗ {data.hazards[0]}", 68) if data.hazards else wrapped(tr(NO_HAZARD), 50)
     lines = [*lines[:4], lines[4] + " …"] if len(lines) > 5 else lines
@@ -210,9 +209,9 @@ def describe(data: Data) -> str:
     return "\n".join([*lines, *tiles_time.describe(data)])
 
 
-def show(data: Data) -> Picture:
+def words(data: Data):
     notice = tr("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware", soc=data.state.soc)
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
+    return headline(data), describe(data), (notice,)
 
 
 TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""
@@ -249,4 +248,4 @@ def cpp(subject, state: State) -> str:
 
 
 def subject():
-    return Subject("tiles", operator_of, State, inputs, compute, show, pytest_case, cpp)
+    return Subject("tiles", operator_of, State, inputs, compute, panels, words, pytest_case, cpp)

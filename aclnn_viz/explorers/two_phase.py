@@ -10,7 +10,6 @@ from aclnn_viz.explorers.two_phase_data import Data, State, compute, inputs, ope
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.words.columns import wrapped
 from aclnn_viz.words.speech import message, ntr, tr
@@ -70,7 +69,7 @@ def _about(call) -> str:
 
 
 def panels(data: Data) -> list[Panel]:
-    return [calls(data), words(data), storage(data), view(data), result(data)]
+    return [calls(data), remarks(data), storage(data), view(data), result(data)]
 
 
 def calls(data: Data) -> Panel:
@@ -122,7 +121,7 @@ def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]
     return lives
 
 
-def words(data: Data) -> Panel:
+def remarks(data: Data) -> Panel:
     """What the library says, what only the emulator notices, and whether the result is right."""
     lines = []
     for title, texts in noticed(data):
@@ -281,10 +280,10 @@ def describe(data: Data) -> str:
     return "\n".join(lines)
 
 
-def show(data: Data) -> Picture:
+def words(data: Data):
     notice = tr("emulated: {soc}, CANN {cann}; nothing here was measured on hardware", soc=data.state.soc, cann=data.state.cann)
-    return Picture(tuple(headline(data)), tuple(panels(data)), describe(data), (notice,))
+    return headline(data), describe(data), (notice,)
 
 
 def subject():
-    return Subject("two_phase", operator_of, State, inputs, compute, show, pytest_case)
+    return Subject("two_phase", operator_of, State, inputs, compute, panels, words, pytest_case)

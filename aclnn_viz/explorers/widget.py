@@ -1,6 +1,6 @@
-"""The widget of every explorer: it only wires. The browser sends a state; the kernel answers with a picture.
+"""The widget of every explorer: it only wires. The browser sends a state; the kernel answers with a picture, then words.
 
-Both travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and
+All travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and
 sends only the last state when the kernel is idle, so no backlog can grow and the last position wins.
 """
 
@@ -55,6 +55,7 @@ class Explorer(anywidget.AnyWidget):
 
     values = traitlets.Dict().tag(sync=True, echo_update=False)  # the picture says which values it is for
     picture = traitlets.Dict().tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     initial = traitlets.Dict().tag(sync=True)
@@ -107,22 +108,23 @@ class Explorer(anywidget.AnyWidget):
 
     def _moved(self, change):
         time.sleep(YIELD)
-        with self._lock, self.hold_sync():  # code in a cell and the browser are answered in different threads
+        with self._lock:  # code in a cell and the browser are answered in different threads
             self._show(change["new"])
 
     def _show(self, values):
+        """Send the picture, and the words after it: whoever moves a control does not wait for what only they tell."""
         try:
             data = self.subject.compute(build(self.subject.state, values), self._device.backward)
-            arrays, others = self.subject.picture(data)
+            arrays, panels = self.subject.drawn(data)
+            index, buffer = pack(arrays)
+            with self.hold_sync():
+                self.data, self.problem = data, {}
+                self.picture = {"for": values, "panels": panels, "index": index, "buffer": buffer}
+            self.words = {"for": values, **self.subject.told(data)}
         except StateError as error:
             self.problem = {"field": error.field, "text": _brief(str(error))}
-            return
         except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
             self.problem = {"field": "", "text": _brief(f"{type(error).__name__}: {error}")}
-            return
-        index, buffer = pack(arrays)
-        self.data, self.problem = data, {}
-        self.picture = {"for": values, **others, "index": index, "buffer": buffer}
 
     def lifted(self, kind: str) -> str | bytes:
         """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
@@ -160,7 +162,7 @@ class Explorer(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        return data | {"text/plain": f"{self!r}\n\n{self.picture.get('text', self.problem.get('text', ''))}"}, metadata
+        return data | {"text/plain": f"{self!r}\n\n{self.words.get('text', self.problem.get('text', ''))}"}, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

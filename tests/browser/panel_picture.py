@@ -33,19 +33,21 @@ MOST = 200  # places of a mark that are looked at
 
 def check(opened, state):
     """Raise AssertionError unless the panels shown are those of the state."""
-    arrays, picture = opened.subject.picture(opened.data(state))
+    data = opened.data(state)
+    (arrays, panels), told = opened.subject.drawn(data), opened.subject.told(data)
     shown = opened.page.evaluate(TOLD)
-    assert [(name, title) for name, title, _ in shown] == [(told["name"], told["title"]) for told in picture["panels"]]
+    assert [(name, title) for name, title, _ in shown] == [(panel["name"], panel["title"]) for panel in panels]
     axes = {name: json.loads(said) for name, _, said in shown}
-    for told in picture["panels"]:
+    for panel in panels:
         for name in "xy":
-            *ends, scale = axes[told["name"]][name]
-            assert scale == told[name]["scale"], (told["name"], name)
-            assert near(ends, [told[name]["low"], told[name]["high"]]), (told["name"], name)
-    words = opened.page.text_content(".aclnn-explorer .ae-twin pre")
-    assert NUMBER.sub("#", words) == NUMBER.sub("#", picture["text"])
-    assert near(NUMBER.findall(words), NUMBER.findall(picture["text"]))
-    assert misplaced(opened, axes, picture["panels"], arrays) == []
+            *ends, scale = axes[panel["name"]][name]
+            assert scale == panel[name]["scale"], (panel["name"], name)
+            assert near(ends, [panel[name]["low"], panel[name]["high"]]), (panel["name"], name)
+    words = [*told["headline"], *told["notices"], told["text"]]
+    said = opened.page.locator(".aclnn-explorer .ae-headline li, .aclnn-explorer .ae-twin pre").all_text_contents()
+    assert [NUMBER.sub("#", text) for text in said] == [NUMBER.sub("#", text) for text in words]
+    assert all(near(NUMBER.findall(here), NUMBER.findall(there)) for here, there in zip(said, words))
+    assert misplaced(opened, axes, panels, arrays) == []
 
 
 def near(numbers, others):

@@ -26,9 +26,9 @@ def hint(explorer, panel, x, y):
 
 
 def shown(explorer, state):
-    arrays, picture = explorer.subject.picture(explorer.data(state))
+    arrays, panels = explorer.subject.drawn(explorer.data(state))
     axes = {name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.TOLD)}
-    return axes, picture["panels"], arrays
+    return axes, panels, arrays
 
 
 def test_a_click_on_a_cell_chooses_it(explorer):

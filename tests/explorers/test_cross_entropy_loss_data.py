@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.cross_entropy_loss import show
+from aclnn_viz.explorers.cross_entropy_loss import subject
 from aclnn_viz.explorers.cross_entropy_loss_data import OP, State, compute, inputs
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import StateError, controls
@@ -15,6 +15,8 @@ from panelled_explorer import (
     assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
     assert_lifted_program_makes_both_calls, assert_lifted_test_judges, mark,
 )
+
+show = subject().show
 
 SMALL = {"rows": 6, "classes": 4, "row": 1, "column": 1, "seed": 4, "dtype": "float64"}
 CASES = pytest.mark.parametrize("state", [

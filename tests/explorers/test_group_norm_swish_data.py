@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.group_norm_swish import show
+from aclnn_viz.explorers.group_norm_swish import subject
 from aclnn_viz.explorers.group_norm_swish_data import OP, State, compute, inputs
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
@@ -14,6 +14,8 @@ from panelled_explorer import (
     assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
     assert_lifted_program_makes_both_calls, assert_lifted_test_judges, mark,
 )
+
+show = subject().show
 
 SMALL = {"samples": 2, "channels": 4, "positions": 3, "numGroups": 2, "sample": 1, "channel": 2, "position": 1,
          "seed": 3, "dtype": "float64"}

@@ -11,7 +11,7 @@ NAMES = ("hardswish", "grid_sampler_2d", "group_norm_swish", "two_phase")
 ROUNDS = 5000 // len(NAMES) + 1 if SOAK else 60
 STRANGE = (None, True, False, 0, 1, -1, 2.5, 10**400, float("nan"), float("inf"), "", "x" * 10**6, [], [[]], {}, {"x": {}},
            "1", ["a"], "host", "atlas:9", "Ascend960")
-OTHERS = ("controls", "colours", "initial", "picture", "problem", "_esm", "_css", "layout", "tooltip", "nothing")
+OTHERS = ("controls", "colours", "initial", "picture", "words", "problem", "_esm", "_css", "layout", "tooltip", "nothing")
 
 
 @pytest.fixture(params=NAMES)

@@ -7,12 +7,14 @@ import pytest
 from aclnn_viz.accuracy.standards import Verdict
 from aclnn_viz import rooms
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.numeric_error import ladder, show, used
+from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.pictures.marks import Bars, Box, Dots
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+
+show = subject().show
 
 SMALL = {"rows": 6, "n": 16}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in operators()])
@@ -288,6 +290,5 @@ def test_a_lifted_program_and_pictures_are_of_their_kind(explorer):
 
 def test_the_default_of_every_operator_fits_a_program():
     from aclnn_viz.explorers import lift
-    from aclnn_viz.explorers.numeric_error import subject
     for op in operators():
         assert f"{op.aclnn_name}(" in lift.cpp(subject(), State(operator=op.name))

@@ -5,10 +5,12 @@ from math import sqrt
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.rms_norm import show
+from aclnn_viz.explorers.rms_norm import subject
 from aclnn_viz.explorers.rms_norm_data import EPSILONS, LENGTHS, OP, State, compute, inputs, tensors
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.pictures.panels import described
+
+show = subject().show
 
 SMALL = {"rows": 3, "columns": 7, "row": 1, "column": 2, "seed": 4}
 EXACT = {**SMALL, "dtype": "float64"}

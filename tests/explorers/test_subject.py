@@ -8,8 +8,6 @@ from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
 from aclnn_viz.pictures.panels import Panel
-from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.picture import Picture
 
 
 @dataclass(frozen=True)
@@ -17,21 +15,29 @@ class State:
     slope: float = choice(3.0, {3.0: "steep", 0.5: "flat"}, "slope", "Line")
 
 
-def show(state):
-    line = Line(np.arange(3.0), state.slope * np.arange(3.0), label="y")
-    return Picture((f"The slope is {state.slope}.",), (Panel("line", "a line", (line,)),), "in words", ("not measured",))
+def panels(state):
+    return [Panel("line", "a line", (Line(np.arange(3.0), state.slope * np.arange(3.0), label="y"),))]
+
+
+def words(state):
+    return [f"The slope is {state.slope}."], "in words", ("not measured",)
 
 
 @pytest.fixture
 def line():
-    return Subject("line", None, State, None, lambda state, backward=None: state, show)
+    return Subject("line", None, State, None, lambda state, backward=None: state, panels, words)
 
 
 def test_the_browser_gets_panels_words_and_notices(line):
-    arrays, picture = line.picture(State())
-    assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0]
-    assert (picture["headline"], picture["text"], picture["notices"]) == (["The slope is 3.0."], "in words", ["not measured"])
-    assert [told["title"] for told in picture["panels"]] == ["a line"]
+    arrays, drawn = line.drawn(State())
+    assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0] and [told["title"] for told in drawn] == ["a line"]
+    assert line.told(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
+
+
+def test_a_picture_holds_panels_and_words(line):
+    shown = line.show(State(0.5))
+    assert [panel.name for panel in shown.panels] == ["line"] and shown.headline == ("The slope is 0.5.",)
+    assert (shown.text, shown.notices) == ("in words", ("not measured",))
 
 
 def test_the_figure_says_headline_and_notices(line):

@@ -8,11 +8,13 @@ import pytest
 from aclnn_viz import tiles
 from aclnn_viz.explorers import explore, tiles_data
 from aclnn_viz.explorers.state import StateError, controls
-from aclnn_viz.explorers.tiles import _gapped, _shown, owners, show, subject
+from aclnn_viz.explorers.tiles import _gapped, _shown, owners, subject
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
 from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+
+show = subject().show
 
 SMALL = {"rows": 3, "columns": 33, "cores": 4}
 BARRIER = {"fault": "hardswish: barrier removed", "schedule": "late"}

@@ -7,13 +7,15 @@ import pytest
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import controls
-from aclnn_viz.explorers.two_phase import lifetimes, places, rows, show
+from aclnn_viz.explorers.two_phase import lifetimes, places, rows, subject
 from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.panels import described
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+
+show = subject().show
 
 HAND_WRITTEN = {op.name for op in operators() if not contract(op).generated}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in operators()])
@@ -213,7 +215,7 @@ def test_a_lifted_cell_opens_the_same_state(explorer):
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_lifted_test_makes_the_same_calls(name, mistake):
-    from aclnn_viz.explorers.two_phase import pytest_case, subject
+    from aclnn_viz.explorers.two_phase import pytest_case
     state, namespace = State(operator=name, mistake=mistake), {}
     text = pytest_case(subject(), state)
     exec(text, namespace)

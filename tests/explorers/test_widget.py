@@ -10,6 +10,7 @@ import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.packing import unpack
+from aclnn_viz.explorers.subject import Subject
 from machine import SOAK
 
 
@@ -31,11 +32,25 @@ def shown(explorer):
 def test_the_picture_is_that_of_the_state(explorer):
     move(explorer, rotate=40.0, paddingMode=1, row=3, column=2)
     data = compute(State(rotate=40.0, paddingMode=1, row=3, column=2))
-    arrays, told = explorer.subject.picture(data)
+    arrays, panels = explorer.subject.drawn(data)
     for name, array in shown(explorer).items():
         np.testing.assert_array_equal(array, np.asarray(arrays[name], np.float32), err_msg=name)
-    assert told.items() <= explorer.picture.items()
-    assert explorer.picture["for"] == explorer.values and explorer.problem == {}
+    assert panels == explorer.picture["panels"] and explorer.subject.told(data).items() <= explorer.words.items()
+    assert explorer.picture["for"] == explorer.words["for"] == explorer.values and explorer.problem == {}
+
+
+def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
+    sent = []
+    monkeypatch.setattr(explorer, "send_state", lambda key: sent.append(key if isinstance(key, str) else [*key]))
+    monkeypatch.setattr(Subject, "told", lambda self, data: sent.append("made") or {"text": str(data.errors)})
+    move(explorer, rotate=40.0)
+    assert sent == ["values", ["picture"], "made", "words"]
+
+
+def test_words_that_cannot_be_made_leave_the_picture(explorer, monkeypatch):
+    monkeypatch.setattr(Subject, "told", lambda self, data: 1 / 0)
+    move(explorer, rotate=40.0)
+    assert explorer.picture["for"] == explorer.values and explorer.problem == {"field": "", "text": "ZeroDivisionError: division by zero"}
 
 
 @pytest.mark.parametrize("values", [{}, {"height": 1, "width": 1, "grid_height": 1, "grid_width": 1, "row": 0, "column": 0}])
@@ -160,6 +175,6 @@ def test_a_viewer_without_widgets_gets_the_call_and_the_words(explorer):
     move(explorer, rotate=12.0)
     plain = explorer._repr_mimebundle_()[0]["text/plain"]
     assert repr(explorer) == 'av.explore("grid_sampler_2d", rotate=12.0)'
-    assert plain == f"{explorer!r}\n\n{explorer.picture['text']}"
+    assert plain == f"{explorer!r}\n\n{explorer.words['text']}"
     explorer.close()
     assert repr(explorer) == 'av.explore("grid_sampler_2d")'

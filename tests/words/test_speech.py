@@ -44,7 +44,7 @@ def opened():
 
 
 def all_words(explorer):
-    return repr((explorer.controls, explorer.picture["headline"], explorer.picture["panels"], explorer.picture["text"]))
+    return repr((explorer.controls, explorer.words["headline"], explorer.picture["panels"], explorer.words["text"]))
 
 
 @pytest.mark.parametrize("variable, value, expected", [
@@ -75,10 +75,10 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
     english = all_words(opened)
     assert not WIDE.search(english) and opened.wording == {}
     av.language("zh")
-    assert "折点" in opened.picture["headline"][0] and opened.wording["texts"]["Reset"] == "重置" and opened.wording["lang"] == "zh"
-    assert "斜率" in repr(opened.picture["panels"]) and "算子" in repr(opened.controls) and "真值" in opened.picture["text"]
+    assert "折点" in opened.words["headline"][0] and opened.wording["texts"]["Reset"] == "重置" and opened.wording["lang"] == "zh"
+    assert "斜率" in repr(opened.picture["panels"]) and "算子" in repr(opened.controls) and "真值" in opened.words["text"]
     opened.values = opened.values | {"x": 1.0}
-    assert "在两折点之间" in opened.picture["headline"][0]
+    assert "在两折点之间" in opened.words["headline"][0]
     opened.values = opened.values | {"x": 3.0}
     av.language("en")
     assert all_words(opened) == english

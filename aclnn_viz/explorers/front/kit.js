@@ -142,8 +142,8 @@ function followed(controls, values, moved) {
     ...gone.map((c) => [c.field, c.initial])]);
 }
 
-// build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), overlay(changes)}: draw after each answer
-// of the kernel, overlay at once after each movement of a control.
+// build(kit) makes the panels in kit.panels and returns {draw(picture, arrays), say(words), overlay(changes)}: draw and say
+// after each answer of the kernel, whose words come after its picture; overlay at once after each movement of a control.
 function explorer(build) {
   // Another language: all is made anew, for there is no node without words.
   function render({ model, el }) {
@@ -213,14 +213,17 @@ function explorer(build) {
       const picture = model.get("picture");
       if (picture.index && kit.all.every((panel) => panel.width)) {
         parts.draw(picture, unpacked(picture));
-        if (twin.open) words.textContent = picture.text;
-        else tellLater();
       }
     }
     let telling = 0;
-    const tellLater = () => {  // nobody looks at a closed text, but searching in the page must find it
+    const twinned = () => { words.textContent = model.get("words").text; };
+    const told = () => {
+      const said = model.get("words");
+      if (!said.for) return;
+      parts.say(said);
       clearTimeout(telling);
-      telling = setTimeout(() => { words.textContent = model.get("picture").text; }, 100);
+      if (twin.open) twinned();
+      else telling = setTimeout(twinned, 100);  // nobody looks at a closed text, but searching in the page must find it
     };
     const finish = () => {
       draw();
@@ -247,6 +250,7 @@ function explorer(build) {
       kit.theme = readTheme(el, model);
       for (const panel of kit.all) panel.measure();
       finish();
+      told();
     };
     // JupyterLab hides everything while it changes the theme; shown again before the next frame, no size has changed.
     const themes = new MutationObserver(() => requestAnimationFrame(repaint));
@@ -256,12 +260,14 @@ function explorer(build) {
     const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
     el.addEventListener("keydown", quiet);
     model.on("change:picture", answered);
+    model.on("change:words", told);
     model.on("change:problem", answered);
     model.on("change:values", restored);
     for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
       gone = true;
       model.off("change:picture", answered);
+      model.off("change:words", told);
       model.off("change:problem", answered);
       model.off("change:values", restored);
       lifts.stop();

@@ -162,7 +162,7 @@ function buildPanels(kit) {
   const head = element("ul", { class: "ae-headline ae-head" }), drawings = new Map();
   kit.panels.append(head);
 
-  function say({ headline, notices }) {
+  function say({ headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
     const texts = [...headline, ...notices];
     if (head.childElementCount !== texts.length) head.replaceChildren(...texts.map(() => element("li")));
     texts.forEach((text, k) => {
@@ -202,8 +202,8 @@ function buildPanels(kit) {
         if (drawing.panel.width) drawing.draw(told, arrays);
       }
       for (const told of picture.panels) drawings.get(told.name).say(told.title);
-      say(picture);
     },
+    say,
     overlay(changes) {  // a handle follows the hand at once
       for (const drawing of drawings.values()) {
         const { handle } = drawing;
