@@ -45,6 +45,21 @@ class Pattern:
         return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", self.text)))
 
     @cached_property
+    def _page_axes(self) -> list[list[str]]:
+        """Of each axis that a page sees, the tokens whose product is its length: one number has an axis of none."""
+        axes, inside = [[]] if self.scalar else [], False
+        for token in self._tokens:
+            if token == "(":
+                axes.append([])
+            if token in "()":
+                inside = token == "("
+            elif inside:
+                axes[-1].append(token)
+            else:
+                axes += [[part] for part in (token.split("*") if token[0] != "*" else [token])]
+        return axes
+
+    @cached_property
     def starred(self) -> tuple[str, ...]:
         return tuple(axis[1:] for axis in self.axes if axis[0] == "*")
 
@@ -87,6 +102,8 @@ class Pattern:
         return len(sizes[many]) if many else 1
 
     def _lengths(self, axis: str, sizes: Sizes) -> tuple[int, ...]:
+        if axis in sizes:  # most of them
+            return (sizes[axis],)
         if axis[0] == "*":
             return sizes[axis[1:]]
         if axis.startswith("1.."):
@@ -99,22 +116,7 @@ class Pattern:
 
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape under which a page sees the tensor."""
-        if self.scalar:
-            return (1,)
-        lengths, inside = [], False
-        for token in self._tokens:
-            if token in "()":
-                inside = token == "("
-                if inside:
-                    lengths.append(1)
-                continue
-            parts = token.split("*") if token[0] != "*" else [token]
-            for length in (prod(self._lengths(part, sizes)) for part in parts):
-                if inside:
-                    lengths[-1] *= length
-                else:
-                    lengths.append(length)
-        return tuple(lengths)
+        return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self._page_axes)
 
 
 @cache
