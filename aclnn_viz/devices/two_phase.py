@@ -106,8 +106,6 @@ def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
 
     A view that skips most of its memory is copied too: what lies between would cross to the device for nothing.
     """
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
     if array.flags.c_contiguous:
         return array
     whole = takes_views and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
