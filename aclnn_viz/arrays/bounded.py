@@ -3,6 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, between, plus, reach, rounding, saturated, trimmed
+from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.local_errors import TINY, half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float
@@ -45,22 +46,19 @@ class BoundedArrays(PlannedArrays):
             return self._wrap(f(*arrays))
         arrays = [x if isinstance(x, BoundedArray) else BoundedArray(self, x) for x in arrays]
 
-        def part(name, default):
+        def part(name, nothing=ZERO):
             parts = [getattr(x, name) for x in arrays]
             if all(p is None for p in parts):
                 return None
-            return f(*(np.broadcast_to(default(x) if p is None else p, x.shape) for p, x in zip(parts, arrays)))
-
-        def zero(x):
-            return np.float64(0.0)
+            return f(*(spread(nothing if p is None else p, x.shape) for p, x in zip(parts, arrays)))
 
         value = self.planned(f(*(x.data for x in arrays)))
-        decisions = part("decisions", lambda x: np.int64(0))
+        decisions = part("decisions", np.int64(0))
         others = None
         if any(x.others is not None for x in arrays):
             others = np.stack([f(*(x.data if x.others is None else x.others[world] for x in arrays))
                                for world in range(3)])
-        return trimmed(self, value, part("error", zero), part("variance", zero), decisions, others)
+        return trimmed(self, value, part("error"), part("variance"), decisions, others)
 
     def given(self, array):
         """An input as the kernel reads it; bounds start there."""

@@ -2,6 +2,13 @@
 
 import numpy as np
 
+ZERO = np.float64(0.0)
+
+
+def spread(part, shape):
+    """Return a part of an array of several in that array's shape, which it mostly has: broadcasting takes longer to find out."""
+    return part if part.shape == shape else np.broadcast_to(part, shape)
+
 
 class Functions:
     """Array API functions in terms of NumPy ufuncs, which dispatch on the array, and of two methods of a namespace.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays import multiples
-from aclnn_viz.arrays.functions import Functions
+from aclnn_viz.arrays.functions import ZERO, Functions, spread
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.precise_array import PreciseArray
 from aclnn_viz.arrays.sums import sum_axes, tree
@@ -57,9 +57,9 @@ class PreciseArrays(Functions):
             parts = [getattr(x, name) for x in arrays]
             if all(p is None for p in parts):
                 return None
-            return f(*(np.broadcast_to(0.0 if p is None else p, x.shape) for p, x in zip(parts, arrays)))
+            return f(*(spread(ZERO if p is None else p, x.shape) for p, x in zip(parts, arrays)))
 
-        steps = [None if x.multiples is None else x.multiples._replace(step=np.broadcast_to(x.multiples.step, x.shape))
+        steps = [None if x.multiples is None else x.multiples._replace(step=spread(x.multiples.step, x.shape))
                  for x in arrays]
         return PreciseArray(self, f(*(x.high for x in arrays)), part("low"), part("error"),
                             multiples.joined(*steps, step=f))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays import double_double as dd
-from aclnn_viz.arrays.functions import Functions
+from aclnn_viz.arrays.functions import ZERO, Functions, spread
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sized_array import UNIT, SizedArray, lifted
 from aclnn_viz.arrays.sums import sum_axes
@@ -55,8 +55,7 @@ class SizedArrays(Functions):
         arrays = [x if isinstance(x, SizedArray) else SizedArray(self, np.asarray(x, np.float64)) for x in arrays]
         moved = self._like(f(*(x.data for x in arrays)), *arrays)
         if any(x.absolute is not None for x in arrays):
-            zero = np.float64(0.0)
-            moved.absolute, moved.relative = f(*(np.broadcast_to(zero, x.shape) if x.exact else x.units
+            moved.absolute, moved.relative = f(*(spread(ZERO, x.shape) if x.exact else x.units
                                                  for x in arrays)), 0.0
         return moved
 

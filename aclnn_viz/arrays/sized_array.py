@@ -5,6 +5,8 @@ has an error of its own. What the inputs are (24 bits at most, multiples of 2**-
 exact and that none underflows. Sums are compensated: each keeps what its additions lose, and adds it in the end.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -15,6 +17,7 @@ UNIT = 2.0**-53
 ROOM = 1.0 + 2.0**-20  # for the roundings of bounds, and for what is small beside small errors
 EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it is a square
 LEAST = -1074  # float64 numbers are multiples of 2**-1074
+FEW = 1024  # elements that are looked at all at once
 _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
 _LINEAR = 2.0**-10 / UNIT  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
 
@@ -61,20 +64,29 @@ def lifted(xp, x):
     x = np.asarray(x, np.float64)
     if x.ndim or not np.isfinite(x):
         return SizedArray(xp, x)
-    odd, scale = float(x).as_integer_ratio()
+    return SizedArray(xp, x, None, 0.0, *_known(float(x)))
+
+
+@lru_cache(1024)  # a page writes the same few numbers again and again
+def _known(x: float) -> tuple[int, int, int]:
+    """Grain, top and bits of one number."""
+    odd, scale = x.as_integer_ratio()
     trailing = (odd & -odd).bit_length() - 1 if odd else 0
-    return SizedArray(xp, x, None, 0.0, trailing - scale.bit_length() + 1, abs(odd).bit_length() - scale.bit_length() + 1,
-                      max(abs(odd).bit_length() - trailing, 1))
+    shift = scale.bit_length() - 1
+    return trailing - shift, abs(odd).bit_length() - shift, max(abs(odd).bit_length() - trailing, 1)
 
 
 def _rounded(exact, data, a, b):
     """The relative error, in units, of the result of two exact operands: 0 if `exact(data, a, b)` everywhere, else 1.
 
-    Mostly a few elements tell.
+    Of many elements mostly a few tell.
     """
-    arrays = np.broadcast_arrays(data, a, b)
-    some = (tuple(slice(0, count) for _ in data.shape) for count in (4, 64, None))
-    return 0.0 if all(np.all(exact(*(x[part] for x in arrays))) for part in some) else 1.0
+    if data.size > FEW:
+        arrays = np.broadcast_arrays(data, a, b)
+        for count in (4, 64):
+            if not exact(*(x[tuple(slice(0, count) for _ in data.shape)] for x in arrays)).all():
+                return 1.0
+    return 0.0 if exact(data, a, b).all() else 1.0
 
 
 def _add(xp, a, b, sign=1.0):
