@@ -6,7 +6,7 @@ ZERO = np.float64(0.0)
 
 
 def spread(part, shape):
-    """Return a part of an array of several in that array's shape, which it mostly has: broadcasting takes longer to find out."""
+    """Return one part of an array of several in the shape of that array, which it mostly has: broadcast_to sees so slowly."""
     return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
