@@ -81,6 +81,8 @@ class Explorer(anywidget.AnyWidget):
         """Say everything anew, in the language that was chosen."""
         with self._lock, self.hold_sync():
             self.controls, self.wording = self.subject.controls(), _wording()
+            if self.problem and self.picture:  # which is still that of the last good state
+                self._show(self.picture["for"])
             self._show(self.values)
 
     def set_state(self, sync_data):
@@ -120,11 +122,20 @@ class Explorer(anywidget.AnyWidget):
             with self.hold_sync():
                 self.data, self.problem = data, {}
                 self.picture = {"for": values, "panels": panels, "index": index, "buffer": buffer}
-            self.words = {"for": values, **self.subject.told(data)}
+            self._tell(values, data)
         except StateError as error:
             self.problem = {"field": error.field, "text": _brief(str(error))}
         except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
             self.problem = {"field": "", "text": _brief(f"{type(error).__name__}: {error}")}
+
+    def _tell(self, values, data):
+        """Send the words; interrupted, none at all rather than those of another state."""
+        told = {"headline": [], "text": "", "notices": []}
+        try:
+            told = self.subject.told(data)
+        finally:
+            if self.picture["for"] is values:  # or else whoever observes the picture has moved on
+                self.words = {"for": values, **told}
 
     def lifted(self, kind: str) -> str | bytes:
         """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
@@ -162,7 +173,8 @@ class Explorer(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        return data | {"text/plain": f"{self!r}\n\n{self.words.get('text', self.problem.get('text', ''))}"}, metadata
+        text = self.problem.get("text", "") if self.data is None else self.subject.told(self.data)["text"]
+        return data | {"text/plain": f"{self!r}\n\n{text}"}, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

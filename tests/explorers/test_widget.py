@@ -47,10 +47,39 @@ def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
     assert sent == ["values", ["picture"], "made", "words"]
 
 
-def test_words_that_cannot_be_made_leave_the_picture(explorer, monkeypatch):
+NONE = {"headline": [], "text": "", "notices": []}
+
+
+def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(explorer, monkeypatch):
     monkeypatch.setattr(Subject, "told", lambda self, data: 1 / 0)
     move(explorer, rotate=40.0)
-    assert explorer.picture["for"] == explorer.values and explorer.problem == {"field": "", "text": "ZeroDivisionError: division by zero"}
+    assert explorer.picture["for"] == explorer.values and explorer.words == {"for": explorer.values, **NONE}
+    assert explorer.problem == {"field": "", "text": "ZeroDivisionError: division by zero"}
+
+
+def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(explorer, monkeypatch):
+    def interrupted(self, data):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(Subject, "told", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        move(explorer, rotate=40.0)
+    monkeypatch.undo()
+    assert explorer.picture["for"]["rotate"] == 40.0 and explorer.words == {"for": explorer.values, **NONE}
+    move(explorer, rotate=41.0)
+    assert explorer.words["for"] == explorer.values and explorer.words["text"]
+
+
+def test_who_observes_the_picture_may_move_on_and_reads_its_own_words(explorer):
+    def on(change):
+        read.append(explorer._repr_mimebundle_()[0]["text/plain"])
+        if explorer.values["row"] == 1:
+            move(explorer, row=2)
+    read = []
+    explorer.observe(on, "picture")
+    move(explorer, row=1)
+    assert explorer.picture["for"]["row"] == explorer.words["for"]["row"] == explorer.data.state.row == 2
+    assert ["row=1" in text and "Chosen point (1, " in text for text in read] == [True, False]
+    assert ["row=2" in text and "Chosen point (2, " in text for text in read] == [False, True]
 
 
 @pytest.mark.parametrize("values", [{}, {"height": 1, "width": 1, "grid_height": 1, "grid_width": 1, "row": 0, "column": 0}])

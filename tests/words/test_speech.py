@@ -84,6 +84,16 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
     assert all_words(opened) == english
 
 
+def test_the_picture_beside_a_problem_follows_too(opened):
+    english = all_words(opened)
+    opened.values = opened.values | {"seed": -1}
+    refused = opened.problem["text"]
+    av.language("zh")
+    assert WIDE.search(opened.words["text"]) and WIDE.search(repr(opened.picture["panels"])) and opened.problem["field"] == "seed"
+    av.language("en")
+    assert all_words(opened) == english and opened.problem["text"] == refused
+
+
 def test_a_closed_explorer_is_not_called(opened):
     opened.close()
     before = dict(opened.picture)
