@@ -10,7 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from aclnn_viz.arrays.local_errors import SLACK, exact_product, exact_quotient, exact_sum, half_ulp, over, times
 from aclnn_viz.arrays.planned import PlannedArray, is_float
 from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown, worlds
-from aclnn_viz.dtypes import float_format
+from aclnn_viz.dtypes import common, float_format
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
@@ -61,7 +61,7 @@ class BoundedArray(NDArrayOperatorsMixin):
         if method != "__call__" or options:
             return NotImplemented
         floats = [x.dtype for x in inputs if isinstance(x, BoundedArray) and is_float(x)]
-        dtype = np.result_type(*floats) if floats else None
+        dtype = common(*floats) if floats else None
         inputs = [lift(self.xp, x, dtype) for x in inputs]
         value = ufunc(*(x.value for x in inputs))
         decisions = either(*(x.decisions for x in inputs))

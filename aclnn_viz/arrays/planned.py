@@ -8,7 +8,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from aclnn_viz.arrays.functions import Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
 from aclnn_viz.arrays.sums import along, sum_axes, tree
-from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.dtypes import common, float_format, round_to
 
 
 def is_float(array) -> bool:
@@ -34,7 +34,7 @@ class PlannedArray(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method != "__call__" or options:
             return NotImplemented
-        dtype = np.result_type(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
+        dtype = common(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
         result = ufunc(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
                          for x in inputs))
         return PlannedArray(self.plan.settle(result), self.plan) if is_float(result) else result

@@ -126,9 +126,9 @@ def pixel(xp, row, column, size):
     """The number of each pixel among all N * H * W, flat, and whether it lies on the image (if not, it is 0)."""
     height, width = size
     inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
-    within = xp.where(inside, row * width + column, xp.zeros_like(row))
+    row, column = xp.astype(row, xp.int64), xp.astype(column, xp.int64)  # no format is to round the number of a pixel
     first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
-    index = xp.where(inside, first + xp.astype(within, xp.int64), xp.zeros_like(first))
+    index = xp.where(inside, first + (row * width + column), xp.zeros_like(first))
     return xp.reshape(index, (-1,)), xp.reshape(inside, (-1,))
 
 

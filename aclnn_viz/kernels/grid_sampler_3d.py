@@ -24,12 +24,11 @@ def taps_3d(xp, grid, size, *modes):
 
 def voxel(xp, place, size):
     """The number of each voxel among all N * D * H * W, flat, and whether it lies in the image (if not, it is 0)."""
-    number, inside = xp.zeros_like(place[0]), place[0] >= 0.0
+    first = xp.arange(place[0].shape[0], dtype=xp.int64)[:, None]
+    number, inside = first, place[0] >= 0.0
     for at, length in zip(place, size):
-        number, inside = number * length + at, inside & (at >= 0.0) & (at < length)
-    first = xp.arange(number.shape[0], dtype=xp.int64)[:, None] * (size[0] * size[1] * size[2])
-    within = xp.astype(xp.where(inside, number, xp.zeros_like(number)), xp.int64)
-    return xp.reshape(xp.where(inside, first + within, xp.zeros_like(first)), (-1,)), xp.reshape(inside, (-1,))
+        number, inside = number * length + xp.astype(at, xp.int64), inside & (at >= 0.0) & (at < length)
+    return xp.reshape(xp.where(inside, number, xp.zeros_like(first)), (-1,)), xp.reshape(inside, (-1,))
 
 
 def forward(xp, input, grid, interpolationMode, paddingMode, alignCorners):

@@ -16,7 +16,6 @@ REMOTE = "differs only for coordinates beyond 2^31 or that are no numbers: no do
 CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"
 ON_THE_BORDER = "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
 ONES = "multiplying with ones only broadcasts"
-NEVER_READ = "stands where the result is masked out"
 
 # (function, text of the line, change without its place): why the mutant computes the same.
 WITH_FAULTS = [op for op in operators() if rooms.file("faults", op.name)]
@@ -38,7 +37,6 @@ EQUIVALENT = {
     ("bicubic_source", "slope * xp.ones_like(u)", "Mult"): ONES,
     ("bicubic_source", "slope * xp.ones_like(u)", "left factor"): ONES,
     ("taps", "(xp.round(u), xp.ones_like(u), xp.zeros_like(u))", "zeros_like"): "backward skips gridGrad of nearest",
-    ("pixel", "within = ", "zeros_like"): NEVER_READ,
     ("backward", "grad_x = grad_y", "float64"): "zeros, to which float64 is added",
     ("backward", "pixels + 1", "1"): "one more element that is cut off",
     ("divisors", "wide = xp.zeros(0", "0"): "only the dtype of the array is used",

@@ -11,11 +11,14 @@ from arrays.scalar_rounding import rounded
 from reference.exact import mp
 
 from aclnn_viz import case, operator
+from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.devices.device import Device
 from aclnn_viz.dtypes import round_to
+from aclnn_viz.kernels.grid_sampler_2d import pixel
+from aclnn_viz.kernels.grid_sampler_3d import voxel
 from aclnn_viz.operators import operators, plans
 from aclnn_viz.operators.plans import grid_sampler_2d as grid_plans
 from aclnn_viz.operators.plans import group_norm_swish as norm_plans
@@ -158,6 +161,29 @@ def test_the_a2_counts_mirrors_by_a_reciprocal():
     (vector, vector_slope), (simt, simt_slope) = (grid_plans._reflect(xp, u, 42, True, k) for k in (False, True))
     assert (vector.data.item(), simt.data.item()) == (41.0, 41.0)
     assert (vector_slope.data.item(), simt_slope.data.item()) == (1.0, -1.0)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_no_format_rounds_the_number_of_a_pixel(dtype):
+    """Places that 8 bits hold, in an image of more pixels than 24 bits count."""
+    xp, (height, width) = PlannedArrays(Plan(compute=dtype), dtype), (256, (1 << 17) + 1)
+    rows, columns = np.meshgrid(np.float32([0, 3, 129, 255]), np.float32([0, 1, 255]), indexing="ij")
+    places, wanted = [xp.given(at.reshape(1, -1)) for at in (rows, columns)], (rows.astype(int) * width + columns.astype(int)).ravel()
+    for numbered in (pixel(xp, *places, (height, width)), voxel(xp, [xp.zeros((1, 12), np.float32), *places], (1, height, width))):
+        assert numbered[0].tolist() == wanted.tolist() and numbered[1].all()
+
+
+@pytest.mark.parametrize(("compute", "accumulate"), [("bfloat16", "float16"), ("float16", "bfloat16")])
+def test_two_formats_of_which_neither_holds_the_other_meet_in_float32(compute, accumulate):
+    xp = PlannedArrays(Plan(compute=compute, accumulate=accumulate), "float16")
+    terms = xp.given(np.float16([[0.1], [0.7], [1.3]]))
+    total = xp.sum(terms, axis=0)
+    assert (total.dtype.name, terms.dtype.name) == (accumulate, compute) and (total * terms).dtype == np.float32
+    assert (total * terms).data.tolist() == (np.float32(total.data) * np.float32(terms.data)).tolist()
+    op, inputs = operator("grid_sampler_2d"), case("grid_sampler_2d", dtype="float16").inputs
+    plan = replace(plans.preset(op, "Ascend910B2"), compute=compute, accumulate=accumulate)
+    out, truth, bounds = plans.run(op, plan, **inputs), op.truth(**inputs), envelope(op, plan, **inputs)
+    assert [explain(out[name], truth[name], bounds[name]).not_explained for name in truth] == [0, 0]
 
 
 def test_presets_label_what_is_inferred():
