@@ -86,18 +86,6 @@ _BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FL
 _BY_DTYPE = {f.numpy: f for f in KNOWN}
 
 
-def common(*dtypes) -> np.dtype:
-    """Return the dtype in which numbers of these dtypes meet: float32 for two formats of which neither holds the other.
-
-    >>> common(FLOAT16.numpy, BFLOAT16.numpy).name, common(np.float16, np.float64).name
-    ('float32', 'float64')
-    """
-    try:
-        return np.result_type(*dtypes)
-    except np.exceptions.DTypePromotionError:
-        return np.dtype(np.float32)
-
-
 def float_format(dtype) -> FloatFormat:
     """Return the format of a name (NumPy's or the vendor's), a NumPy dtype, an array or a FloatFormat.
 

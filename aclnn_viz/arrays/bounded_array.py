@@ -8,9 +8,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.local_errors import SLACK, exact_product, exact_quotient, exact_sum, half_ulp, over, times
-from aclnn_viz.arrays.planned import PlannedArray, is_float
+from aclnn_viz.arrays.planned import PlannedArray, common, is_float
 from aclnn_viz.arrays.worlds import UNKNOWN, either, elsewhere, unknown, worlds
-from aclnn_viz.dtypes import common, float_format
+from aclnn_viz.dtypes import float_format
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.

@@ -8,11 +8,23 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from aclnn_viz.arrays.functions import Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
 from aclnn_viz.arrays.sums import along, sum_axes, tree
-from aclnn_viz.dtypes import common, float_format, round_to
+from aclnn_viz.dtypes import float_format, round_to
 
 
 def is_float(array) -> bool:
     return array.dtype.kind not in "iub"
+
+
+def common(*dtypes) -> np.dtype:
+    """The dtype in which numbers of these meet: float32 for two formats of which neither holds the other.
+
+    >>> common("float32", "float64").name
+    'float64'
+    """
+    try:
+        return np.result_type(*dtypes)
+    except np.exceptions.DTypePromotionError:
+        return np.dtype(np.float32)
 
 
 class PlannedArray(NDArrayOperatorsMixin):

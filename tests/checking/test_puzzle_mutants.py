@@ -12,11 +12,12 @@ from aclnn_viz.checking.puzzles import puzzle, verdict
 from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.checking.running import named
 from checking.mutation import mutants
-from checking.test_mutants import NEVER_READ, killed
+from checking.test_mutants import killed
 
 NO_SLOPE = "the slope there is 0: beyond the last centre, or at a mirror"
 ONE_PIXEL = "both neighbours are then the last pixel"
 HALF = "both sides are 1/2 at t = 0"
+NEVER_READ = "stands where the result is masked out"
 
 # (function, text of the line, change without its place): why the mutant computes the same.
 EQUIVALENT = {
