@@ -98,6 +98,29 @@ def test_check_explore_verify_and_device_take_the_folder(folder):
     assert in_child(all_of_it) == 1  # forward is no kernel of the operator, and is told so
 
 
+EXPLORER = """
+from dataclasses import replace
+
+from aclnn_viz import operator
+from aclnn_viz.explorers import default
+
+
+def subject():
+    usual = default.of(operator("my_silu"))
+    return replace(usual, panels=lambda data: usual.panels(data)[:1], words=lambda data: (["mine"], "in words", ()))
+"""
+
+
+def test_an_explorer_of_its_own_takes_the_place_of_the_default(folder, tmp_path):
+    place = Path(shutil.copytree(folder, tmp_path / "my_silu"))
+    (place / "explorer.py").write_text(EXPLORER)
+
+    def opened():
+        explorer = av.explore(av.operator(place))
+        return explorer.problem, len(explorer.picture["panels"]), explorer.words["headline"], explorer.words["text"]
+    assert in_child(opened) == ({}, 1, ["mine"], "in words")
+
+
 @pytest.mark.needs("g++")
 def test_its_cpp_program_compiles_and_runs_against_the_stand_in(folder, tmp_path):
     def compiled():

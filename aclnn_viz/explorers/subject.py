@@ -12,7 +12,18 @@ from aclnn_viz.pictures.picture import Picture
 
 @dataclass(frozen=True)
 class Subject:
-    """What an explorer is made of; the widget only wires it."""
+    """What an explorer is made of; the widget only wires it.
+
+    An operator's own explorer is a file whose function `subject()` returns one.
+
+    >>> from aclnn_viz.explorers import subject_of
+    >>> hardswish = subject_of("hardswish")
+    >>> data = hardswish.compute(hardswish.state())
+    >>> [panel.name for panel in hardswish.panels(data)]
+    ['forward', 'slope', 'window', 'errors', 'counts']
+    >>> hardswish.show(data).headline[0]
+    'x = 3, on a kink: out 3, slope 1.5, gradient 1 × slope = 1.5 (truth 1.5).'
+    """
 
     name: str  # as `explore` takes it
     operator: Callable  # state -> Operator
