@@ -107,7 +107,8 @@ from aclnn_viz.explorers import default
 
 def subject():
     usual = default.of(operator("my_silu"))
-    return replace(usual, panels=lambda data: usual.panels(data)[:1], words=lambda data: (["mine"], "in words", ()))
+    return replace(usual, panels=lambda data: usual.panels(data)[:1], headline=lambda data: ["mine"],
+                   text=lambda data: "in words")
 """
 
 

@@ -223,9 +223,5 @@ def _target(data: Data, row: int) -> str:
     return given if data.counted[row] else tr("{target} ignored", target=given)
 
 
-def words(data: Data):
-    return headline(data), text(data), map(tr, data.notices)
-
-
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)

@@ -56,10 +56,8 @@ def of(op) -> Subject:
     >>> of(av.operator("hardswish")).state().axis_0
     8
     """
-    def words(data):
-        return headline(data), text(op, data), map(tr, data.notices)
     return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
-                   lambda state, backward=None: compute(op, state, backward), panels, words,
+                   lambda state, backward=None: compute(op, state, backward), panels, headline, lambda data: text(op, data),
                    lambda subject, state: lift.pytest_of_case(op, options(op, state)))
 
 

@@ -269,9 +269,5 @@ def _kinks(data: Data, mode: int) -> str:
     return tr("{mode} kinks at {places}", mode=NAMES[mode], places=", ".join(number(x) for x in at))
 
 
-def words(data: Data):
-    return headline(data), describe(data), map(tr, data.notices)
-
-
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, describe)

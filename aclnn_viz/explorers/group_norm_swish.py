@@ -193,9 +193,5 @@ def _given(values, at: int) -> str:
     return tr("not asked") if values is None else signed(values[at])
 
 
-def words(data: Data):
-    return headline(data), text(data), map(tr, data.notices)
-
-
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)

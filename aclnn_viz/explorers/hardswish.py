@@ -233,9 +233,5 @@ def text(data: Data) -> str:
     return "\n".join([*lines, *map(tr, data.notices)])
 
 
-def words(data: Data):
-    return headline(data), text(data), map(tr, data.notices)
-
-
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)

@@ -180,7 +180,7 @@ def _standards(verdicts) -> str:
     return ntr("{n} standard", "{n} standards", len(verdicts)) if verdicts else tr("no standards")
 
 
-def notices(data: Data) -> list[str]:
+def origin(data: Data) -> list[str]:
     """What a reader must know of where the numbers come from."""
     state = data.state
     if state.device != "host":
@@ -199,7 +199,7 @@ def describe(data: Data) -> str:
     lines = [*headline(data), "", tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
              tr("Plan: {plan}.", plan=tr(plan.name)),
              tr("The other rule for ties would round {n} elements to another number.", n=f"{data.ties:,}"),
-             *(f"  {note}" for note in plan.notes), *notices(data), "",
+             *(f"  {note}" for note in plan.notes), *origin(data), "",
              tr("Numbers of the format between output and rounded truth: {counts}", counts=_counted(data.report.ulp_counts)),
              tr("Cause: {counts}", counts=_counted(data.counts)), ""]
     if data.focus is not None:
@@ -226,8 +226,8 @@ def _shapes(inputs: dict) -> str:
                      if hasattr(value, "shape"))
 
 
-def words(data: Data):
-    return headline(data), describe(data), (*map(tr, data.notices), *notices(data))
+def notices(data: Data) -> list[str]:
+    return [*map(tr, data.notices), *origin(data)]
 
 
 TEST = '''"""{aclnn_name} in one state of the explorer of numeric error: put your kernel in the place of `kernel`."""
@@ -259,4 +259,4 @@ def pytest_case(subject, state) -> str:
 
 
 def subject():
-    return Subject("numeric_error", operator_of, State, inputs, compute, panels, words, pytest_case)
+    return Subject("numeric_error", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices)

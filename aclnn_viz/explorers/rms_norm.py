@@ -106,6 +106,7 @@ def _dgamma(data: Data) -> Panel:
                  195, ("column",))
 
 
+@np.errstate(invalid="ignore")
 def headline(data: Data) -> list[str]:
     """What the projection removes, what epsilon leaves, what the longest sum costs, and who computed it."""
     share, exact = data.left[:, -1]
@@ -128,6 +129,7 @@ def headline(data: Data) -> list[str]:
     ]
 
 
+@np.errstate(invalid="ignore")
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
     state = data.state
@@ -154,10 +156,5 @@ def text(data: Data) -> str:
     return "\n".join([*lines, *map(tr, data.notices)])
 
 
-@np.errstate(invalid="ignore")
-def words(data: Data):
-    return headline(data), text(data), map(tr, data.notices)
-
-
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, words)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)

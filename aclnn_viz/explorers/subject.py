@@ -8,6 +8,7 @@ from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.words.speech import tr
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,11 @@ class Subject:
     inputs: Callable  # state -> inputs of that operator's backward
     compute: Callable  # (state, backward) -> data, which holds its state
     panels: Callable  # data -> panels
-    words: Callable  # data -> (headline, text, notices) of a Picture; they may take longer than the panels
+    headline: Callable  # data -> sentences; they and the text may take longer than the panels
+    text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
+    notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""
@@ -41,12 +44,11 @@ class Subject:
 
     def told(self, data) -> dict:
         """Return what the browser says."""
-        headline, text, notices = self.words(data)
-        return {"headline": list(headline), "text": text, "notices": list(notices)}
+        return {"headline": list(self.headline(data)), "text": self.text(data), "notices": list(self.notices(data))}
 
     def show(self, data) -> Picture:
-        headline, text, notices = self.words(data)
-        return Picture(tuple(headline), tuple(self.panels(data)), text, tuple(notices))
+        """Return panels and words as one picture."""
+        return Picture(tuple(self.headline(data)), tuple(self.panels(data)), self.text(data), tuple(self.notices(data)))
 
     def controls(self) -> list[dict]:
         """Return the controls of the state, in the language of the kit."""

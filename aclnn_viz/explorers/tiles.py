@@ -209,9 +209,8 @@ def describe(data: Data) -> str:
     return "\n".join([*lines, *tiles_time.describe(data)])
 
 
-def words(data: Data):
-    notice = tr("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware", soc=data.state.soc)
-    return headline(data), describe(data), (notice,)
+def notices(data: Data) -> list[str]:
+    return [tr("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware", soc=data.state.soc)]
 
 
 TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""
@@ -248,4 +247,4 @@ def cpp(subject, state: State) -> str:
 
 
 def subject():
-    return Subject("tiles", operator_of, State, inputs, compute, panels, words, pytest_case, cpp)
+    return Subject("tiles", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, cpp, notices)

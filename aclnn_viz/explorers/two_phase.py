@@ -280,10 +280,9 @@ def describe(data: Data) -> str:
     return "\n".join(lines)
 
 
-def words(data: Data):
-    notice = tr("emulated: {soc}, CANN {cann}; nothing here was measured on hardware", soc=data.state.soc, cann=data.state.cann)
-    return headline(data), describe(data), (notice,)
+def notices(data: Data) -> list[str]:
+    return [tr("emulated: {soc}, CANN {cann}; nothing here was measured on hardware", soc=data.state.soc, cann=data.state.cann)]
 
 
 def subject():
-    return Subject("two_phase", operator_of, State, inputs, compute, panels, words, pytest_case)
+    return Subject("two_phase", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices)

@@ -173,8 +173,8 @@ class Explorer(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        text = self.problem.get("text", "") if self.data is None else self.subject.told(self.data)["text"]
-        return data | {"text/plain": f"{self!r}\n\n{text}"}, metadata
+        told = self.words if self.words.get("for") is self.picture.get("for") else self.subject.told(self.data)
+        return data | {"text/plain": f"{self!r}\n\n{told.get('text', self.problem.get('text', ''))}"}, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

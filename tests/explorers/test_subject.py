@@ -19,13 +19,14 @@ def panels(state):
     return [Panel("line", "a line", (Line(np.arange(3.0), state.slope * np.arange(3.0), label="y"),))]
 
 
-def words(state):
-    return [f"The slope is {state.slope}."], "in words", ("not measured",)
+def headline(state):
+    return [f"The slope is {state.slope}."]
 
 
 @pytest.fixture
 def line():
-    return Subject("line", None, State, None, lambda state, backward=None: state, panels, words)
+    return Subject("line", None, State, None, lambda state, backward=None: state, panels, headline,
+                   lambda state: "in words", notices=lambda state: ("not measured",))
 
 
 def test_the_browser_gets_panels_words_and_notices(line):

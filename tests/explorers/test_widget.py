@@ -55,6 +55,7 @@ def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(e
     move(explorer, rotate=40.0)
     assert explorer.picture["for"] == explorer.values and explorer.words == {"for": explorer.values, **NONE}
     assert explorer.problem == {"field": "", "text": "ZeroDivisionError: division by zero"}
+    assert explorer._repr_mimebundle_()[0]["text/plain"] == f"{explorer!r}\n\n"
 
 
 def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(explorer, monkeypatch):
