@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays.bounded_array import CONTINUOUS, BoundedArray, between, plus, reach, rounding, saturated, trimmed
-from aclnn_viz.arrays.functions import ZERO, spread
+from aclnn_viz.arrays.functions import moved_part
 from aclnn_viz.arrays.local_errors import TINY, half_ulp
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArrays, depth, is_float
@@ -45,20 +45,13 @@ class BoundedArrays(PlannedArrays):
         if not any(isinstance(x, BoundedArray) for x in arrays):
             return self._wrap(f(*arrays))
         arrays = [x if isinstance(x, BoundedArray) else BoundedArray(self, x) for x in arrays]
-
-        def part(name, nothing=ZERO):
-            parts = [getattr(x, name) for x in arrays]
-            if all(p is None for p in parts):
-                return None
-            return f(*(spread(nothing if p is None else p, x.shape) for p, x in zip(parts, arrays)))
-
         value = self.planned(f(*(x.data for x in arrays)))
-        decisions = part("decisions", np.int64(0))
+        decisions = moved_part(f, "decisions", arrays, np.int64(0))
         others = None
         if any(x.others is not None for x in arrays):
             others = np.stack([f(*(x.data if x.others is None else x.others[world] for x in arrays))
                                for world in range(3)])
-        return trimmed(self, value, part("error"), part("variance"), decisions, others)
+        return trimmed(self, value, moved_part(f, "error", arrays), moved_part(f, "variance", arrays), decisions, others)
 
     def given(self, array):
         """An input as the kernel reads it; bounds start there."""

@@ -10,6 +10,14 @@ def spread(part, shape):
     return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
+def moved_part(f, name: str, arrays, nothing=ZERO):
+    """Return what a function that only moves elements makes of a part of arrays; None where none of them has that part."""
+    parts = [getattr(x, name) for x in arrays]
+    if all(part is None for part in parts):
+        return None
+    return f(*(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays)))
+
+
 class Functions:
     """Array API functions in terms of NumPy ufuncs, which dispatch on the array, and of two methods of a namespace.
 

@@ -18,8 +18,8 @@ def is_float(array) -> bool:
 def common(*dtypes) -> np.dtype:
     """The dtype in which numbers of these meet: float32 for two formats of which neither holds the other.
 
-    >>> common("float32", "float64").name
-    'float64'
+    >>> common("float16", float_format("bfloat16").numpy).name, common("float16", "float64").name
+    ('float32', 'float64')
     """
     try:
         return np.result_type(*dtypes)

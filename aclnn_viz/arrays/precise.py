@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.arrays import multiples
-from aclnn_viz.arrays.functions import ZERO, Functions, spread
+from aclnn_viz.arrays.functions import Functions, moved_part, spread
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.precise_array import PreciseArray
 from aclnn_viz.arrays.sums import sum_axes, tree
@@ -52,17 +52,10 @@ class PreciseArrays(Functions):
         if not any(isinstance(x, PreciseArray) for x in arrays):
             return self._wrap(f(*arrays))
         arrays = [x if isinstance(x, PreciseArray) else self.lifted(x) for x in arrays]
-
-        def part(name):
-            parts = [getattr(x, name) for x in arrays]
-            if all(p is None for p in parts):
-                return None
-            return f(*(spread(ZERO if p is None else p, x.shape) for p, x in zip(parts, arrays)))
-
         steps = [None if x.multiples is None else x.multiples._replace(step=spread(x.multiples.step, x.shape))
                  for x in arrays]
-        return PreciseArray(self, f(*(x.high for x in arrays)), part("low"), part("error"),
-                            multiples.joined(*steps, step=f))
+        return PreciseArray(self, f(*(x.high for x in arrays)), moved_part(f, "low", arrays),
+                            moved_part(f, "error", arrays), multiples.joined(*steps, step=f))
 
     def astype(self, x, dtype):
         """Integers from whole numbers; floating arrays stay as they are, whatever format is asked for."""

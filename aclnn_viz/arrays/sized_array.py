@@ -17,7 +17,7 @@ UNIT = 2.0**-53
 ROOM = 1.0 + 2.0**-20  # for the roundings of bounds, and for what is small beside small errors
 EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it is a square
 LEAST = -1074  # float64 numbers are multiples of 2**-1074
-FEW = 1024  # elements that are looked at all at once
+_AT_ONCE = 1024  # elements: of more, a few are looked at first
 _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
 _LINEAR = 2.0**-10 / UNIT  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
 
@@ -81,7 +81,7 @@ def _rounded(exact, data, a, b):
 
     Of many elements mostly a few tell.
     """
-    if data.size > FEW:
+    if data.size > _AT_ONCE:
         arrays = np.broadcast_arrays(data, a, b)
         for count in (4, 64):
             if not exact(*(x[tuple(slice(0, count) for _ in data.shape)] for x in arrays)).all():

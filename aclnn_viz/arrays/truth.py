@@ -14,6 +14,7 @@ import numpy as np
 from aclnn_viz.arrays.anchors import ExactArrays
 from aclnn_viz.arrays.certified import Certified, doubtful, spacing, undecided
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, place_of, sizes_of
+from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.arrays.multiples import settled
 from aclnn_viz.arrays.precise import PreciseArray, PreciseArrays
@@ -224,8 +225,7 @@ def _rows_with_any(mask, axis):
 
 def _parts(value: PreciseArray) -> np.ndarray:
     """(high, low, error) of an array of double-doubles, stacked."""
-    zero = np.zeros(value.shape)
-    high, low, error = (np.broadcast_to(zero if part is None else part, value.shape)
+    high, low, error = (spread(ZERO if part is None else part, value.shape)
                         for part in (value.high, value.low, value.error))
     return np.stack([high, low, error] if value.multiples is None or value.exact else
                     settled((high, low), error, value.multiples))
