@@ -3,6 +3,7 @@
 import signal
 import threading
 from contextlib import contextmanager
+from sys import intern
 
 from aclnn_viz.codes import ACL_SUCCESS, status_name
 from aclnn_viz.errors import problem
@@ -61,9 +62,13 @@ class Calls:
         self.stream = None
         self._seen_text = None
 
+    def _function(self, name: str):
+        """Python keeps what an attribute was looked up by: equal names that are made anew at each call would all be kept."""
+        return getattr(self.acl, intern(name))
+
     def call(self, name: str, *arguments):
         """Make a C call and return its out-value (a tuple of several, None of none); AclError for a status not 0."""
-        answer = getattr(self.acl, name)(*arguments)
+        answer = self._function(name)(*arguments)
         status, *out = answer if isinstance(answer, tuple) else (answer,)
         self.check(name, status)
         return (out[0] if len(out) == 1 else tuple(out)) if out else None
@@ -84,7 +89,7 @@ class Calls:
 
     def handle(self, name: str, *arguments):
         """Make a C call that returns a handle; AclError when it is null."""
-        made = getattr(self.acl, name)(*arguments)
+        made = self._function(name)(*arguments)
         if made is None:
             raise AclError(name, None, self.recent_message())
         return made

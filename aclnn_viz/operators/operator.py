@@ -136,7 +136,7 @@ class Operator:
         if not isinstance(name, str) or name not in self.tensors:
             raise ValueError(problem(f"a tensor of {self.name} is one of {', '.join(self.tensors)}", shown(name),
                                      "use the vendor's names"))
-        return getattr(codes, f"ACL_FORMAT_{self.tensors[name].layout}")
+        return vars(codes)[f"ACL_FORMAT_{self.tensors[name].layout}"]
 
     def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:
         if name in self.tensors:
