@@ -6,12 +6,11 @@ from math import prod
 
 from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, factor, log
 
-from derivations.expressions import NotUnderstood, freshen, insert
+from derivations.expressions import CANONICAL, NotUnderstood, freshen, insert
 from derivations.ranges import is_nonnegative
 
 MAX_UNROLLED = 16  # sums with numeric limits up to this length are written out
 MAX_ORDERED = 4  # up to this many indices of one product are tried in every order
-_FIRST_NAME = 10**12  # numbers of canonical indices lie above those that SymPy hands out
 
 
 def closed(factors, bounds, normalise):
@@ -123,8 +122,9 @@ def _sum(body, bounds, normalise):
 def _named(body, limits):
     """The sum over (index, last), each from 0, with canonical indices in canonical order."""
     bounds = dict(limits)
-    level = 1 + max([v.dummy_index - _FIRST_NAME for s in body.atoms(Sum) for v in s.variables], default=-1)
-    names = [Dummy(f"b{level + k}", dummy_index=_FIRST_NAME + level + k, integer=True) for k in range(len(bounds))]
+    taken = [s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)]  # free or bound
+    level = 1 + max([k for k in taken if 0 <= k < CANONICAL], default=-1)
+    names = [Dummy(f"b{level + k}", dummy_index=CANONICAL + level + k, integer=True) for k in range(len(bounds))]
     candidates = []
     for order in _orders(body, bounds):
         rename = dict(zip(order, names))
@@ -164,6 +164,6 @@ def _orders(body, bounds):
 def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
-    marker, other = (Dummy("mark", dummy_index=_FIRST_NAME - k, integer=True) for k in (1, 2))
+    marker, other = (Dummy("mark", dummy_index=CANONICAL - k, integer=True) for k in (1, 2))
     alike = {v: other for v in indices}  # too many to try: sorted by the place of each among nameless others
     return [tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))]

@@ -43,7 +43,8 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
 _FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min, Mod)
-_FIRST_NAME = 2 * 10**12  # numbers of new names lie above those that SymPy hands out, and those of canonical sums
+CANONICAL = 10**12  # numbers of canonical indices lie above those that SymPy hands out
+_FIRST_NAME = 2 * CANONICAL  # and those of new names above both
 _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 

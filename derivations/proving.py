@@ -10,7 +10,7 @@ from derivations.normal_form import normal_form
 from derivations.poles import require_no_poles
 from derivations.ranges import Ranges
 from derivations.rational import is_rationally_zero, operations, terms
-from derivations.understood import as_expression
+from derivations.understood import as_expression, require_granted
 
 MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
 MAX_SHOWN = 60  # operations of a difference that a reason writes out
@@ -49,13 +49,14 @@ def proves_equal(a, b, *, in_range=None):
     an array of indices. Equal means: equal wherever both sides are defined, as x*y/x equals y.
 
     Returns an Answer, which is True or False and has `.reason`. False means "not proved", never "unequal". What is not
-    understood is not proved: floats, matrices, other objects; heads of unknown meaning; sums without end, or to limits
-    that are not known to be integers; sums through what may be a pole.
+    understood is not proved: floats, matrices, other objects; heads of unknown meaning, and what does not commute; sums
+    without end, or to limits that are not known to be integers; sums through what may be a pole; indices of which more
+    is declared than their range grants, as a positive index that starts at 0.
 
     Raises TypeError when `in_range` is not such a mapping.
 
     >>> from sympy import IndexedBase, KroneckerDelta, Product, Sum, symbols
-    >>> i, j, n = symbols("i j n", integer=True, positive=True)
+    >>> i, j, n = symbols("i j n", integer=True)
     >>> x = IndexedBase("x")
     >>> entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
     >>> proves_equal(entry, x[i]), proves_equal(entry, x[i], in_range={i: (0, n - 1)})
@@ -75,6 +76,8 @@ def proves_equal(a, b, *, in_range=None):
 def _examined(a, b, ranges):
     granted = frozenset(ranges.granted)
     a, b = as_expression(a, granted), as_expression(b, granted)
+    for index, ends in ranges.granted.items():
+        require_granted(index, *ends)
     return Answer() if a == b else _compared(a, b, ranges)
 
 

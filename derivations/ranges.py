@@ -70,6 +70,8 @@ def _checked(granted):
         try:
             first, last = limits
             checked[index] = (as_expression(first), as_expression(last))
+            if not isinstance(index, IndexedBase):
+                as_expression(index)  # refuses names that bound indices may get, too
         except (TypeError, ValueError, NotUnderstood) as error:
             raise TypeError(_problem(limits)) from error
     return checked

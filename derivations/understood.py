@@ -4,12 +4,13 @@ from sympy import (
     ITE,
     Add,
     And,
+    Dummy,
     Expr,
     I,
     Indexed,
     IndexedBase,
-    Integer,
     KroneckerDelta,
+    Min,
     Mul,
     Not,
     NumberSymbol,
@@ -24,15 +25,17 @@ from sympy import (
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
-from derivations.expressions import NotUnderstood, fresh_index, is_function, is_index
+from derivations.expressions import CANONICAL, NotUnderstood, fresh_index, is_function, is_index
+
+_WHOLE, _NATURAL = fresh_index(), Dummy(integer=True, nonnegative=True)
 
 
 def as_expression(value, integers=frozenset()):
     """
     Turn a SymPy expression, an int or a fraction into an Expr; `integers` are symbols and arrays granted as such.
 
-    Raises NotUnderstood for strings, floats, truth values, matrices, unknown heads, and sums not known to run from an
-    integer to an integer.
+    Raises NotUnderstood for strings, floats, truth values, matrices, unknown heads, what does not commute, and sums not
+    known to run from an integer to an integer, or over an index of which SymPy was given more than that.
     """
     if isinstance(value, bool):
         raise NotUnderstood(f"a truth value: {value}")
@@ -47,9 +50,17 @@ def as_expression(value, integers=frozenset()):
 
 
 def _require_understood(e, integers):
-    if is_index(e) or (isinstance(e, Symbol) and e.is_commutative):
+    kind = type(e)  # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
+    if not ((kind.__module__ or "sympy").startswith("sympy")
+            or getattr(kind, "pointwise", False) and kind.__eq__ is Expr.__eq__):
+        raise NotUnderstood(f"a kind of expression that SymPy does not have: {kind.__name__}")
+    if not e.is_commutative:
+        raise NotUnderstood(f"{kind.__name__} that does not commute: {e}")
+    if isinstance(e, Dummy) and e.dummy_index >= CANONICAL and e not in integers:
+        raise NotUnderstood(f"a free symbol named as a bound index: {e}; take another symbol for it")
+    if is_index(e) or isinstance(e, Symbol):
         return
-    if isinstance(e, (Integer, Rational, NumberSymbol)) or e is I:
+    if isinstance(e, (Rational, NumberSymbol)) or e is I:
         if e.is_finite is not True:
             raise NotUnderstood(f"not a finite number: {e}")
         return
@@ -64,13 +75,13 @@ def _require_understood(e, integers):
             _require_condition(condition, integers)
         return
     if isinstance(e, Indexed):
-        if not isinstance(e.base, IndexedBase):
-            raise NotUnderstood(f"an array that is not an IndexedBase: {e}")
-        children = e.indices
+        if not isinstance(e.base, IndexedBase) or e.base.label in integers:
+            raise NotUnderstood(f"an array that is not an IndexedBase, or is named as an index: {e}")
+        children = e.base.label, *e.indices
     elif isinstance(e, (Add, Mul, Pow, KroneckerDelta)) or is_function(e):
         children = e.args
     else:
-        raise NotUnderstood(f"{type(e).__name__}: {e}")
+        raise NotUnderstood(f"{kind.__name__}: {e}")
     for child in children:
         if not isinstance(child, Expr):
             raise NotUnderstood(f"{type(child).__name__} inside {e}")
@@ -97,10 +108,19 @@ def _require_sum(e, integers):
             _require_understood(end, integers)
             if not is_integer(end, integers):
                 raise NotUnderstood(f"a limit that is not known to be an integer: {end} of {variable}")
-        if variable.is_integer is False:
-            raise NotUnderstood(f"a bound index that is no integer: {variable}")
+        require_granted(*limit)
         integers = integers | {variable}
     _require_understood(e.function, integers)
+
+
+def require_granted(index, first, last):
+    """Raise NotUnderstood if more is declared of `index` than its range grants: what SymPy evaluated may rest on it."""
+    reach = _WHOLE, first + _NATURAL, last - _NATURAL
+    granted = all(any(getattr(one, f"is_{fact}", None) is value for one in reach)
+                  for fact, value in index.assumptions0.items())
+    low = getattr(index, "lower", None)  # an Idx may have a range of its own
+    if not granted or low is not None and not Min(first - low, index.upper - last).is_nonnegative:
+        raise NotUnderstood(f"more is declared of {index} than that it is an integer from {first} to {last}")
 
 
 def is_integer(e, integers):

@@ -175,7 +175,7 @@ REFUSED = {  # each false, undefined or beyond the algebra; and a word of the re
     "a sum to half an integer": (Sum(1, (i, 0, n / 2)), n / 2 + 1, "limit"),
     "a sum from any symbol": (Sum(x[i], (i, c, c)), x[c], "limit"),
     "an inner limit that is not an integer": (Sum(1, (j, 0, i * POSITIVE), (i, 0, n)), 0, "limit"),
-    "an index declared not to be one": (Sum(1, (Symbol("h", integer=False), 0, 2)), 3, "no integer"),
+    "an index declared not to be one": (Sum(1, (Symbol("h", integer=False), 0, 2)), 3, "more is declared"),
     "captured by a product": (*captured(lambda e: Product(A[e, k], (k, 1, n))), "Product"),
     "captured by an integral": (*captured(lambda e: Integral(f(e, k), (k, 0, 1))), "Integral"),
     "captured by a substitution": (*captured(lambda e: Subs(Derivative(f(e, k), k), k, 2)), "Subs"),

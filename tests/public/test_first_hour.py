@@ -60,7 +60,7 @@ def test_prove_my_own_formula():
     from sympy import IndexedBase, KroneckerDelta, Sum, symbols
 
     from derivations import proves_equal
-    i, j, n = symbols("i j n", integer=True, positive=True)
+    i, j, n = symbols("i j n", integer=True)
     x = IndexedBase("x")
     entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
     assert proves_equal(entry, x[i], in_range={i: (0, n - 1)})
