@@ -1,9 +1,12 @@
 """The one form of every message about bad input: what was asked, what was got, what to do; and the usual questions."""
 
 import os
+import re
 from collections.abc import Mapping
 from operator import index
 from pathlib import Path
+
+UNPRINTED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def problem(asked: str, got: str, fix: str) -> str:
@@ -26,6 +29,15 @@ def shown(value) -> str:
     text = " ".join(repr(value).split())
     text = text if len(text) <= 60 else text[:40] + "..."
     return text if isinstance(value, (str, bytes, int, float, type(None))) else f"{type(value).__name__} {text}"
+
+
+def printable(text: str) -> str:
+    """Return a text from elsewhere as terminals and files take it: what steers a terminal, and halves of characters, as escapes.
+
+    >>> printable("a\\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    return UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def need(value, kinds, asked: str, fix: str):

@@ -20,7 +20,7 @@ from aclnn_viz.cases.forms import FORMS, Listed, Values
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
 from aclnn_viz.errors import listed as listed_of
-from aclnn_viz.errors import place_of, problem, whole
+from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.damage import StoredError
@@ -159,7 +159,7 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
     for name, value in listed.attributes.items():
         p = by_name.get(_plain(name))
         if p is None or p.kind == "tensor":
-            notes.append(f"attribute {name} is none of {op.name}: it is not used")
+            notes.append(f"attribute {printable(name)} is none of {op.name}: it is not used")
         elif value is not None:
             inputs[p.name] = tuple(value) if isinstance(value, list) else float(value) if p.kind == "float" and isinstance(
                 value, int) and not isinstance(value, bool) else value

@@ -1,6 +1,5 @@
 """Run a kernel of somebody else: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
 
-import re
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.cases.files import is_number
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.errors import printable
 from aclnn_viz.storage.own import as_array
 from aclnn_viz.words.speech import Message, linked, message
 
@@ -21,7 +21,6 @@ CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer 
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 LONGEST = 500  # characters of an exception's text
-UNPRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = message("returns None where an array is expected")
 
 
@@ -97,7 +96,7 @@ def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
     if returned is None:
         raise TypeError(NOTHING)
     if isinstance(returned, Mapping):
-        found = {_printable(str(name)): value for name, value in returned.items()}
+        found = {printable(str(name)): value for name, value in returned.items()}
     else:
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
@@ -145,12 +144,7 @@ def _trace(error: BaseException) -> str:
 
 
 def _told(error: BaseException) -> str:
-    return _printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
-
-
-def _printable(text: str) -> str:
-    """A text of a kernel as terminals and files take it: what steers a terminal, and halves of characters, as escapes."""
-    return UNPRINTED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
 
 
 class Guarded:

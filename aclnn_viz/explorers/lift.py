@@ -45,7 +45,7 @@ def call(subject, state) -> str:
     """Return the call that opens the explorer in this state."""
     op, given = subject.operator(state), arguments(state)
     name = opened(op) if op.name == subject.name else subject.name
-    passed = ", ".join(filter(None, (f'"{name}"', given)))
+    passed = ", ".join(filter(None, (f'"{name}"' if name.isidentifier() else repr(name), given)))
     return f"av.explore({passed})"
 
 

@@ -41,7 +41,7 @@ def figure(picture, theme: str = "light"):
     below = "\n".join("\n".join(wrapped(text, int(wide / SMALL * ACROSS["normal"]))) for text in picture.notices)
     head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(above)
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
-    with rc_context(look.rc(fonts.wanted(picture)) | {"font.size": 9}):
+    with rc_context(look.rc(fonts.wanted(picture)) | {"font.size": 9, "text.parse_math": False}):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
         for text, size, weight, colour in above:
