@@ -3,7 +3,9 @@
 An operator is there when its page is. Four of its files are required; for each of the others a default stands in.
 """
 
+import hashlib
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -39,12 +41,12 @@ REQUIRED = ("page", "declaration", "derivation", "reference")
 GAP = "GAP"  # marks what a skeleton leaves to fill
 HOUSE = Path(__file__).parents[1]
 
-_outside: dict[str, Path] = {}
+_outside: dict[str, Path] = {}  # by name: folders that a person opened, and installed ones that were asked for
 
 
 def names() -> tuple[str, ...]:
-    """Return the short names of all operators: those of the house, of installed packages, and of folders opened."""
-    return (*_house(), *(name for name in {**_installed(), **_outside} if name not in _house()))
+    """Return the short names of all operators: those of the kit, of folders opened, and installed ones asked for."""
+    return (*_house(), *_outside)
 
 
 @cache
@@ -53,14 +55,18 @@ def _house() -> tuple[str, ...]:
 
 
 @cache
-def _installed() -> dict[str, Path]:
-    """The folders that installed packages announce under the entry point `aclnn_viz.operators`."""
-    found = {}
-    for entry in entry_points(group="aclnn_viz.operators"):
-        spec = find_spec(entry.value)
-        if spec and spec.submodule_search_locations:
-            found[entry.name] = Path(spec.submodule_search_locations[0])
-    return found
+def announced() -> dict[str, str]:
+    """Return the packages that are announced under the entry point `aclnn_viz.operators`, by operator; none is imported."""
+    return {one.name: one.value for one in entry_points(group="aclnn_viz.operators") if one.name not in _house()}
+
+
+def open_announced(name: str) -> None:
+    """Make the operator known that an installed package announces; ValueError where its folder is not found."""
+    try:
+        _outside[name] = Path(find_spec(announced()[name]).submodule_search_locations[0])
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(problem(f"the package that announces {name} is installed", f"no package {announced()[name]!r}",
+                                 "install it again")) from error
 
 
 def open_folder(folder: str | Path) -> str:
@@ -78,7 +84,7 @@ def open_folder(folder: str | Path) -> str:
     if unfilled:
         raise ValueError(problem(f"the files in {folder} must be filled in", ", ".join(
             f"{count} gaps in {name}" for name, count in unfilled.items()), "run pytest there: it lists them"))
-    if folder.name in names() and _outside.get(folder.name) != folder:
+    if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
         raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
                                  "rename the folder"))
     _outside[folder.name] = folder
@@ -98,14 +104,33 @@ def holds_operator(folder: str | Path) -> bool:
     return (Path(folder) / "declaration.py").is_file()
 
 
-def folders() -> tuple[Path, ...]:
-    """Return the folders that were opened, for a process that is to know the same operators."""
-    return tuple(_outside.values())
+def outside() -> dict[str, Path]:
+    """Return the folders of the operators from outside that are still there, by name."""
+    return {name: folder for name, folder in _outside.items() if holds_operator(folder)}
+
+
+def folders() -> tuple[Path | str, ...]:
+    """Return what opens the operators from outside in another process: folders, and the names of announced ones."""
+    return tuple(name if name in announced() else folder for name, folder in outside().items())
+
+
+def sources(name: str) -> str | None:
+    """Return the identity of the sources of an operator from outside, None for one of the kit."""
+    return hashed(folder, folder.rglob("*.py")) if (folder := _outside.get(name)) else None
+
+
+def hashed(root: Path, paths: Iterable[Path]) -> str:
+    """Return the identity of files below a folder, the same on every platform."""
+    state = hashlib.sha256(root.name.encode())
+    for place, path in sorted((path.relative_to(root).as_posix(), path) for path in paths):
+        state.update(f"\n{place}\n".encode())
+        state.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return state.hexdigest()
 
 
 def file(kind: str, name: str) -> Path | None:
     """Return the path of an operator's own file of a kind, None when it has none."""
-    folder = _outside.get(name) or _installed().get(name)
+    folder = _outside.get(name)
     path = folder / f"{kind}.py" if folder else HOUSE.joinpath(*PACKAGES[kind].split("."), f"{name}.py")
     return path if path.is_file() else None
 

@@ -12,7 +12,7 @@ from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, need, problem, shown, whole
-from aclnn_viz.operators import Operator, operator
+from aclnn_viz.operators import Operator, known, operator
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import meant, message, tr
@@ -82,6 +82,15 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
     return Case(op, inputs, fmt.name, seed)
+
+
+def stated(op, /, **given) -> Case:
+    """Draw the case that data state: `case` of a known operator with values, and no paths; raises as `case`."""
+    op = known(op)
+    for parameter in (*op.parameters, *op.forward_parameters):
+        if parameter.kind == "tensor" and isinstance(value := given.get(parameter.name), str):
+            raise TypeError(problem(f"data hold the values of {parameter.name}", shown(value), "write numbers"))
+    return case(op, **given)
 
 
 def _taken(parameter, value):

@@ -14,8 +14,8 @@ import numpy as np
 
 from aclnn_viz.cases.case import Case
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import place_of, problem
-from aclnn_viz.operators import Operator, operator
+from aclnn_viz.errors import place_of, problem, whole
+from aclnn_viz.operators import Operator, recorded
 from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.storage.reading import read_file
@@ -76,9 +76,9 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
     """
     stored = opened(path)
     try:
-        seed, held = int(stored.about.get("seed", 0)), {entry["operator"] for entry in stored.entries}
+        seed, held = whole("seed", stored.about.get("seed", 0)), {entry["operator"] for entry in stored.entries}
         if op is None and len(held) == 1:
-            op = operator(*held)
+            op = recorded(stored.entries[0])
     except (ValueError, TypeError) as error:
         raise stored.source.broken(ForeignError, str(error)) from error
     if not held:
@@ -95,7 +95,7 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
 def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
     inputs = stored.values(listed, "inputs")
     try:
-        case = Case(op, {p.name: inputs[p.name] for p in op.parameters if p.name in inputs},
+        case = Case(recorded(listed), {p.name: inputs[p.name] for p in op.parameters if p.name in inputs},
                     float_format(listed["dtype"]).name, listed["seed"])
         op.arrange_backward(**op.bind(case.inputs))
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:

@@ -47,7 +47,7 @@ def _wrong(where: str, asked: str, got, fix: str = "mend it") -> ValueError:
     return ValueError(problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix))
 
 
-def _shape(where: str, value) -> tuple[int, ...] | None:
+def shape_of(where: str, value) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or not all(type(n) is int for n in value):
@@ -55,7 +55,7 @@ def _shape(where: str, value) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def _range(where: str, value) -> tuple[float, float]:
+def range_of(where: str, value) -> tuple[float, float]:
     try:
         low, high = value
         if any(isinstance(end, (bool, str)) for end in (low, high)):
@@ -108,15 +108,15 @@ class Atk:
         for lost in LOST_ATK:
             if entry.get(lost):
                 note(f"{lost} is not used")
-        shape, values = _shape(where, entry.get("shape")), entry.get("range_values", [-1, 1])
+        shape, values = shape_of(where, entry.get("shape")), entry.get("range_values", [-1, 1])
         dtype = _dtype(where, entry.get("dtype", "")) if shape is not None else ""
         if isinstance(values, dict):
             if values.get("name") != "nd":
                 raise _wrong(where, "a distribution is {name: nd, mean, std}", values)
             note("mean and deviation of a normal tensor are the middle of their ranges")
-            (a, b), (c, d) = _range(where, values.get("mean")), _range(where, values.get("std"))
+            (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
             return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
-        return Values(entry["name"], shape, dtype, *_range(where, values))
+        return Values(entry["name"], shape, dtype, *range_of(where, values))
 
     @staticmethod
     def _attribute(where: str, entry: dict):
@@ -178,8 +178,8 @@ class Ttk:
                 raise _wrong(where, "as many shapes as dtypes and ranges", f"{len(shapes)}, {len(dtypes)}, {len(ranges)}")
             tensors = []
             for shape, dtype, values in zip(shapes, dtypes, ranges):
-                shape = _shape(where, shape)
-                ends = (0.0, 0.0) if shape is None or values is None else _range(where, values)
+                shape = shape_of(where, shape)
+                ends = (0.0, 0.0) if shape is None or values is None else range_of(where, values)
                 tensors.append(Values("", shape, _dtype(where, dtype) if shape is not None else "", *ends))
             attributes = Ttk._cells(where, row, "attributes", {}, dict)
             if not all(isinstance(name, str) for name in attributes):

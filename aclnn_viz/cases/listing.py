@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from aclnn_viz import rooms
-from aclnn_viz.cases.case import Case, case
+from aclnn_viz.cases.case import Case, case, stated
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
@@ -31,10 +31,10 @@ def load(source: str) -> list[Case]:
         listed = json.loads(read_file(Path(source), LONGEST_INDEX))
         if not isinstance(listed, list):
             raise TypeError(f"a {type(listed).__name__}")
-        return [case(entry["operator"], **{key: _plain(value) for key, value in entry.items() if key != "operator"})
+        return [stated(entry["operator"], **{key: _plain(value) for key, value in entry.items() if key != "operator"})
                 for entry in listed]
-    except (OSError, StoredError, json.JSONDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError,
-            AttributeError) as error:
+    except (OSError, StoredError, json.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError,
+            AttributeError, ArithmeticError) as error:
         raise ValueError(problem(f'cases come from "{STANDARD}" or a JSON file with a list of objects',
                                  f"{source}: {type(error).__name__} {error}",
                                  'write such as [{"operator": NAME, "shape": [4, 16]}]')) from error

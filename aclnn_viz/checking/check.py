@@ -25,6 +25,7 @@ from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.words.speech import message
 
 
@@ -166,7 +167,7 @@ def _names_a_dump(op) -> bool:
     """A path object, or a text that is a folder and no operator's name."""
     if isinstance(op, Operator) or not isinstance(op, (str, Path)):
         return False
-    known = {name for one in operators() for name in (one.name, one.aclnn_name)}
-    if isinstance(op, (str, Path)) and rooms.holds_operator(op):
-        return False
+    known = {*rooms.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
+    if rooms.holds_operator(op):
+        return (Path(op) / INDEX).exists()  # cases are data, whatever lies beside them
     return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())

@@ -12,11 +12,12 @@ import time
 import warnings
 from contextlib import nullcontext
 from importlib.metadata import version
+from pathlib import Path
 
 from aclnn_viz.cli import authoring, checking, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
@@ -34,12 +35,18 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_argument("--json", action="store_true", help="print JSON instead of text")
         for flag, settings in options.items():
             command.add_argument(flag, **settings)
-        command.set_defaults(run=function)
+        if name in TAKES_DATA:
+            command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER",
+                                 help="open the operator in this folder, so that cases may name it")
+        command.set_defaults(run=function, folders=[])
     chosen = parser.parse_args(arguments)
     if chosen.lang:
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
         language(chosen.lang)
     try:
+        for folder in chosen.folders:
+            from aclnn_viz.operators import operator
+            operator(Path(folder))
         status = chosen.run(chosen)
         sys.stdout.flush()
         return status
@@ -57,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _ended(why: str, status: int = 2) -> int:
     """Tell in one line why a command ended early, and return its exit status."""
-    print("aclnn-viz:", " ".join(why.split()), file=sys.stderr)
+    print("aclnn-viz:", printable(" ".join(why.split())), file=sys.stderr)
     return status
 
 
@@ -171,6 +178,8 @@ COMMANDS = {
         "--prototype": {"required": True, "metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
         "--to": {"default": ".", "metavar": "FOLDER", "help": "where the operator's folder is made"}}),
 }
+
+TAKES_DATA = ("check", "run", "sweep", "report")
 
 
 def table(rows: list[Row]) -> str:

@@ -11,6 +11,7 @@ from aclnn_viz.words.speech import message, tr
 def operators(options) -> int:
     """List the operators and where each of their files comes from: its own, the default, or missing.
 
+    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named.
     The exit status is 1 when a required file is missing.
     """
     from aclnn_viz.operators import operators as all_operators
@@ -18,12 +19,13 @@ def operators(options) -> int:
     rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
         kind: "own" if rooms.file(kind, op.name) else "missing" if kind in rooms.REQUIRED else "default"
         for kind in rooms.PACKAGES}} for op in all_operators()}
+    rows |= {name: {"announced": package, "files": {}} for name, package in rooms.announced().items() if name not in rows}
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
         for name, row in rows.items():
             files = row["files"]
-            print(f"{name} ({row['aclnn_name']})", *(
+            print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
                 f"  {tr(how)}: {', '.join(found)}" for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
     for line in rooms.missing():

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.devices.device import Closing
-from aclnn_viz.errors import place_of, problem
-from aclnn_viz.operators import operator
+from aclnn_viz.errors import place_of, printable, problem
+from aclnn_viz.operators import operator, recorded
 from aclnn_viz.storage.cases import StoredCases, index_files
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.storage.reading import Archive
@@ -70,6 +70,10 @@ def is_capsule(path: Path) -> bool:
         return False
 
 
+def _text(value):
+    return value and printable(str(value))
+
+
 class Capsule(Closing):
     """A device that replays what another one computed; it refuses every case that it does not hold.
 
@@ -82,7 +86,7 @@ class Capsule(Closing):
         self._stored = StoredCases(Archive(self.path))
         try:
             self.provenance = self._stored.about["provenance"]
-            self.soc, self.cann, device, time = (self.provenance[key] for key in ("soc", "cann", "device", "time"))
+            self.soc, self.cann, device, time = (_text(self.provenance[key]) for key in ("soc", "cann", "device", "time"))
             self._cases = {entry["digest"]: entry for entry in self._stored.entries}
         except (KeyError, TypeError) as error:
             raise self._stored.source.broken(ForeignError, f"it does not say where it was recorded: {error}") from None
@@ -94,7 +98,7 @@ class Capsule(Closing):
     def cases(self) -> Iterator[tuple]:
         """Yield (operator, inputs) of every case in the capsule."""
         for entry in self._cases.values():
-            yield operator(entry["operator"]), self._stored.values(entry, "inputs")
+            yield recorded(entry), self._stored.values(entry, "inputs")
 
     def run(self, op, /, **inputs) -> dict:
         """Return the recorded outputs of exactly these inputs; CapsuleError when they are not in the capsule."""

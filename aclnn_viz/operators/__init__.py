@@ -1,18 +1,19 @@
 """What the vendor promises, one declaration an operator, and the numbers of each operator."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 from aclnn_viz import rooms
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
 
 __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 
 
 def operators() -> tuple[Operator, ...]:
-    """Return all operators: those of the house in the order of the lessons, then those from elsewhere."""
+    """Return all operators: those of the kit in the order of the lessons, then those from outside that were opened."""
     found = [rooms.own("declaration", name, "OPERATOR") for name in rooms.names()]
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter, one.name)))
 
@@ -28,18 +29,38 @@ sys.modules[__name__].__class__ = _Package
 
 
 def operator(name: "str | Path | Operator") -> Operator:
-    """Return the operator of a short or vendor name, or the one in a folder; ValueError for any other.
+    """Return the operator of a short or vendor name, or open the one in a folder; ValueError for any other.
 
     >>> operator("aclnnRmsNormGrad").name
     'rms_norm'
     """
-    if isinstance(name, Operator):
-        return name
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
         return rooms.own("declaration", rooms.open_folder(name), "OPERATOR")
+    return known(name)
+
+
+def known(name: str | Operator) -> Operator:
+    """Return the operator that data name: one that is known, or that an installed package announces; no folder is opened.
+
+    Raises ValueError for any other.
+    """
+    if isinstance(name, Operator):
+        return name
+    if isinstance(name, str) and name in rooms.announced():
+        rooms.open_announced(name)
     found = operators()
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):
             return one
     names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in found)
-    raise ValueError(problem("no such operator", repr(name), f"use one of {names}"))
+    raise ValueError(problem("no such operator", shown(name), f"use one of {names}, or open its folder first: --operator "
+                             "FOLDER, or av.operator(FOLDER)"))
+
+
+def recorded(entry: Mapping) -> Operator:
+    """Return the operator of a stored case; ValueError where it is not known, or its sources are not those of the record."""
+    op, told = known(entry["operator"]), entry.get("sources")
+    if told is not None and told != (now := rooms.sources(op.name)):
+        raise ValueError(problem(f"the case was recorded with {op.name} of the sources {shown(told)}", f"those of {shown(now)}",
+                                 f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)"))
+    return op

@@ -13,14 +13,15 @@ from aclnn_viz.checking import load_kernel
 from aclnn_viz.checking.scope import CANN, SOC, Scope
 from aclnn_viz.devices import Capsule, open_device
 from aclnn_viz.devices.capsule import digest
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import need, printable, problem
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.products import soc_of, version_of
 from aclnn_viz.sweeps.cards import open_card
-from aclnn_viz.sweeps.kit import folders, kit
+from aclnn_viz.sweeps.kit import kit
 from aclnn_viz.words.speech import linked, message
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
+kernels: dict[str, str] = {}  # that a person named in this process, by their names without the folder
 _here = threading.local()  # a device belongs to the thread that opened it
 
 
@@ -51,7 +52,10 @@ class Place:
             told["soc"] = soc_of(told["soc"])
         if told.get("cann"):
             told["cann"] = str(version_of(told["cann"]))
-        return cls(str(device), kit=kit(), folders=folders(), **told)
+        place = cls(str(device), kit=kit(), folders=rooms.folders(), **told)
+        if place.is_kernel:
+            kernels[Path(place.name).name] = place.name
+        return place
 
     @property
     def is_kernel(self) -> bool:
@@ -64,7 +68,7 @@ class Place:
             close_all()
             for folder in self.folders:
                 if folder not in rooms.folders():
-                    rooms.open_folder(folder)
+                    operator(folder)
             if kit() != self.kit:
                 raise RuntimeError(problem("every worker needs the kit of the process that sweeps, " + self.kit,
                                            f"{kit()} in {rooms.HOUSE}", "install the same version there"))
@@ -112,7 +116,8 @@ class Opened:
             self.name, self.soc, self.cann = self._device.name, self._device.soc, self._device.cann
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
-        told |= {"soc": self.soc, "cann": str(self.cann)}
+        told |= {"soc": self.soc, "cann": str(self.cann),
+                 "operators": ", ".join(f"{name} {rooms.sources(name)[:12]}" for name in rooms.outside())}
         self.identity = json.dumps({name: value for name, value in told.items() if value}, sort_keys=True)
         self._scopes: dict[str, Scope] = {}
 
@@ -165,16 +170,24 @@ def _cases(capsule: Capsule) -> dict[str, Case]:
     return found
 
 
+def about(identity: str) -> dict[str, str]:
+    """What an identity says by name, as texts that can be printed; ValueError or KeyError for what no place has written."""
+    said = json.loads(identity)
+    if not isinstance(said, dict) or not {"device", "open"} <= said.keys():
+        raise ValueError(f"no device: {identity[:80]}")
+    return {name: printable(str(value)) for name, value in said.items()}
+
+
 def told(identity: str) -> str:
     """An identity in words, with what it is not.
 
-    >>> told('{"cann": "9.1.0", "device": "host", "soc": "Ascend910B2"}')
+    >>> told('{"cann": "9.1.0", "device": "host", "open": "host", "soc": "Ascend910B2"}')
     'host, Ascend910B2, CANN 9.1.0 (emulated, not measured on hardware)'
     """
-    about = json.loads(identity)
-    words = [about["device"], about.get("soc"), f"CANN {about['cann']}" if about.get("cann") else "",
-             message("content {bits}", bits=about["content"][:8]) if "content" in about else ""]
+    said = about(identity)
+    words = [said["device"], said.get("soc"), f"CANN {said['cann']}" if said.get("cann") else "",
+             message("content {bits}", bits=said["content"][:8]) if "content" in said else "", said.get("operators")]
     listed = linked("{some}, {more}", filter(None, words))
-    if about["device"] == "host":
+    if said["device"] == "host":
         return message("{device} (emulated, not measured on hardware)", device=listed)
-    return message("{device} (predicted, not measured on hardware)", device=listed) if about["device"] == "host (prediction)" else listed
+    return message("{device} (predicted, not measured on hardware)", device=listed) if said["device"] == "host (prediction)" else listed

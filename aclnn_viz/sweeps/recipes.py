@@ -15,19 +15,20 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from aclnn_viz.cases import Case, case
+from aclnn_viz.cases import Case
 from aclnn_viz.cases import suites
-from aclnn_viz.cases.case import checked_shape
+from aclnn_viz.cases.case import checked_shape, stated
 from aclnn_viz.cases.default import first
-from aclnn_viz.cases.forms import Listed, Values
+from aclnn_viz.cases.forms import Listed, Values, range_of, shape_of
 from aclnn_viz.cases.lists import drawn
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import need, problem, shown
-from aclnn_viz.operators import Operator, operator
+from aclnn_viz.operators import Operator, known
 from aclnn_viz.storage.tensors import dtype_named
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
+KINDS = {"seed": int, "dtype": str, "strided": bool, "every": str, "recorded": str, "listed": list}
 EVERY = 1 << 16  # numbers of a 16-bit format
 
 
@@ -43,7 +44,12 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
     if not isinstance(given.get("operator"), (str, Operator)):
         raise TypeError(problem(ASKED, shown(dict(given)), FIX))
     plain = {name: _plain(value) for name, value in given.items() if name != "operator"}
-    plain |= {"operator": operator(given["operator"]).name, "seed": plain.get("seed", 0) if seed is None else seed}
+    plain |= {"operator": known(given["operator"]).name, "seed": plain.get("seed", 0) if seed is None else seed}
+    for name, kind in KINDS.items():
+        if type(value := plain.get(name, kind())) is not kind:
+            raise TypeError(problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX))
+    if not 0 <= plain["seed"] < 1 << 63:
+        raise ValueError(problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX))
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
@@ -67,14 +73,15 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
     Raises ValueError and TypeError as `av.case` does.
     """
     told = json.loads(text)
-    op, seed = operator(told.pop("operator")), told.pop("seed")
+    op, seed = known(told.pop("operator")), told.pop("seed")
     strided, every = told.pop("strided", False), told.pop("every", None)
     options = {name: _value(value) for name, value in told.items()}
     if "listed" in told:
-        name, tensors, attributes, number = told["listed"]
-        tensors = tuple(Values(one[0], None if one[1] is None else tuple(one[1]), *one[2:]) for one in tensors)
-        return suites.Recipe(op.name, {"listed": name}), drawn(op, Listed(name, op.name, tensors, attributes), seed,
-                                                               number, [])
+        match told["listed"]:
+            case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
+                one = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
+                return suites.Recipe(op.name, {"listed": name}), drawn(op, one, seed, number, [])
+        raise TypeError(problem("a listed case is [name, tensors, attributes, number]", shown(told["listed"]), FIX))
     if "recorded" in told:
         if told["recorded"] not in recorded:
             raise ValueError(problem("a recorded case is drawn from the capsule that holds it",
@@ -84,7 +91,7 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
     if every is not None:
         return suites.Recipe(op.name, {"every": every} | options), _every(op, every, seed, **options)
     made = suites.Recipe(op.name, options, strided)
-    drawn_case = case(op, seed=seed, **options)
+    drawn_case = stated(op, seed=seed, **options)
     return made, suites.transposed(drawn_case) if strided else drawn_case
 
 
@@ -94,7 +101,7 @@ def mode(made: Case) -> str:
     return ", ".join(f"{name}={bound[name]!r}" for name in made.operator.modes[0])
 
 
-def _every(op: Operator, name: str, seed: int, dtype: str, **options) -> Case:
+def _every(op: Operator, name: str, seed: int, dtype: str = "float32", **options) -> Case:
     """All numbers of a 16-bit format in one tensor; with seed 0 the upstream gradients are one, else drawn."""
     fmt = float_format(dtype)
     if fmt.bits != 16 or name not in op.tensors:
@@ -102,13 +109,13 @@ def _every(op: Operator, name: str, seed: int, dtype: str, **options) -> Case:
                                  "use float16 or bfloat16"))
     values = {name: np.arange(EVERY, dtype=np.uint16).view(fmt.numpy)}
     ones = {} if seed else {up: 1.0 for up in op.upstream if up != name}
-    return case(op, dtype=dtype, seed=seed, shape=(EVERY,), **ones | values | options)
+    return stated(op, dtype=dtype, seed=seed, shape=(EVERY,), **ones | values | options)
 
 
 def elementwise(op: Operator) -> bool:
     """Whether each element of every output depends on that element of the inputs alone.
 
-    >>> elementwise(operator("hardswish")), elementwise(operator("rms_norm"))
+    >>> elementwise(known("hardswish")), elementwise(known("rms_norm"))
     (True, False)
     """
     return set(op.page.AXES.values()) == {"e"} and set(p.kind for p in op.parameters) == {"tensor"} and bool(first(op))
@@ -151,8 +158,18 @@ def _plain(value):
     raise TypeError(problem("a recipe holds numbers, texts, lists and arrays", shown(value), FIX))
 
 
+def _tensor(value) -> Values:
+    """What a test list tells of a tensor, as `listed` wrote it."""
+    match value:
+        case [str(name), shape, str(dtype), low, high, *normal]:
+            return Values(name, shape_of(name, shape), dtype, *range_of(name, (low, high)), any(normal))
+    raise TypeError(problem("a listed tensor is [name, shape, dtype, low, high]", shown(value), FIX))
+
+
 def _value(value):
     if isinstance(value, dict) and "base64" in value:
+        if value.keys() != {"array", "shape", "base64"}:
+            raise ValueError(problem("an array of a recipe has array, shape and base64", shown(value), FIX))
         shape, dtype = checked_shape(value["shape"]), dtype_named(value["array"])
         held = base64.b64decode(value["base64"])
         if len(held) != prod(shape) * dtype.itemsize:

@@ -44,9 +44,9 @@ def source(name, ops=None, seeds: int = 1) -> Source:
     >>> source("suite", ["rms_norm"], seeds=3).count % 3, next(iter(source("suite", ["rms_norm"])))
     (0, '{"operator":"rms_norm","seed":0,"shape":[4,6]}')
     """
-    ops, seeds, name = chosen(ops), whole("seeds", seeds, 1), str(name)
+    seeds, name = whole("seeds", seeds, 1), str(name)
     if name in NAMED:
-        return NAMED[name](ops, seeds)
+        return NAMED[name](chosen(ops), seeds)
     if name.lstrip().startswith("["):
         return _objects(name, ops)
     if name.startswith("recorded:"):
@@ -61,10 +61,16 @@ def chosen(ops=None) -> list[Operator]:
     return [operator(op) for op in listed_of("ops", ops, (str, Operator))]
 
 
+def _asked(ops) -> Callable[[str], bool]:
+    """Whether an operator is asked for by its name: all are unless some are named, announced ones too."""
+    names = ops if ops is None else {op.name for op in chosen(ops)}
+    return lambda name: names is None or name in names
+
+
 def given(many: Iterable, ops) -> Source:
     """The recipes of an iterable that are of some operators."""
-    names = {op.name for op in chosen(ops)}
-    return Source(lambda: (one for one in canonical(many) if named(one) in names), len(many) if isinstance(many, Sized)
+    asked = _asked(ops)
+    return Source(lambda: (one for one in canonical(many) if asked(named(one))), len(many) if isinstance(many, Sized)
                   and not isinstance(many, np.ndarray) else None)
 
 
@@ -111,7 +117,7 @@ def _file(path: Path, ops, seeds: int) -> Source:
                                  told, "choose one, or mend the file")) from None
     if path.suffix == ".json" and _is_ours(text):
         return _objects(text, ops)
-    names, left = {op.name for op in ops}, CaseList()
+    names, left = {op.name for op in chosen(ops)}, CaseList()
     found = [listed(one, its, number, seed) for number, its, one in entries(path, None, left) if its.name in names
              for seed in range(seeds)]
     if not found:
@@ -133,16 +139,16 @@ def _objects(text: str, ops) -> Source:
         held = listed_of("recipes", json.loads(text), dict)
     except (ValueError, RecursionError) as error:
         raise ValueError(problem("a list of recipes is JSON", str(error), "write it again")) from None
-    names = {op.name for op in ops}
-    found = [one for one in canonical(held) if named(one) in names]
+    asked = _asked(ops)
+    found = [one for one in canonical(held) if asked(named(one))]
     return Source(lambda: iter(found), len(found))
 
 
 def _recorded(path: Path, ops) -> Source:
-    names = {op.name for op in ops}
+    asked = _asked(ops)
     with Capsule(path) as capsule:
         found = [recipe({"operator": op.name, "recorded": digest(op, op.bind(inputs))}) for op, inputs in capsule.cases()
-                 if op.name in names]
+                 if asked(op.name)]
     return Source(lambda: iter(found), len(found))
 
 

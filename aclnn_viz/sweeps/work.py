@@ -98,7 +98,7 @@ def died(recipe: str, recorded, why: str) -> Row:
 def _row(here: Opened, text: str) -> Row:
     try:
         recipe, made = draw(text, here.recorded)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         told = json.loads(text)
         return Row(text, told["operator"], told.get("dtype", "float32"), "", told["seed"], LEFT_OUT, _line(error))
     op = made.operator

@@ -52,7 +52,7 @@ def begin(folders: tuple) -> None:
     """Begin a process that starts anew: the operators of folders are known, and it ends when its parent has ended."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for folder in folders:
-        rooms.open_folder(folder)
+        operator(folder)
 
 
 def _end_with_parent() -> None:
