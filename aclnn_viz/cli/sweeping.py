@@ -39,7 +39,7 @@ def report(options) -> int:
     """
     from aclnn_viz.sweeps import report
 
-    found = report(options.store, options.against)
+    found = report(options.store, options.against, options.device)
     if options.html:
         found.write(options.html, options.force)
     print(json.dumps(found.to_json(), indent=1) if options.json else found)
@@ -77,6 +77,7 @@ SWEEP = {
 REPORT = {
     "store": {"metavar": "STORE", "help": "what `aclnn-viz sweep --store` wrote; its last run is told"},
     "--against": {"metavar": "STORE", "help": "tell what changed against another store, or against the run before in it"},
+    "--device": {"metavar": "FILE.py:FUNCTION", "help": "the kernel for the lines that run cases again: a store names no code"},
     "--html": {"metavar": "FILE", "help": "write a page, too, which needs no other file and no network"},
     "--force": {"action": "store_true", "help": "replace such a page"},
 }

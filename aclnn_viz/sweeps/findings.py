@@ -10,6 +10,8 @@ from typing import NamedTuple
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operators
 from aclnn_viz.sweeps.ledger import Ledger, Run
+from aclnn_viz.sweeps.place import about
+from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.work import WRONG
 from aclnn_viz.words.speech import linked, message, tr
 
@@ -113,14 +115,19 @@ def findings(store, against=None) -> Findings:
     """
     store, against = place_of(store), None if against is None else place_of(against)
     with Ledger(store, reading=True) as ledger:
-        found = _read(ledger, _last(ledger, store, 1))
+        run = _last(ledger, store, 1)
+        with ledger.unaltered():
+            found = _read(ledger, run)
         if against is None:
             return found
         same = store.resolve() == against.resolve()
         with Ledger(against, reading=True) as other:
-            before = _read(other, _last(other, against, 2 if same else 1))
+            run = _last(other, against, 2 if same else 1)
+            with other.unaltered():
+                before = _read(other, run)
         ledger.attach(against)
-        changes, moved = _changes(ledger, found.run, before.run)
+        with ledger.unaltered():
+            changes, moved = _changes(ledger, found.run, before.run)
         return Findings(**vars(found) | {"against": before, "changes": changes, "outcome_changes": moved})
 
 
@@ -133,6 +140,7 @@ def _last(ledger: Ledger, store, back: int) -> Run:
 
 
 def _read(ledger: Ledger, run: Run) -> Findings:
+    about(run.device)
     order = {op.name: number for number, op in enumerate(operators())}
     outcomes: dict[str, Counter] = {}
     reasons: dict[str, Counter] = {}
@@ -145,8 +153,9 @@ def _read(ledger: Ledger, run: Run) -> Findings:
     places: dict[Where, Found] = {}
     for where, row in _outputs(ledger, run):
         _add(places.setdefault(where, Found()), *row)
-    for found in places.values():
-        found.worst = *found.worst[:3], ledger.note(found.worst[3])
+    for where, found in places.items():
+        wrong, used, recipe, note = found.worst
+        found.worst = wrong, used, _own(recipe, where.operator), ledger.note(note)
     seconds, = next(ledger.rows("SELECT total(seconds) FROM provenance JOIN cases USING (key) WHERE run = ?", [run.number]))
     software = tuple(one for one, in ledger.rows(
         "SELECT DISTINCT software FROM provenance JOIN cases USING (key) WHERE run = ? ORDER BY 1", [run.number]))
@@ -161,6 +170,13 @@ def _outputs(ledger: Ledger, run: Run) -> Iterator[tuple[Where, tuple]]:
             "SELECT operator, output, dtype, mode, verdict, elements, undecided, used, max_ulp, mere, standards, recipe, note "
             "FROM cases JOIN outputs USING (key) WHERE run = ? ORDER BY key", [run.number]):
         yield Where(*where), (verdict, elements, undecided, used, ulp, mere, standards, recipe, note)
+
+
+def _own(recipe: str, operator: str) -> str:
+    """A recipe that is printed to be run again; ValueError for that of another operator."""
+    if named(recipe) != operator:
+        raise ValueError(f"a case of {operator} with the recipe {recipe:.80}")
+    return recipe
 
 
 def _add(found: Found, verdict, elements, undecided, used, ulp, mere, standards, recipe, note) -> None:
@@ -188,7 +204,7 @@ def _changes(ledger: Ledger, run: Run, before: Run) -> tuple[dict[Where, Change]
             "o.bits = p.bits FROM " + both.format("JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p "
                                                   "ON p.key = d.key AND p.output = o.output"),
             [before.number, run.number]):
-        changes.setdefault(Where(*where), Change()).add(recipe, (now, then), (after, earlier), bool(same))
+        changes.setdefault(Where(*where), Change()).add(_own(recipe, where[0]), (now, then), (after, earlier), bool(same))
     moved = Counter((name, then, now) for name, then, now in ledger.rows(
         "SELECT c.operator, d.outcome, c.outcome FROM " + both.format(""), [before.number, run.number]) if then != now)
     return dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True)), moved

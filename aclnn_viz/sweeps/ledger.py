@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import NoneType
 
-from aclnn_viz.errors import place_of, problem
-from aclnn_viz.storage.damage import AlteredError, ForeignError
+from aclnn_viz.errors import place_of, printable, problem
+from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import MEASURES, Row
 from aclnn_viz.words.stored import restored, stored
@@ -164,14 +165,23 @@ class Ledger:
 
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
         with self._told():
-            yield from self._base.execute(statement, values)
+            for row in self._base.execute(statement, values):  # of texts only what can be printed gets out
+                yield tuple(one if isinstance(one, (int, float, NoneType)) else printable(str(one)) for one in row)
+
+    @contextmanager
+    def unaltered(self) -> Iterator[None]:
+        """While its rows are understood: AlteredError for what no ledger has written."""
+        try:
+            yield
+        except StoredError:
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise AlteredError(problem(ASKED, f"{self.path}: {error!r:.200}", "take a copy of it, or sweep into another file")) from error
 
     def note(self, kept: str) -> str:
         """The message that a row keeps as its note; AlteredError for what no ledger has written."""
-        try:
+        with self.unaltered():
             return restored(kept)
-        except ValueError as error:
-            raise AlteredError(problem(ASKED, f"{self.path}: {error}", "take a copy of it, or sweep into another file")) from error
 
     def attach(self, path) -> None:
         """Make another ledger readable beside this one, under the name "other"."""

@@ -49,7 +49,7 @@ def body(report) -> str:
     state = "" if report.passed else ' class="wrong"'
     parts = [f"<h1{state}>{html.escape(tr(report.headline))}</h1>",
              *(f'<p class="quiet">{html.escape(line)}</p>' for line in report.lines()),
-             "<nav>" + "".join(f'<a href="#{name}">{name}</a>' for name in found.outcomes) + "</nav>"]
+             "<nav>" + "".join(f'<a href="#{name}">{name}</a>' for name in map(html.escape, found.outcomes)) + "</nav>"]
     if found.against:
         parts.append(_tag("h2", tr("What changed")))
         changed = changed_rows(found, CHANGES)
@@ -65,7 +65,7 @@ def body(report) -> str:
 def _operator(report, name: str) -> list[str]:
     found = report.findings
     own = [row for row in rows(found) if row[0] == name]
-    parts = [f'<h2 id="{name}">{html.escape(name)}</h2>']
+    parts = [f'<h2 id="{html.escape(name)}">{html.escape(name)}</h2>']
     if own:
         drawn = picture(found, name)
         dark, light = (base64.b64encode(drawn.png(theme)).decode() for theme in ("dark", "light"))

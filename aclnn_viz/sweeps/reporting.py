@@ -7,7 +7,7 @@ from pathlib import Path
 from aclnn_viz.errors import place_of
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.findings import Findings, findings
-from aclnn_viz.sweeps.place import told
+from aclnn_viz.sweeps.place import Place, told
 from aclnn_viz.sweeps.wording import (
     CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, counted, left_lines, merged_rows, outcome_lines, part, rows, ulps, worst,
 )
@@ -80,12 +80,14 @@ class Report:
                     "worst": [{"case": title, "command": command} for title, command in worst(found)]}
 
 
-def report(store, against=None) -> Report:
+def report(store, against=None, device=None) -> Report:
     """Report the last run of a store that `sweep` wrote, and what changed against that of another store.
 
-    `against` may be the same store: then the run before is meant. Raises FileNotFoundError where no store is, ValueError
-    for what is none, or holds no run.
+    `against` may be the same store: then the run before is meant. A store names no code to run: `device` is the kernel
+    (FILE.py:FUNCTION) for the lines that run a case again, where this process has not swept it. Raises FileNotFoundError
+    where no store is, ValueError for what is none, or holds no run.
     """
+    device is None or Place.of(device)
     return Report(findings(store, against))
 
 

@@ -1,16 +1,19 @@
 """The words and tables of a report, and the line that runs a case again."""
 
-import json
 import shlex
 from collections import Counter
 from math import inf
 
+from aclnn_viz import rooms
 from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
+from aclnn_viz.sweeps.place import about, kernels
+from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
 from aclnn_viz.words.speech import linked, message, ntr, tr
 
 COUNTED = {RIGHT: message("{n:,} right"), WRONG: message("{n:,} wrong"), LEFT_OUT: message("{n:,} left out"),
            UNSUPPORTED: message("{n:,} unsupported"), DIED: message("{n:,} died")}
+KERNEL = "FILE.py:FUNCTION"
 CHANGES = 12  # places that are told of a comparison
 MODE, WORST_MODE = message("mode"), message("worst mode")
 HEADER = [message("operator"), message("output"), message("format"), WORST_MODE, message("cases"), message("wrong"),
@@ -108,9 +111,12 @@ def worst(found: Findings) -> list[tuple[str, str]]:
 
 
 def command(found: Findings, recipe: str) -> str:
-    """The line for a shell that draws, runs and judges one case again."""
-    about = json.loads(found.run.device)
-    words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", about["open"]]
-    if about["open"] == "host" or ".py:" in about["open"]:
-        words += ["--soc", about["soc"], "--cann", about["cann"]] + ["--plan", "device"] * ("plan" in about)
+    """The line for a shell that runs one case again; files of code are named in it only as a person named them here."""
+    said = about(found.run.device)
+    name, kernel = said["open"], ".py:" in said["open"]
+    words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", kernels.get(name, KERNEL) if kernel else name]
+    if kernel or name == "host":
+        words += [word for option in ("soc", "cann", "plan") if option in said for word in (f"--{option}", said[option])]
+    if (folder := rooms.outside().get(named(recipe))) in rooms.folders():
+        words += ["--operator", str(folder)]
     return shlex.join(words)

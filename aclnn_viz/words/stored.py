@@ -1,9 +1,14 @@
 """Messages as text that a file keeps, so that whoever reads it hears them in a language of his own."""
 
 import json
+import re
 from numbers import Integral, Real
 
+from aclnn_viz.errors import printable
 from aclnn_viz.words.speech import Meant, Message, Name, meant, message, named
+
+LONGEST = 1 << 20  # characters of a message from a file
+PLAIN = re.compile(r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*")  # no attribute, no item; a width would demand memory
 
 
 def stored(text: str) -> str:
@@ -40,11 +45,16 @@ def _plain(value):
 
 def _made(plain):
     if not isinstance(plain, list):
-        return plain
+        return printable(plain) if isinstance(plain, str) else plain
     text, rest = plain
+    text = printable(_text(text))
     if isinstance(rest, dict):
-        return message(_text(text), **{name: _made(one) for name, one in rest.items()})
-    return named(_text(text)) if text == rest else meant(_text(text), _text(rest))
+        values = {name: _made(one) for name, one in rest.items()}
+        if not PLAIN.fullmatch(text) or len(text) + text.count("{") * max((len(str(one)) for one in values.values()), default=0) > LONGEST:
+            raise ValueError("no plain message")
+        return message(text, **values)
+    rest = printable(_text(rest))
+    return named(text) if text == rest else meant(text, rest)
 
 
 def _text(value) -> str:
