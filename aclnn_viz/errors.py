@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from operator import index
 from pathlib import Path
 
@@ -66,6 +67,17 @@ def listed(name: str, value, kind, of: str = "") -> list:
     return items
 
 
+def loaded(place, load: Callable):
+    """Return what `load()` returns; ValueError when the code of somebody else that it runs ends in any other way."""
+    try:
+        return load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit included
+        told = " ".join("".join(traceback.format_exception_only(error)).split())
+        raise ValueError(problem(f"{place} must load before it is used", told, "mend that file")) from error
+
+
 def place_of(path) -> Path:
     """Return a path; TypeError for what is no text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
@@ -86,8 +98,8 @@ def flag(name: str, value) -> bool:
     return bool(value)
 
 
-def whole(name: str, value, least: int = 0) -> int:
-    """Return a whole number from `least` on; ValueError for anything else.
+def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number from `least` on, up to `most`; ValueError for anything else.
 
     >>> whole("seed", 3)
     3
@@ -96,8 +108,8 @@ def whole(name: str, value, least: int = 0) -> int:
         number = least - 1 if isinstance(value, bool) else index(value)
     except TypeError:
         number = least - 1
-    if number < least:
-        raise ValueError(problem(f"{name} is a number from {least} on", f"{value!r:.60}", "pass an int"))
+    if number < least or most is not None and number > most:
+        raise ValueError(problem(f"{name} is a number from {least} {'on' if most is None else f'to {most}'}", f"{value!r:.60}", "pass an int"))
     return number
 
 

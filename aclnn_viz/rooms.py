@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import loaded, problem, shown
 
 #: The package that holds an operator's file of each kind; in a folder of its own the file is named like the kind.
 PACKAGES = {
@@ -80,14 +80,21 @@ def open_folder(folder: str | Path) -> str:
         there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
         raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
                                  f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
-    unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_text().count(GAP))}
+    unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))}
     if unfilled:
         raise ValueError(problem(f"the files in {folder} must be filled in", ", ".join(
             f"{count} gaps in {name}" for name, count in unfilled.items()), "run pytest there: it lists them"))
     if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
         raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
                                  "rename the folder"))
-    _outside[folder.name] = folder
+    known, _outside[folder.name] = _outside.get(folder.name), folder
+    try:
+        if own("declaration", folder.name, "OPERATOR") is None:
+            raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR", "none", "mend that file"))
+    except ValueError:
+        if known is None:  # an operator that cannot be opened does not stand in the way of the others
+            del _outside[folder.name]
+        raise
     return folder.name
 
 
@@ -147,7 +154,7 @@ def module(kind: str, name: str) -> ModuleType | None:
     if package not in sys.modules:  # the folder as a package, so that its files can import each other
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]
-    return import_module(f"{package}.{kind}")
+    return loaded(path, lambda: import_module(f"{package}.{kind}"))
 
 
 def own(kind: str, name: str, attribute: str, default=None):

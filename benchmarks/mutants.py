@@ -47,7 +47,7 @@ Written {day}, at commit {commit}, Python {python}.
 
 
 def known(path: Path) -> list[MutantScore]:
-    return [MutantScore(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+    return [MutantScore(**json.loads(line)) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def run(path: Path, minutes: float) -> list[MutantScore]:
@@ -57,7 +57,7 @@ def run(path: Path, minutes: float) -> list[MutantScore]:
     every = [(op, edit, computed) for op in operators() for edit in drawn(op, SEED) for computed in COMPUTED]
     random.Random(ORDER).shuffle(every)
     path.parent.mkdir(exist_ok=True)
-    with path.open("a") as file:
+    with path.open("a", encoding="utf-8") as file:
         for op, edit, computed in every:
             if (op.name, str(edit), computed) in done:
                 continue
@@ -71,7 +71,7 @@ def run(path: Path, minutes: float) -> list[MutantScore]:
 def report(rows: list[MutantScore]) -> str:
     totals = {op.name: len(drawn(op, SEED)) for op in operators()}
     table, every = MutantTable(tuple(rows), totals), len(COMPUTED) * sum(totals.values())
-    commit = subprocess.run(["git", "describe", "--always", "--abbrev=12"], capture_output=True, text=True, cwd=HERE)
+    commit = subprocess.run(["git", "describe", "--always", "--abbrev=12"], capture_output=True, encoding="utf-8", cwd=HERE)
     return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), commit=commit.stdout.strip(),
                        done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
                        day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"

@@ -71,13 +71,13 @@ def table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def machine() -> str:
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
                 if line.startswith("model name")), "") if Path("/proc/cpuinfo").exists() else ""
     return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
 def present_commit() -> str:
-    return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
+    return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, encoding="utf-8",
                           check=True).stdout.strip()
 
 

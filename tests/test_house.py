@@ -42,6 +42,7 @@ ROOMS = {
     "pictures": "matplotlib numpy",
     "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
+    "command": "ctypes",
     "cli": "tqdm",
     "__init__": "",
 }

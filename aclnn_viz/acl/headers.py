@@ -47,7 +47,7 @@ def plain(declaration: str) -> str:
 
 def reconciled(function: Function, header: Path) -> Function:
     """Return the function with the header's float or double; raises PrototypeDiffers for any other difference."""
-    declared = declarations(header.read_text(errors="replace")).get(function.name)
+    declared = declarations(header.read_text("utf-8", "replace")).get(function.name)
     expected = (plain(function.return_type + " f"), *(plain(f"{p.c_type} {p.name}") for p in function.parameters))
     if declared is None:
         raise PrototypeDiffers(f"{header} does not declare {function.name}")

@@ -62,7 +62,7 @@ class Installation:
         """The CANN version and what tells it: a version file, the name of the root, or only the libraries."""
         for pattern in _VERSION_FILES:
             for path in sorted(self.root.glob(pattern)):
-                if found := _DECLARED.search(path.read_text(errors="replace")):
+                if found := _DECLARED.search(path.read_text("utf-8", "replace")):
                     return Version.parse(found[1]), str(path)
         if found := re.search(rf"(?:^|-)({_VERSION})$", self.root.resolve().name):
             return Version.parse(found[1]), f"the name of {self.root.resolve()}"
@@ -125,7 +125,7 @@ def _packages(folder: Path) -> list[Path]:
 
 def _by_priority(vendors: Path) -> list[Path]:
     config = vendors / "config.ini"
-    listed = re.search(r"^\s*load_priority\s*=(.*)$", config.read_text(), re.MULTILINE) if config.is_file() else None
+    listed = re.search(r"^\s*load_priority\s*=(.*)$", config.read_text("utf-8", "replace"), re.MULTILINE) if config.is_file() else None
     names = listed[1].split(",") if listed else []
     return [path for name in names if (path := vendors / name.strip() / "op_api/lib" / CUSTOM).is_file()]
 
@@ -134,5 +134,5 @@ def driver_version() -> str | None:
     """The version of the installed Ascend driver, as its version file has it."""
     if not DRIVER_VERSION.is_file():
         return None
-    found = re.search(r"^Version=(\S+)", DRIVER_VERSION.read_text(errors="replace"), re.IGNORECASE | re.MULTILINE)
+    found = re.search(r"^Version=(\S+)", DRIVER_VERSION.read_text("utf-8", "replace"), re.IGNORECASE | re.MULTILINE)
     return found[1] if found else None

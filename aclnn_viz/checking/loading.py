@@ -1,12 +1,11 @@
 """A kernel named on the command line."""
 
 import importlib.util
-import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import loaded, need, problem
 
 
 def load_kernel(name: str) -> Callable:
@@ -24,14 +23,12 @@ def load_kernel(name: str) -> Callable:
     if place.endswith(".py") and not Path(place).is_file():
         raise ValueError(problem(asked, f"{name!r}: no file {place}", "mend the name"))
     try:
-        module = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
-    except KeyboardInterrupt:
+        module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
+    except ValueError as error:
+        missing = error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and missing.name and f"{place}.".startswith(f"{missing.name}."):
+            raise ValueError(problem(asked, f"{name!r}: {missing}", "mend the name")) from missing
         raise
-    except BaseException as error:  # the code of somebody else may raise anything, SystemExit included
-        if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
-            raise ValueError(problem(asked, f"{name!r}: {error}", "mend the name")) from error
-        told = " ".join("".join(traceback.format_exception_only(error)).split())
-        raise ValueError(problem(f"{place} must load before its kernel runs", told, "mend that file")) from error
     kernel = getattr(module, function, None)
     if kernel is None:
         there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"

@@ -64,7 +64,9 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names), case)
-    except Exception as problem:  # what a kernel returns may be of any class
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # what a kernel returns may be of any class, and raise SystemExit
         told = next((one for one in problem.args if isinstance(one, Message)), None)
         return Outcome(None, told or message("returns what cannot be read: {error}", error=_told(problem)))
     changed: dict[str, list[str]] = {}
@@ -174,7 +176,9 @@ def _limited(call: Callable, seconds: float | None):
         try:
             with np.errstate(all="ignore"):
                 return call(), None, True
-        except Exception as error:  # but an interrupt stops the check
+        except KeyboardInterrupt:  # which stops the check
+            raise
+        except BaseException as error:
             return None, error, True
     box: dict = {}
 

@@ -1,7 +1,7 @@
 """The command line: `aclnn-viz COMMAND`; each command has `--help` and `--json`.
 
-The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out, 130 if
-it was interrupted.
+The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out or ended
+without its verdict, 130 if it was interrupted.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
@@ -17,24 +18,29 @@ from pathlib import Path
 from aclnn_viz.cli import authoring, checking, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
+from aclnn_viz.command import unblocked
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.")
+STATUS = "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended without a verdict, 130 interrupted."
+
+
+def main(arguments: list[str] | None = None, supervised: Callable[[Callable[[], int]], int] = lambda work: work()) -> int:
+    """Run one command and return its exit status; `supervised` runs what may run the code of somebody else."""
+    parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.",
+                                     epilog=STATUS)
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
     parser.add_argument("--lang", choices=LANGUAGES, help="the language of what is told, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (function, options) in COMMANDS.items():
-        summary = function.__doc__.splitlines()[0]
-        command = commands.add_parser(name, help=summary, description=function.__doc__)
+        about = function.__doc__ or ""  # none under -OO
+        command = commands.add_parser(name, help=about.partition("\n")[0], description=about)
         command.add_argument("--json", action="store_true", help="print JSON instead of text")
         for flag, settings in options.items():
-            command.add_argument(flag, **settings)
+            command.add_argument(flag, **{"type": _given} | settings if settings.get("action") != "store_true" else settings)
         if name in TAKES_DATA:
             command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER",
                                  help="open the operator in this folder, so that cases may name it")
@@ -43,6 +49,19 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.lang:
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
         language(chosen.lang)
+    if chosen.run is lab:  # which becomes a JupyterLab, and has no verdict
+        unblocked()
+        return _status(chosen)
+    return supervised(lambda: _status(chosen))
+
+
+def _given(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError(problem("what is given has a text", "an empty one", "leave the option out"))
+    return text
+
+
+def _status(chosen) -> int:
     try:
         for folder in chosen.folders:
             from aclnn_viz.operators import operator
@@ -52,17 +71,19 @@ def main(arguments: list[str] | None = None) -> int:
         return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
-        return _ended("whoever read the output is gone", 2)
+        return ended("whoever read the output is gone", 2)
     except KeyboardInterrupt:
-        return _ended("interrupted", 130)
+        return ended("interrupted", 130)
     except ImportError as error:
-        return _ended(problem("this command needs what the extra `symbols` installs", str(error),
+        return ended(problem("this command needs what the extra `symbols` installs", str(error),
                               "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it"))
+    except SystemExit as error:  # of a kernel, or of an operator's files
+        return ended(problem("a command ends with its verdict", f"{error!r} before it", "leave the exit out of the code that it runs"))
     except (OSError, TypeError, ValueError, RuntimeError, MemoryError) as error:
-        return _ended(str(error) or type(error).__name__)
+        return ended(str(error) or type(error).__name__)
 
 
-def _ended(why: str, status: int = 2) -> int:
+def ended(why: str, status: int = 2) -> int:
     """Tell in one line why a command ended early, and return its exit status."""
     print("aclnn-viz:", printable(" ".join(why.split())), file=sys.stderr)
     return status
@@ -159,7 +180,7 @@ COMMANDS = {
     "conventions": (published.conventions, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
     "glossary": (published.glossary, {
-        "term": {"nargs": "?", "default": "", "help": "part of a term, in English or Chinese; all terms unless given"}}),
+        "term": {"nargs": "?", "help": "part of a term, in English or Chinese; all terms unless given"}}),
     "check": (checking.check, checking.OPTIONS),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},

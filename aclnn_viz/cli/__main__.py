@@ -2,6 +2,6 @@
 
 import sys
 
-from aclnn_viz.cli import main
+from aclnn_viz.command import command
 
-sys.exit(main())
+sys.exit(command())

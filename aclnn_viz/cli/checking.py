@@ -155,5 +155,5 @@ def _value(text: str):
     """A number, True, False, None, a list or a tuple as Python writes it; any other text is itself."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return text

@@ -25,6 +25,6 @@ def glossary(options) -> int:
     """
     from aclnn_viz.words import glossary
 
-    found = glossary(options.term)
+    found = glossary(options.term or "")
     print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) if options.json else found)
     return 0

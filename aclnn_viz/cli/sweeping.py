@@ -18,6 +18,8 @@ def sweep(options) -> int:
 
     with ExitStack() as stack:
         executor = options.workers
+        if executor is None and options.scheduler is None and ".py:" in options.device:
+            executor = 1  # a kernel may end its process
         if options.scheduler:
             if executor is not None:
                 raise ValueError(problem("workers are processes here or those of a scheduler", "both",
@@ -68,7 +70,7 @@ SWEEP = {
     "--root": {"metavar": "FOLDER", "help": "the installation of CANN, where the environment does not name it"},
     "--custom": {"metavar": "PATH", "help": "a library of custom operators"},
     "--store": {"default": ":memory:", "metavar": "FILE", "help": "the SQLite file to record in; none unless given"},
-    "--workers": {"type": int, "metavar": "N", "help": "so many processes of this machine"},
+    "--workers": {"type": int, "metavar": "N", "help": "so many processes of this machine (of a kernel 1, else none)"},
     "--scheduler": {"metavar": "ADDRESS", "help": "the workers of a dask scheduler, such as tcp://HOST:8786"},
     "--resources": {"metavar": "NAME=AMOUNT", "action": "append", "default": [],
                     "help": "what a unit of work takes of its worker there, such as atlas=1"},

@@ -69,7 +69,7 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     """What a child process found, and what ended it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(_PACKAGE), os.getenv("PYTHONPATH"))))}
     alive, held = os.pipe()  # its end is the end of this process, whatever ends it
-    child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], text=True, errors="replace",
+    child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], encoding="utf-8", errors="replace",
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
                              stdin=alive, start_new_session=True)
     os.close(alive)

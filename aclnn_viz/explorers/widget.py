@@ -64,7 +64,7 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(self, subject: Subject, /, **values):
         self._esm = _script()
-        self._css = (FRONT / "style.css").read_text()
+        self._css = (FRONT / "style.css").read_text("utf-8")
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)

@@ -212,7 +212,7 @@ def gaps(folder: str | Path) -> list[str]:
     found = []
     for kind in rooms.REQUIRED:
         path = Path(folder) / f"{kind}.py"
-        lines = path.read_text().splitlines() if path.exists() else [f"{rooms.GAP}: the whole file"]
+        lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else [f"{rooms.GAP}: the whole file"]
         found += [f"{path.name}:{number}: {line.partition(rooms.GAP)[2].strip(' :')}"
                   for number, line in enumerate(lines, 1) if rooms.GAP in line]
     return found

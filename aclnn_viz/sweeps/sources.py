@@ -103,9 +103,8 @@ def _exhaustive(ops, seeds: int) -> Source:
         told = ", ".join(op.name for op in operators() if elementwise(op))
         raise ValueError(problem("all numbers of a format are tried with an elementwise operator", ", ".join(other),
                                  f"name {told}, or leave the operators out"))
-    found = [recipe({"operator": op.name, "every": p.name, "dtype": dtype}, seed) for op in ops for p in op.parameters
-             for dtype in HALVES for seed in range(seeds)]
-    return Source(lambda: iter(found), len(found))
+    told = [{"operator": op.name, "every": p.name, "dtype": dtype} for op in ops for p in op.parameters for dtype in HALVES]
+    return Source(lambda: (recipe(one, seed) for one in told for seed in range(seeds)), len(told) * seeds)
 
 
 def _file(path: Path, ops, seeds: int) -> Source:
@@ -118,12 +117,12 @@ def _file(path: Path, ops, seeds: int) -> Source:
     if path.suffix == ".json" and _is_ours(text):
         return _objects(text, ops)
     names, left = {op.name for op in chosen(ops)}, CaseList()
-    found = [listed(one, its, number, seed) for number, its, one in entries(path, None, left) if its.name in names
-             for seed in range(seeds)]
+    found = [(one, its, number) for number, its, one in entries(path, None, left)
+             if its.name in names and listed(one, its, number, 0)]  # what cannot be a recipe is told now
     if not found:
         told = "; ".join(f"{count} with {why}" for why, count in left.left_out.items()) or "none of these operators"
         raise ValueError(problem(f"{path.name} must hold cases of {', '.join(sorted(names))}", told, "name others"))
-    return Source(lambda: iter(found), len(found))
+    return Source(lambda: (listed(*one, seed) for one in found for seed in range(seeds)), len(found) * seeds)
 
 
 def _is_ours(text: str) -> bool:

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process, util
+from multiprocessing import connection, get_context, parent_process, resource_tracker, util
 
 from aclnn_viz.errors import problem, shown, whole
 from aclnn_viz.sweeps.place import close_all
 
+MOST = 1024  # processes of one machine
 AHEAD = 4  # units of work that wait for each worker: none is idle, and no more lie in memory
 
 
@@ -55,7 +56,7 @@ def crew(executor=None) -> Crew:
     if executor is None:
         return Crew(Here(), lambda: 1, owned=True)
     if isinstance(executor, int) and not isinstance(executor, bool):
-        count = whole("executor", executor, 1)
+        count = whole("executor", executor, 1, MOST)
         return Crew(processes(count), lambda: AHEAD * count, lambda: processes(count), owned=True)
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
         return Crew(executor.get_executor(pure=False), lambda: AHEAD * max(1, sum(executor.nthreads().values())))
@@ -69,9 +70,18 @@ def crew(executor=None) -> Crew:
 
 
 def processes(count: int) -> Executor:
-    """Processes that are started anew: ACL does not survive a fork."""
+    """Processes that are started anew: ACL does not survive a fork. They leave interrupts to the process that sweeps."""
     from concurrent.futures import ProcessPoolExecutor
-    return ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
+
+    class Started(ProcessPoolExecutor):
+        def submit(self, function, /, *arguments, **named):
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # a process that starts now inherits it
+            try:
+                return super().submit(function, *arguments, **named)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts through
+    return Started(count, get_context("spawn"), initializer=_begin)
 
 
 def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Callable[[], None]]:
@@ -93,8 +103,7 @@ def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Call
 
 
 def _begin() -> None:
-    """A worker leaves interrupts to the process that sweeps, ends with it, and closes its device before."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """A worker ends with the process that sweeps, and closes its device before."""
     util.Finalize(None, close_all, exitpriority=10)
     parent = parent_process()
     threading.Thread(target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True).start()
