@@ -7,14 +7,13 @@ waits, and passes that status on; a child that ended without a report is a failu
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
-from aclnn_viz.errors import problem
-
-CLI = "aclnn_viz.cli"  # loaded when an interrupt already has its answer
+CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
 PATIENCE = 1.0  # seconds; Ctrl-C reaches parent and child, a later one ends a child that did not listen to the first
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
@@ -29,24 +28,24 @@ def command() -> int:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="replace")  # what the encoding of a terminal lacks
 
+    from aclnn_viz.errors import problem
     cli = import_module(CLI)
     if closed:
         return cli.ended(problem("a command writes its verdict", "a closed standard output", "send it to a file or /dev/null"))
     return cli.main(None, _supervised)
 
 
-def unblocked() -> None:
-    """Let interrupts through that waited."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-
-
-def _supervised(work: Callable[[], int]) -> int:
-    """Run `work` in a child, and return the status that it reports there, else 2, or 130 after an interrupt."""
+def _supervised(work: Callable[[], int], alone: bool) -> int:
+    """Run `work` in a child unless it runs `alone`; return the status that it reports, else 2, or 130 after an interrupt."""
+    from aclnn_viz.errors import problem
     ended = import_module(CLI).ended
+    if alone:
+        _unblocked()
+        return work()
     ear, mouth = os.pipe()
-    parent, child = os.getpid(), os.fork()
+    child = os.fork()
     if not child:
-        return _reported(work, mouth, parent)
+        return _reported(work, mouth)
     os.close(mouth)
     interrupts: list[float] = []
 
@@ -55,7 +54,7 @@ def _supervised(work: Callable[[], int]) -> int:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGINT if interrupts[-1] - interrupts[0] < PATIENCE else signal.SIGKILL)
     _answer(interrupt)
-    unblocked()
+    _unblocked()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     _answer(signal.SIG_IGN)
     os.set_blocking(ear, False)  # what the child left running may hold the other end
@@ -64,25 +63,22 @@ def _supervised(work: Callable[[], int]) -> int:
             return said[0]
     if interrupts:
         return ended("interrupted", 130)
-    how = f"with status {status}" if status >= 0 else f"by signal {-status} ({signal.strsignal(-status)})"
-    return ended(problem("a command ends with its verdict", f"an end of its process before it, {how}",
+    return ended(problem("a command ends with its verdict", f"an end of its process before it, with status {status}",
                          "look in the kernel or the operator's files for what ends it, or for too little memory"))
 
 
-def _reported(work: Callable[[], int], mouth: int, parent: int) -> int:
+def _reported(work: Callable[[], int], mouth: int) -> int:
     own = os.getpid()
     if sys.platform == "linux":
         import ctypes
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(2)
 
     def interrupt(*_):
         _answer(signal.SIG_IGN)  # one is enough: no second one disturbs what the first made end
         raise KeyboardInterrupt
     try:
         _answer(interrupt)
-        unblocked()
+        _unblocked()
         status = work()
     except KeyboardInterrupt:
         status = import_module(CLI).ended("interrupted", 130)
@@ -90,6 +86,27 @@ def _reported(work: Callable[[], int], mouth: int, parent: int) -> int:
     if os.getpid() == own:  # a fork of a kernel that comes here has nothing to report
         os.write(mouth, bytes([status]))
     return status
+
+
+@contextmanager
+def uninterrupted():
+    """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
+    main, waiting = threading.current_thread() is threading.main_thread(), []
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None  # by way of threads of libraries
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if waiting:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _unblocked() -> None:
+    """Let interrupts through that waited."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _answer(handler) -> None:

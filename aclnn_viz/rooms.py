@@ -87,13 +87,12 @@ def open_folder(folder: str | Path) -> str:
     if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
         raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
                                  "rename the folder"))
-    known, _outside[folder.name] = _outside.get(folder.name), folder
+    _outside[folder.name] = folder
     try:
-        if own("declaration", folder.name, "OPERATOR") is None:
-            raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR", "none", "mend that file"))
+        if not hasattr(found := own("declaration", folder.name, "OPERATOR"), "aclnn_name"):
+            raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR, an Operator", shown(found), "mend that file"))
     except ValueError:
-        if known is None:  # an operator that cannot be opened does not stand in the way of the others
-            del _outside[folder.name]
+        del _outside[folder.name]  # it does not stand in the way of the others
         raise
     return folder.name
 

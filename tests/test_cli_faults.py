@@ -32,7 +32,7 @@ sys.meta_path.insert(0, Bare())
 
 def command(*arguments, before="", **options):
     """A command in a process of its own, not waited for."""
-    program = before + "import sys; from aclnn_viz import cli; sys.exit(cli.main(sys.argv[1:]))"
+    program = before + "import sys; from aclnn_viz.command import command; sys.exit(command())"
     return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], cwd=ROOT, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 

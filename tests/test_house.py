@@ -18,6 +18,7 @@ from derivations import chapters
 # A room is a module or package of aclnn_viz (aclnn_viz/operators/contract belongs to operators), or derivations.
 ROOMS = {
     "errors": "",
+    "command": "ctypes",
     "tables": "",
     "rooms": "",
     "codes": "",
@@ -42,7 +43,6 @@ ROOMS = {
     "pictures": "matplotlib numpy",
     "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
-    "command": "ctypes",
     "cli": "tqdm",
     "__init__": "",
 }
@@ -145,6 +145,21 @@ def long_modules(paths):
     return [path.name for path in paths if len(path.read_text().splitlines()) > LONGEST_MODULE]
 
 
+def in_the_locale(source):
+    """The lines that read or write text in whatever encoding the locale has."""
+    for node in nodes(source):
+        if isinstance(node, ast.Call) and not any(word.arg in ("encoding", None) for word in node.keywords):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            of = getattr(getattr(node.func, "value", None), "id", "")
+            at = {"read_text": 0, "write_text": 1}.get(name)
+            mode = [one.value for one in (*node.args, *(word.value for word in node.keywords if word.arg == "mode"))
+                    if isinstance(one, ast.Constant) and re.fullmatch("[rwxab+t]+", str(one.value))]
+            opens = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile") and (of, name) != ("os", "open")
+            text = name in ("Popen", "run", "check_output") and any(word.arg == "text" for word in node.keywords)
+            if opens and "b" not in "".join(mode) or at is not None and len(node.args) <= at or text:
+                yield node.lineno
+
+
 def loaded_by(statement, late=LATE):
     """What a fresh interpreter has loaded after a statement: of the late packages, and libraries of CANN."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)\n" + (
@@ -203,6 +218,20 @@ def test_a_room_is_found_when_it_is_first_named_and_nothing_else_is():
     assert aclnn_viz.storage.own.load is aclnn_viz.load
     with pytest.raises(AttributeError, match="no attribute 'cases_of'"):
         aclnn_viz.cases_of
+
+
+def test_files_are_read_and_written_in_utf_8_whatever_the_locale():
+    found = [f"{path.relative_to(ROOT)}:{line}" for path in modules("aclnn_viz", "derivations", "benchmarks")
+             for line in in_the_locale(path.read_text("utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize("source,count", [
+    ("open(f)", 1), ("open(f, 'w')", 1), ("f.open('a')", 1), ("f.read_text()", 1), ("f.read_text(errors='replace')", 1),
+    ("f.write_text(t)", 1), ("Popen(c, text=True)", 1), ("open(f, 'xb')", 0), ("open(f, mode='rb')", 0), ("f.read_text('utf-8')", 0),
+    ("os.open(f, flags)", 0), ("open(f, encoding='utf-8')", 0), ("f.write_text(t, 'utf-8')", 0), ("open(**options)", 0)])
+def test_the_encoding_of_the_locale_is_noticed(source, count):
+    assert len(list(in_the_locale(source))) == count
 
 
 def test_modules_are_short():

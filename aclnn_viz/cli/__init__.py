@@ -18,7 +18,6 @@ from pathlib import Path
 from aclnn_viz.cli import authoring, checking, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
-from aclnn_viz.command import unblocked
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
@@ -28,8 +27,8 @@ from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
 STATUS = "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended without a verdict, 130 interrupted."
 
 
-def main(arguments: list[str] | None = None, supervised: Callable[[Callable[[], int]], int] = lambda work: work()) -> int:
-    """Run one command and return its exit status; `supervised` runs what may run the code of somebody else."""
+def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
+    """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.",
                                      epilog=STATUS)
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
@@ -49,10 +48,7 @@ def main(arguments: list[str] | None = None, supervised: Callable[[Callable[[], 
     if chosen.lang:
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
         language(chosen.lang)
-    if chosen.run is lab:  # which becomes a JupyterLab, and has no verdict
-        unblocked()
-        return _status(chosen)
-    return supervised(lambda: _status(chosen))
+    return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
 
 
 def _given(text: str) -> str:

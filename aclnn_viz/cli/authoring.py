@@ -51,7 +51,8 @@ def new(options) -> int:
     from aclnn_viz.export.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import read_file
 
-    folder = new_operator(options.name, read_file(Path(options.prototype), 1 << 20).decode(), options.to)
+    prototype = read_file(Path(options.prototype), 1 << 20).decode("utf-8", "replace")  # comments may be in any encoding
+    folder = new_operator(options.name, prototype, options.to)
     left = gaps(folder)
     print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else
           tr("{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)))

@@ -67,7 +67,7 @@ class Report:
         """Write the page; FileExistsError where something is, unless it is such a page and `force`."""
         path = place_of(path)
         with new_file(path, force, lambda there: there.read_bytes()[:200].startswith(MADE_BY.encode())) as file:
-            file.write(self.html.encode())
+            file.write(self.html.encode("utf-8", "replace"))
         return path
 
     def to_json(self) -> dict:

@@ -82,7 +82,7 @@ def work(place: Place, recipes: Sequence[str]) -> list[Row]:
         here = place.opened() if here.closed else here  # a device that died of a case is opened anew
         rows.append(Row(**vars(row) | {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"), "seconds": time.perf_counter() - start,
-            "worker": f"{platform.node()}:{os.getpid()}, {here.name}",
+            "worker": f"{platform.node()}:{os.getpid()}, {here.name}".encode("utf-8", "replace").decode(),  # a path may be none
             "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}"}))
     return rows
 

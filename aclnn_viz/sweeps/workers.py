@@ -1,13 +1,13 @@
 """Who works: this process, processes of its own, or any executor, such as that of a cluster of dask's."""
 
 import os
-import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process, resource_tracker, util
 
+from aclnn_viz.command import uninterrupted
 from aclnn_viz.errors import problem, shown, whole
 from aclnn_viz.sweeps.place import close_all
 
@@ -75,11 +75,8 @@ def processes(count: int) -> Executor:
 
     class Started(ProcessPoolExecutor):
         def submit(self, function, /, *arguments, **named):
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # a process that starts now inherits it
-            try:
+            with uninterrupted():
                 return super().submit(function, *arguments, **named)
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
     resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts through
     return Started(count, get_context("spawn"), initializer=_begin)
 

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from aclnn_viz import rooms
+from aclnn_viz.command import uninterrupted
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.verification import formulas
 from aclnn_viz.verification.check import Check, Row
@@ -68,13 +68,10 @@ def rows(names: tuple[str, ...] | None = None) -> Iterator[list]:
     """
     anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
     with ProcessPoolExecutor(os.cpu_count(), anew, begin, (rooms.folders(),)) as pool:
-        # The slowest come last in the list, and are started first. Ctrl-C is for this process: those that start now
-        # inherit that it waits.
         numbers = range(len(checks(names)))
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        started = [pool.submit(run_check, number, names) for number in reversed(numbers)]
         try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            with uninterrupted():  # the slowest come last in the list, and are started first
+                started = [pool.submit(run_check, number, names) for number in reversed(numbers)]
             yield [future.result for future in reversed(started)]
         except BaseException:  # what runs is not waited for
             for child in set(multiprocessing.active_children()) - set(others):

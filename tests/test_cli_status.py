@@ -1,0 +1,221 @@
+"""Exit status 0 only after a verdict was written, and a line in place of a traceback, whatever ends a command."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+from machine import ROOT
+from test_cli_faults import command, gone, others, told
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.sweeps.sources import source
+
+ONE = '[{"operator": "hardswish", "shape": [4]}]'
+ENDINGS = """
+import atexit, os, posix, signal
+def leave(**inputs): posix._exit(0)
+def become(**inputs): os.execv("/bin/true", ["true"])
+def kill(**inputs): os.kill(os.getpid(), signal.SIGKILL)
+def close(**inputs): os.closerange(3, 256); posix._exit(0)
+def fork(**inputs): os.fork() and posix._exit(0)
+def later(**inputs): atexit.register(posix._exit, 0)
+"""
+RETURNS = """
+import numpy as np
+def exit_(*_, **__): raise SystemExit(0)
+class Array: __array__ = exit_
+class Tensor: __dlpack__ = exit_
+class Property: __array__ = property(exit_)
+class Key: __str__ = exit_
+class Dict(dict): items = exit_
+def array(**inputs): return Array()
+def tensor(**inputs): return Tensor()
+def attribute(**inputs): return Property()
+def key(**inputs): return {Key(): 1}
+def items(**inputs): return Dict(out=1)
+"""
+
+
+def run(*arguments, python=(), **options):
+    """What a command did in a process of its own: its status, what it printed, what it complained."""
+    done = subprocess.run([sys.executable, *python, "-m", "aclnn_viz.cli", *map(str, arguments)], cwd=ROOT, timeout=100,
+                          **{"capture_output": True, **options})
+    return done.returncode, *((one or b"").decode() for one in (done.stdout, done.stderr))
+
+
+@pytest.mark.parametrize("name", ["leave", "become", "kill", "close", "fork"])
+def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
+    (tmp_path / "k.py").write_text(ENDINGS)
+    status, out, err = run("check", "hardswish", f"{tmp_path}/k.py:{name}")
+    assert status == 2 and "right" not in out and told(err, "ends with its verdict: got an end of its process before it, .*; look in")
+
+
+def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
+    (tmp_path / "k.py").write_text(ENDINGS)
+    status, out, _ = run("check", "hardswish", f"{tmp_path}/k.py:later")
+    assert status == 1 and "NOT ACCEPTED" in out
+
+
+@pytest.mark.parametrize("arguments", [["check", "hardswish"], ["sweep", "--cases", ONE, "--device"]], ids=lambda one: one[0])
+def test_a_kernel_that_ends_the_process_as_it_loads(tmp_path, arguments):
+    (tmp_path / "k.py").write_text("import posix\nposix._exit(0)")
+    assert run(*arguments, f"{tmp_path}/k.py:k")[0] == 2
+
+
+def test_a_sweep_records_the_case_that_ended_its_worker(tmp_path):
+    (tmp_path / "k.py").write_text(ENDINGS)
+    status, out, _ = run("sweep", "--cases", ONE, "--device", f"{tmp_path}/k.py:leave")
+    assert status == 1 and "died: hardswish, float32: it ended its worker" in out
+
+
+@pytest.mark.parametrize("name", ["array", "tensor", "attribute", "key", "items"])
+def test_a_result_that_exits_as_it_is_read_is_wrong(tmp_path, capsys, name):
+    (tmp_path / "k.py").write_text(RETURNS)
+    assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:{name}"]) == 1
+    assert "SystemExit: 0" in capsys.readouterr().out
+
+
+def test_a_sweep_of_a_result_that_exits_is_wrong(tmp_path):
+    (tmp_path / "k.py").write_text(RETURNS)
+    assert not av.sweep([{"operator": "hardswish", "shape": (4,)}], f"{tmp_path}/k.py:array", store=":memory:").passed
+
+
+def folder(place, text):
+    """The folder of an operator with this declaration, under a name of its own: what was imported stays."""
+    (place / place.name).mkdir()
+    for kind in ("page", "derivation", "reference", "declaration"):
+        (place / place.name / f"{kind}.py").write_bytes(text if kind == "declaration" else b"")
+    return f"{place}/{place.name}"
+
+
+@pytest.mark.parametrize("words", [["verify"], ["describe"], ["conventions"], ["check", "host"], ["sweep"]], ids=lambda one: one[0])
+@pytest.mark.parametrize("text,complaint", [
+    (b"", "defines OPERATOR, an Operator: got None"), (b"OPERATOR = 3", "defines OPERATOR, an Operator: got 3"),
+    (b"def (", "must load .* got .*SyntaxError"), (b"1 / 0", "must load .* got ZeroDivisionError"),
+    (b"{}['x']", "must load .* got KeyError: 'x'"), (b"raise SystemExit(0)", "must load .* got SystemExit: 0")])
+def test_a_folder_that_is_no_operator(tmp_path, capsys, words, text, complaint):
+    assert cli.main([words[0], folder(tmp_path, text), *words[1:]]) == 2
+    assert told(capsys.readouterr().err, f"/declaration.py {complaint}.*; mend that file") and len(av.operators()) == 7
+
+
+def test_a_folder_that_ends_the_process(tmp_path):
+    assert run("verify", folder(tmp_path, b"import posix\nposix._exit(0)"))[0] == 2
+
+
+def test_an_exit_inside_of_a_command_is_no_success(monkeypatch, capsys):
+    monkeypatch.setattr("aclnn_viz.verification.errata.errata", lambda: sys.exit(0))
+    assert cli.main(["errata"]) == 2 and told(capsys.readouterr().err, r"SystemExit\(0\) before it")
+
+
+def test_without_docstrings():
+    assert run("operators", python=["-OO"])[0] == 0
+    assert "130 interrupted" in run("--help", python=["-OO"])[1]
+
+
+def test_closed_streams(tmp_path):
+    """No file takes the number of a closed stream, where a library would write into it."""
+    status, _, err = run("operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE)
+    assert status == 2 and told(err, "writes its verdict: got a closed standard output; send it")
+    status, out, _ = run("check", "hardswish", "host", preexec_fn=lambda: (os.close(0), os.close(2)), capture_output=False,
+                         stdout=subprocess.PIPE)
+    assert status == 0 and out.startswith("hardswish: right")
+
+
+ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("arguments", [["glossary", "tail"], ["--lang", "zh", "glossary", "tail"]], ids=len)
+def test_what_a_terminal_cannot_show_is_replaced(arguments):
+    status, out, err = run(*arguments, env=ASCII)
+    assert (status, err) == (0, "") and "?" in out and out.isascii()
+
+
+def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
+    text = "import aclnn_viz as av; av.explore('hardswish')"
+    assert subprocess.run([sys.executable, "-c", text], cwd=ROOT, env=ASCII, capture_output=True, text=True).stderr == ""
+    status, _, err = run("describe", folder(tmp_path, "# 中文".encode()), env=ASCII)
+    assert status == 2 and told(err, "defines OPERATOR, an Operator: got None; mend that file")
+
+
+def test_paths_that_are_no_utf_8(tmp_path):
+    place = tmp_path / "k\udcff"
+    place.mkdir()
+    (place / "k.py").write_text("def k(gradOutput, self): return gradOutput * 2")
+    status, out, _ = run("sweep", "--cases", ONE, "--device", f"{place}/k.py:k", "--store", f"{place}/s.sqlite")
+    assert status == 1 and "k?/s.sqlite: 1 wrong" in out
+    status, out, _ = run("report", f"{place}/s.sqlite", "--html", f"{place}/r.html")
+    assert status == 1 and "k?/s.sqlite: 1 wrong" in out and "k?/s.sqlite" in (place / "r.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("arguments,complaint", [
+    (["new", "mine", "--prototype", "/bin/true"], "the prototype declares one function .*: got none"),
+    (["check", "hardswish", "host", "--shape", "{[]:1}"], "shape is a tuple of lengths: got '{..:1}'"),
+    (["sweep", "--workers", "99999999999"], "executor is a number from 1 to 1024: got 99999999999")])
+def test_what_cannot_be_taken(capsys, arguments, complaint):
+    assert cli.main(arguments) == 2 and told(capsys.readouterr().err, complaint)
+
+
+@pytest.mark.parametrize("arguments", [["report", "s", "--html"], ["sweep", "--scheduler"], ["check", "hardswish", "host", "--write"],
+                                       ["verify"], ["verify", "--report"], ["check", "hardswish", "host", "--dtypes"]], ids=" ".join)
+def test_an_empty_text_is_not_taken_for_none(capsys, arguments):
+    with pytest.raises(SystemExit) as end:
+        cli.main([*arguments, ""])
+    assert end.value.code == 2 and "got an empty one; leave the option out" in capsys.readouterr().err
+
+
+def test_recipes_of_any_number_of_seeds_are_made_as_they_are_asked_for():
+    found = source("exhaustive", ["hardswish"], seeds=10**12)
+    assert found.count == 4 * 10**12 and next(iter(found))
+
+
+INTERRUPTED = (130, "aclnn-viz: interrupted\n")
+# Ctrl-C at an import of a process, which may be the child, or as both end.
+AT_IMPORT = """
+import os, signal, sys
+left = [{at}]
+def hook(event, _):
+    if event == "import":
+        left[0] -= 1
+        left[0] or os.killpg(0, signal.SIGINT)
+from aclnn_viz import command
+sys.addaudithook(hook)
+"""
+AT_END = "import atexit, os, signal, sys\natexit.register(os.killpg, 0, signal.SIGINT)\n"
+
+
+@pytest.mark.parametrize("at", [1, 2, 30, 120, 160, 200, 300])
+def test_an_interrupt_as_a_command_begins(at):
+    with command("check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True) as child:
+        out, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == INTERRUPTED and out == ""
+
+
+def test_an_interrupt_as_a_command_ends():
+    with command("operators", before=AT_END, start_new_session=True) as child:
+        out, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == (0, "") and out
+
+
+@pytest.mark.parametrize("to", [os.kill, os.killpg])
+def test_an_interrupt_as_workers_start(tmp_path, to):
+    with command("sweep", "--workers", "2", "--store", tmp_path / "s", start_new_session=True) as child:
+        while len(others(child.pid)) < 3:
+            pass
+        to(child.pid, signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+        assert (child.returncode, err) == INTERRUPTED and gone(child.pid)
+
+
+def test_a_second_interrupt_ends_a_kernel_that_keeps_the_first(tmp_path):
+    (tmp_path / "k.py").write_text("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(60)")
+    with command("check", "hardswish", f"{tmp_path}/k.py:k", start_new_session=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        while child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(0.3)
+        assert (child.returncode, child.stderr.read()) == INTERRUPTED
