@@ -184,10 +184,10 @@ def hook(event, _):
 from aclnn_viz import command
 sys.addaudithook(hook)
 """
-AT_END = "import atexit, os, signal, sys\natexit.register(os.killpg, 0, signal.SIGINT)\n"
+AT_END = "import atexit, os, signal, sys\natexit.register(lambda: os.killpg(0, signal.SIGINT))\n"
 
 
-@pytest.mark.parametrize("at", [1, 2, 30, 120, 160, 200, 300])
+@pytest.mark.parametrize("at", [1, 30, 120, 300])
 def test_an_interrupt_as_a_command_begins(at):
     with command("check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True) as child:
         out, err = child.communicate(timeout=60)

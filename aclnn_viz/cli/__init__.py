@@ -24,13 +24,11 @@ from aclnn_viz.verification.check import Row
 from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
 
 
-STATUS = "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended without a verdict, 130 interrupted."
-
-
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.",
-                                     epilog=STATUS)
+                                     epilog="Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
+                                            "without a verdict, 130 interrupted.")
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
     parser.add_argument("--lang", choices=LANGUAGES, help="the language of what is told, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

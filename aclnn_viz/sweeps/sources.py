@@ -103,8 +103,8 @@ def _exhaustive(ops, seeds: int) -> Source:
         told = ", ".join(op.name for op in operators() if elementwise(op))
         raise ValueError(problem("all numbers of a format are tried with an elementwise operator", ", ".join(other),
                                  f"name {told}, or leave the operators out"))
-    told = [{"operator": op.name, "every": p.name, "dtype": dtype} for op in ops for p in op.parameters for dtype in HALVES]
-    return Source(lambda: (recipe(one, seed) for one in told for seed in range(seeds)), len(told) * seeds)
+    many = [{"operator": op.name, "every": p.name, "dtype": dtype} for op in ops for p in op.parameters for dtype in HALVES]
+    return Source(lambda: (recipe(one, seed) for one in many for seed in range(seeds)), len(many) * seeds)
 
 
 def _file(path: Path, ops, seeds: int) -> Source:

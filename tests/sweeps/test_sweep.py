@@ -262,7 +262,7 @@ def test_another_kit_at_the_workers_is_refused(tmp_path):
     ({"device": "nonsense"}, ValueError, "no such device: got 'nonsense'"),
     ({"device": len}, TypeError, "a sweep names its device"),
     ({"executor": "many"}, TypeError, "an executor is None, a number of processes, an Executor or a dask Client: got"),
-    ({"executor": 0}, ValueError, "executor is a number from 1 on: got 0"),
+    ({"executor": 0}, ValueError, "executor is a number from 1 to 1024: got 0"),
     ({"device": "nowhere.py:f"}, ValueError, "no file nowhere.py"),
     ({"soc": "Ascend1"}, ValueError, "Ascend1"),
 ])

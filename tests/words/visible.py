@@ -17,8 +17,8 @@ DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in t
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}  # keep their texts as messages, which are looked at there
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}  # their first argument is a name of their own
-ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "_ended"}  # stay English
-HELP = {"help", "description"}  # of options of the command line: they stay English, as docstrings do
+ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "ended"}  # stay English
+HELP = {"help", "description", "epilog"}  # of options of the command line: they stay English, as docstrings do
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr"}  # what they are given is never shown
 WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
