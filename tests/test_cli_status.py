@@ -160,7 +160,7 @@ def test_what_cannot_be_taken(capsys, arguments, complaint):
 
 
 @pytest.mark.parametrize("arguments", [["report", "s", "--html"], ["sweep", "--scheduler"], ["check", "hardswish", "host", "--write"],
-                                       ["verify"], ["verify", "--report"], ["check", "hardswish", "host", "--dtypes"]], ids=" ".join)
+                                       ["verify"], ["verify", "--report"], ["sweep", "--operator"], ["check", "hardswish", "host", "--dtypes"]], ids=" ".join)
 def test_an_empty_text_is_not_taken_for_none(capsys, arguments):
     with pytest.raises(SystemExit) as end:
         cli.main([*arguments, ""])

@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         for flag, settings in options.items():
             command.add_argument(flag, **{"type": _given} | settings if settings.get("action") != "store_true" else settings)
         if name in TAKES_DATA:
-            command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER",
+            command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER", type=_given,
                                  help="open the operator in this folder, so that cases may name it")
         command.set_defaults(run=function, folders=[])
     chosen = parser.parse_args(arguments)
