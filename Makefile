@@ -1,6 +1,7 @@
-# make test    the whole test suite            make lab     JupyterLab on the start page
+# make test    the test suite                  make lab     JupyterLab on the start page
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
+# make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
 # make words   the catalogues of what explorers say in Chinese, brought up to date and compiled
 # make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
@@ -31,13 +32,16 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check lab verify soak gallery lessons words
+.PHONY: test check peers lab verify soak gallery lessons words
 
 test: .venv/.has-test
 	$(PYTEST)
 
 check: .venv/.has-test
 	ACLNN_VIZ_FAST=1 $(PYTEST)
+
+peers: .venv/.has-peers
+	ACLNN_VIZ_PEERS=1 $(PYTEST)
 
 lab: .venv/.has-lab
 	.venv/bin/aclnn-viz lab .
@@ -61,11 +65,13 @@ words: .venv/.has-test
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab
-.venv/.has-test .venv/.has-lab: $(VENV) pyproject.toml constraints.txt
-	@echo "Installing aclnn-viz[$(EXTRAS)] into .venv"
+.venv/.has-peers: EXTRAS := test,torch,jax,numba
+.venv/.has-peers: SIZE := : some 390 MB, or 3 GB where PyTorch is to be had for CUDA alone, as on most x86-64 with Linux
+.venv/.has-test .venv/.has-lab .venv/.has-peers: $(VENV) pyproject.toml constraints.txt
+	@echo "Installing aclnn-viz[$(EXTRAS)] into .venv$(SIZE)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	@$(PY) -W ignore -m compileall -qq -j 0 -x /tests/ .venv/lib || true  # pip would compile on one core, and tests of packages, too
-	@touch $@ $(if $(filter %test,$@),.venv/.has-lab)  # what tests need holds what the lab needs
+	@touch $@ $(if $(filter-out %lab,$@),.venv/.has-test .venv/.has-lab)  # what tests need holds what the lab needs
 
 $(VENV):
 	$(call stop_if,$(shell $(CHECK)))

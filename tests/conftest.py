@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 import pytest
 
 from children import forked
-from machine import FAST, ROOT, SOAK, forbidden_skip, missing
+from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
 sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
@@ -68,9 +68,13 @@ def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
     items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
-        soak = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=soak)
-        items[:] = [item for item in items if item not in soak]
+        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+
+
+def _needs_engine(item):
+    return any(ENGINES.intersection(mark.args) for mark in item.iter_markers("needs"))
 
 
 def pytest_collection_finish():

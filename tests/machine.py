@@ -8,6 +8,7 @@ from pathlib import Path
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
 FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
+PEERS = os.environ.get("ACLNN_VIZ_PEERS") == "1"  # the tests that need another engine, and no others
 CI = os.environ.get("CI") == "true"  # nothing may be skipped, but for ALLOWED_SKIPS
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,13 +29,13 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
     "chinese font": (_chinese_font, "install a font with Chinese glyphs (Debian: apt-get install fonts-wqy-microhei)"),
     "dask": (lambda: importlib.util.find_spec("distributed"), "pip install 'dask[distributed]'"),
-    "torch": (lambda: importlib.util.find_spec("torch"), "pip install torch"),
-    "jax": (lambda: importlib.util.find_spec("jax"), "pip install 'jax[cpu]'"),
-    "numba": (lambda: importlib.util.find_spec("numba"), "pip install numba"),
+    "torch": (lambda: importlib.util.find_spec("torch"), "make peers installs it and runs what needs it"),
+    "jax": (lambda: importlib.util.find_spec("jax"), "make peers installs it and runs what needs it"),
+    "numba": (lambda: importlib.util.find_spec("numba"), "make peers installs it and runs what needs it"),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
-# What a CI machine cannot be expected to have: gigabytes for one comparison, and the vendor's hardware.
-ALLOWED_SKIPS = re.compile(r"(Skipped: )?(needs (torch|jax|numba|cann):|could not import 'torch')")
+ENGINES = {"torch", "jax", "numba"}  # what is fetched for a comparison, and not for every `make test`
+ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")  # a CI machine cannot be expected to have the vendor's hardware
 
 
 def missing(*tools: str) -> str:

@@ -1,6 +1,7 @@
 """The two commands on a fresh machine, with a stand-in for Python that only writes down how it was called."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -73,6 +74,7 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert clone.make("verify").called.splitlines()[-1] == "verify"
     assert "\nbenchmarks/soak.py" in clone.make("soak").called
     assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
+    assert "ACLNN_VIZ_PEERS=1" in clone.make("--dry-run", "peers").stdout
     assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
     assert clone.make("lessons", "ONLY=04").called.splitlines()[-1] == "-m notebooks.gallery.outputs 04"
 
@@ -91,6 +93,37 @@ def test_a_changed_list_of_packages_is_installed_into_the_same_environment(clone
     os.utime(clone.folder / name, (newer, newer))
     done = clone.make("test")
     assert "pip install" in done.called and "-m venv" not in done.called
+
+
+def test_engines_are_installed_once_and_their_size_is_said_before(clone):
+    before, made = clone.make("test", NO_NETWORK="1"), clone.make("peers")
+    assert "MB" in made.stdout and "MB" not in before.stdout
+    assert "--editable .[test,torch,jax,numba]" in made.called
+    assert not any("pip install" in clone.make(target).called for target in ("test", "lab", "peers"))
+
+
+# A make whose parts print and end as they would with pytest.
+PARTS = """#!/bin/sh
+case $1 in
+  test) echo "a line"; echo "1 passed in a test of a test"; echo "== 1 failed, 5 passed, 1 skipped, 66 deselected in 9s =="; exit 1 ;;
+  peers) echo "66 passed, 2 errors in 60.11s (0:01:00)"; exit ${PEERS_END:-0} ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("end", ["0", "3"])
+def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    (tmp_path / "bin").mkdir()
+    for name in ("make", "git", "g++", "chromium", "apt-get"):
+        (tmp_path / "bin" / name).write_text(PARTS)
+        (tmp_path / "bin" / name).chmod(0o755)
+    done = subprocess.run(["bash", tmp_path / ".ci" / "run"], env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "PEERS_END": end},
+                          capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "71 passed, 3 failed, 1 skipped"
+    assert done.returncode == (int(end) or 1)
+    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [".venv/.has-test", "test", "verify", "peers"]
 
 
 def test_a_failed_installation_is_tried_again(clone):

@@ -5,8 +5,9 @@ import tomllib
 from importlib import metadata
 
 import aclnn_viz
+import pytest
 import yaml  # comes with JupyterLab
-from machine import ROOT
+from machine import ENGINES, ROOT
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -17,13 +18,13 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PIN = re.compile(r'[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*( ; python_version [<>=]+ "3\.\d+")?')
 
 
-PEERS = {"torch", "jax", "numba"}  # large extras, which no other extra and no test installs
+CUDA = re.compile("nvidia-|cuda-|triton")  # come with PyTorch where it is built for CUDA, in the versions that it names
 
 
-def pip_packages(project):
-    """{name: bounds} of the core and every extra but PEERS; the project's own name refers to its other extras."""
+def pip_packages(project, without=ENGINES):
+    """{name: bounds} of the core and every extra but these; the project's own name refers to its other extras."""
     extras = project["optional-dependencies"]
-    lines = project["dependencies"] + sum((extras[name] for name in extras.keys() - PEERS), [])
+    lines = project["dependencies"] + sum((extras[name] for name in extras.keys() - without), [])
     requirements = [Requirement(line) for line in lines]
     bounds = {canonicalize_name(r.name): str(r.specifier) for r in requirements if r.name != project["name"]}
     return bounds | {"python": project["requires-python"]}
@@ -45,7 +46,7 @@ def pins(text, python):
 
 def unpinned(project, text):
     """Names of packages that are not pinned, or pinned outside their bounds, for one of the Pythons."""
-    wanted = pip_packages(project)
+    wanted = pip_packages(project, without=set())
     del wanted["python"]
     return {name for python in PYTHONS for given in [pins(text, python)] for name in wanted
             if name not in given or given[name] not in Requirement(f"{name}{wanted[name]}").specifier}
@@ -76,9 +77,11 @@ def test_every_named_package_is_pinned_within_its_bounds():
     assert unpinned(PROJECT, CONSTRAINTS) == set()
 
 
-def test_everything_that_comes_along_is_pinned():
+@pytest.mark.parametrize("extras", [("test",), pytest.param(ENGINES, marks=pytest.mark.needs(*ENGINES))], ids=["test", "peers"])
+def test_everything_that_comes_along_is_pinned(extras):
     python = default_environment()["python_version"]
-    assert installed_with("aclnn-viz", ("", "test")) - pins(CONSTRAINTS, python).keys() == set()
+    found = installed_with("aclnn-viz", ("", *extras)) - pins(CONSTRAINTS, python).keys()
+    assert [name for name in found if not CUDA.match(name)] == []
 
 
 def test_pins_are_a_name_and_a_version_and_nothing_else():
