@@ -117,7 +117,7 @@ def _multiply(xp, a, b):
         if relative:
             units += relative * np.abs(data)
     grain = a.grain + b.grain
-    if grain < LEAST and _small(data, a.data, b.data):
+    if grain < LEAST and _small(data, a, b):
         units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR, None
     return SizedArray(xp, data, units, relative, max(grain, LEAST), a.top + b.top, bits)
 
@@ -139,17 +139,17 @@ def _divide(xp, a, b):
         if b.absolute is not None:
             units = units + 1.01 * np.abs(data) * b.absolute / size
             units = np.where(b.absolute <= _LINEAR * size, units, np.inf)
-    if _small(data, a.data):
+    if _small(data, a):
         units = (relative * np.abs(data) if units is None else units) + _FLOOR
     return SizedArray(xp, data, units, relative)
 
 
 def _small(data, *operands):
-    """Whether a result is next to the smallest numbers, or below, though no operand is 0."""
+    """Whether a result is next to the smallest numbers, or below, though no operand is exactly 0."""
     small = np.abs(data) < 2.0**-1020
     if small.any():
         for x in operands:
-            small = small & (x != 0.0)
+            small = small & ((x.data != 0.0) | (x.units > 0.0))
     return small.any()
 
 

@@ -202,6 +202,18 @@ def test_below_what_double_doubles_hold_the_certificate_says_so(name):
     assert 0.02 < np.mean(seen) < 0.98
 
 
+@pytest.mark.parametrize("result", [lambda e, small, large: e * small, lambda e, small, large: small * e,
+                                    lambda e, small, large: e * (e * small), lambda e, small, large: (e * small) * small,
+                                    lambda e, small, large: e / large, lambda e, small, large: -(e * large) / (large * large)])
+def test_what_underflowed_is_never_called_exact(result):
+    """The exponential of -800 is 0 in float64, within 2**-1074; what it is multiplied with, its bound is multiplied with."""
+    xp = sized.SizedArrays()
+    e, small, large = (xp.given(np.float32([x, x])) for x in (-800.0, 1e-38, 1e38))
+    found = result(xp.exp(e), small, large)
+    assert (found.data == 0.0).all() and (found.error >= 2.0**-1074).all()
+    assert not (xp.given(np.float32([0, 0])) * xp.exp(e)).error.any()  # but a zero that was given is one
+
+
 @pytest.mark.parametrize("error", [2.0**-1074, 1e-300, 1e-40])
 def test_a_tie_is_undecided_however_small_its_error(error):
     """Of a low part of half a spacing a sum in float64 drops an error that decides."""
