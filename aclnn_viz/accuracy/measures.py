@@ -26,7 +26,7 @@ MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
 
 @dataclass(frozen=True)
 class ScaledSum:
-    """The sum `value * 2**exponent`: squares of float64 numbers neither overflow nor vanish in it."""
+    """The sum `value * 2**exponent`: float64 numbers and their squares neither overflow nor vanish in it."""
 
     value: float = 0.0
     exponent: int = 0
@@ -38,14 +38,24 @@ class ScaledSum:
         return ScaledSum(math.ldexp(self.value, self.exponent - exponent)
                          + math.ldexp(other.value, other.exponent - exponent), exponent)
 
+    def mean(self, count: int) -> float:
+        """The sum over a count, nan for none."""
+        return _ldexp(self.value / count, self.exponent) if count else math.nan
+
     def root(self, divisor: float = 1.0) -> float:
         """The square root of the sum over a divisor (exponents of sums of squares are even)."""
         return _ldexp(math.sqrt(self.value / divisor), self.exponent // 2)
 
     @classmethod
-    def of_products(cls, a: np.ndarray, b: np.ndarray) -> "ScaledSum":
+    def of(cls, values: np.ndarray, exponent: int = 0) -> "ScaledSum":
+        """The sum of numbers that are to be multiplied by 2**exponent."""
+        values, own = _scaled(values)
+        return cls(float(values.sum()), exponent + own)
+
+    @classmethod
+    def of_products(cls, a: np.ndarray, b: np.ndarray, exponent: int = 0) -> "ScaledSum":
         (a, left), (b, right) = _scaled(a), _scaled(b)
-        return cls(float((a * b).sum()), left + right)  # np.dot would wake BLAS threads for every stretch
+        return cls(float((a * b).sum()), exponent + left + right)  # np.dot would wake BLAS threads for every stretch
 
 
 def _scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -125,8 +135,7 @@ class Tally:
     def __init__(self):
         self.counts = np.zeros(len(ULP_CLASSES), dtype=np.int64)
         self.undecided = self.finite = self.differing = self.signed_zeros = self.above = self.below = 0
-        self.relative = self.absolute = 0.0
-        self.squares = self.dot = self.actual = self.truth = ScaledSum()
+        self.relative = self.absolute = self.squares = self.dot = self.actual = self.truth = ScaledSum()
         self.maxima: dict[str, tuple[float, int]] = {}
 
     @classmethod
@@ -148,13 +157,14 @@ class Tally:
         zeros = np.flatnonzero((stretch.raw_actual == 0) & (stretch.rounded == 0))
         self.signed_zeros = int(np.count_nonzero(
             np.signbit(stretch.raw_actual[zeros]) != np.signbit(stretch.rounded[zeros])))
-        self.relative, self.absolute = float(stretch.relative.sum()), float(stretch.absolute.sum())
-        self.squares = ScaledSum.of_products(stretch.error, stretch.error)
+        sizes, doubled = (stretch.halves, 1) if np.isinf(stretch.absolute).any() else (stretch.absolute, 0)
+        self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
+        self.squares = ScaledSum.of_products(sizes, sizes, 2 * doubled)
         self.dot = ScaledSum.of_products(stretch.actual, stretch.truth)
         self.actual = ScaledSum.of_products(stretch.actual, stretch.actual)
         self.truth = ScaledSum.of_products(stretch.truth, stretch.truth)
         # 0/0 is no error; x/0 is an infinite one.
-        plain = np.divide(stretch.absolute, stretch.magnitude)
+        plain = stretch.over_truth(0.0)
         plain[stretch.absolute == 0] = 0
         self._maximum("max_ulp", distance, stretch, start)
         for name, values in (("max_abs", stretch.absolute), ("max_relative", plain), ("mare", stretch.relative)):
@@ -192,10 +202,6 @@ def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
 def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
     """Turn what a pass has collected into measures."""
     finite, notes = tally.finite, []
-
-    def mean(total):
-        return total / finite if finite else math.nan
-
     if pairing.size == 0:
         notes.append(message("no elements: every statistic is nan"))
     elif finite == 0:
@@ -219,9 +225,9 @@ def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
         undecided=tally.undecided,
         differing=tally.differing, signed_zeros=tally.signed_zeros, above=tally.above, below=tally.below,
         **{name: extreme.value for name, extreme in extremes.items()},
-        mere=mean(tally.relative), mean_abs=mean(tally.absolute),
+        mere=tally.relative.mean(finite), mean_abs=tally.absolute.mean(finite),
         rmse=tally.squares.root(finite) if finite else math.nan, cosine=similarity,
-        error_balance=mean(abs(tally.above - tally.below)),
+        error_balance=abs(tally.above - tally.below) / finite if finite else math.nan,
         ulp_counts=dict(zip(ULP_CLASSES, tally.counts.tolist())), extremes=extremes, notes=tuple(notes),
     )
 

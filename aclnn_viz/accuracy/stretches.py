@@ -86,7 +86,20 @@ class Stretch:
     @cached_property
     def relative(self) -> np.ndarray:
         """|actual - truth| / (|truth| + 1e-7), the relative error of MERE and MARE."""
-        return self.absolute / (self.magnitude + RELATIVE_EPS)
+        return self.over_truth(RELATIVE_EPS)
+
+    def over_truth(self, more: float) -> np.ndarray:
+        """|actual - truth| / (|truth| + more), also where the difference is beyond the largest number."""
+        ratio, beyond = self.absolute / (self.magnitude + more), np.isinf(self.absolute)
+        if beyond.any():
+            ratio[beyond] = self.halves[beyond] / ((self.magnitude[beyond] + more) / 2)
+        return ratio
+
+    @property
+    def halves(self) -> np.ndarray:
+        """|actual - truth| / 2, which no two numbers are too far apart for."""
+        apart = self.actual / 2 - self.truth / 2
+        return np.abs(apart if self.low is None else apart - self._finite(self.low) / 2)
 
     @cached_property
     def distance(self) -> np.ndarray:

@@ -215,6 +215,17 @@ def test_squares_neither_overflow_nor_vanish(scale):
     assert got.cosine == pytest.approx(math.sqrt(0.5))
 
 
+def test_means_and_ratios_hold_where_sums_and_differences_are_beyond_the_largest_number():
+    top = FORMATS[-1].largest
+    assert measure(np.full(2, top), np.full(2, top / 4)).mean_abs == pytest.approx(0.75 * top)
+    assert measure(np.full(2, 1e301), np.zeros(2)).mere == pytest.approx(1e308)
+    apart = measure(np.array([top, 0, 0, 0, 101 * 5e-324]), np.array([-top, 0, 0, 0, 5e-324]))
+    assert (apart.mare, apart.max_relative, apart.max_abs) == (2.0, 100.0, INF)
+    assert (apart.mere, apart.mean_abs, apart.rmse) == pytest.approx((0.4, 0.4 * top, top / 5**0.5 * 2))
+    low = measure(np.array([top, 1.0]), certified([-top, 1.0], [0.0, 2.0**-60]))
+    assert (low.mare, low.below) == (2.0, 1)
+
+
 def test_scaled_sums_of_unlike_size_add():
     big, small = (ScaledSum.of_products(np.array([v]), np.array([v])) for v in (2.0**600, 2.0**-600))
     assert (big + small).root() == (small + big).root() == 2.0**600
