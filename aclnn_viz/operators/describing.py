@@ -64,7 +64,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
     else:
         ends = (p.low, p.high)
         allowed = "" if ends == (None, None) else message(
-            "{low} to {high}", low="" if p.low is None else p.low, high="" if p.high is None else p.high)
+            "{low} to {high}", low="" if p.low is None else f"{p.low:g}", high="" if p.high is None else f"{p.high:g}")
     default = repr(p.default) if p.optional else "" if p.output else message("required")
     return p.name, what, p.shape or "", allowed, default
 

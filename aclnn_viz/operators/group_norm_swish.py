@@ -34,7 +34,7 @@ OPERATOR = Operator(
         "swishScale": Attribute("double", 1.0, tries=(0.6,)),
         "dgammaIsRequire": Attribute("bool", True, seen=False),
         "dbetaIsRequire": Attribute("bool", True, seen=False),
-        "eps": Attribute("double", 1e-5),
+        "eps": Attribute.epsilon(1e-5),
     },
     takes=("x", "gamma", "beta", "numGroups", "eps", "swishScale"),
     gives=("y", "mean", "rstd"),

@@ -28,7 +28,7 @@ OPERATOR = Operator(
     attributes={
         "normalizedShape": Attribute("const aclIntArray *", seen=False),
         "outputMask": Attribute("const aclBoolArray *", (True, True, True), length=3, seen=False),
-        "eps": Attribute("double", 1e-5),
+        "eps": Attribute.epsilon(1e-5),
     },
     takes=("input", "normalizedShape", "weightOptional", "biasOptional", "eps"),
     gives=("out", "meanOut", "rstdOut"),

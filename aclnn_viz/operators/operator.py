@@ -12,6 +12,7 @@ from aclnn_viz import codes
 from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
+from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
@@ -35,6 +36,14 @@ class Attribute:
     length: int | None = None
     tries: tuple = ()
     seen: bool = True
+
+    @classmethod
+    def epsilon(cls, default: float) -> "Attribute":
+        """What is added below a square root: from 0 on, so that no mean of squares becomes negative, and a float32 number.
+
+        The vendor documents no range, only that it keeps a division by 0 away; the kernels take it as a float.
+        """
+        return cls("double", default, low=0.0, high=FLOAT32.largest)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -23,7 +23,7 @@ OPERATOR = Operator(
         "dxOut": Tensor("*R *K"),
         "dgammaOut": Tensor("*K", "wide"),
     },
-    attributes={"epsilon": Attribute("double", 1e-6)},
+    attributes={"epsilon": Attribute.epsilon(1e-6)},
     takes=("x", "gamma", "epsilon"),
     gives=("y", "rstd"),
     upstream={"dy": "y"},

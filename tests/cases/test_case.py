@@ -1,5 +1,6 @@
 """Cases are reachable, reproducible, and touch the kinks; what the caller gives is taken."""
 
+import re
 import warnings
 
 import numpy as np
@@ -56,6 +57,14 @@ def test_any_parameter_can_be_given():
     given = np.full((2, 2), 7, np.float32)
     assert av.case("group_norm_swish", shape=(2, 4, 3), mean=given).inputs["mean"] is given
     assert av.case("group_norm_swish", shape=(2, 4, 3), rstd=-1.0).inputs["rstd"].tolist() == [[-1, -1], [-1, -1]]
+
+
+@pytest.mark.parametrize("value", [-1.0, -5e-324, np.inf, 1e39])
+@pytest.mark.parametrize("name,epsilon", [("rms_norm", "epsilon"), ("layer_norm", "eps"), ("group_norm_swish", "eps")])
+def test_an_epsilon_is_a_float_and_not_negative(name, epsilon, value):
+    with pytest.raises(ValueError, match=rf"{epsilon} must lie in \[0, 3.40282e\+38\]: got {re.escape(str(value))}; pass"):
+        av.case(name, **{epsilon: value})
+    assert av.case(name, **{epsilon: 0.0}).operator.name == name
 
 
 @pytest.mark.parametrize("arguments,error,text", [

@@ -76,7 +76,7 @@ def test_the_walk_notices_an_exception_from_inside(raised):
     (lambda: Plan(division_ulps=-1), "division_ulps is a number from 0 on"),
     (lambda: Plan(saturate="x"), "saturate is True or False: got 'x'"),
     (lambda: Plan(notes=("x",)), "notes is a tuple of Note: got tuple ('x',)"),
-    (lambda: av.case("rms_norm", epsilon=math.nan), "epsilon is a number: got nan"),
+    (lambda: av.case("group_norm_swish", swishScale=math.nan), "swishScale is a number: got nan"),
     (lambda: av.case("rms_norm", x=1 + 2j), "x must have shape"),
     (lambda: av.case("rms_norm", shape=b"ab"), "shape is a tuple of lengths"),
     (lambda: checking.load_kernel(None), "a kernel is named as FILE.py:FUNCTION"),
