@@ -69,6 +69,7 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
     monkeypatch.setattr(speech, "_spoken", lambda: speech._catalogue("zh"))
+    monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
     shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
     lines, cited = shown.replace("pytorch", "").split("\n\n")
     assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
