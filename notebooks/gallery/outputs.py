@@ -64,7 +64,9 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
         run_sync(manager.start_kernel)(
             cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"} | environment,
             # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
-            extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False"])
+            # Lessons cite PyTorch's values where it is not installed, and are committed so.
+            extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False",
+                             "--IPKernelApp.exec_lines=__import__('sys').modules['torch'] = None"])
         client = manager.client()
         try:
             client.start_channels()
