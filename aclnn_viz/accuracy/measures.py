@@ -157,7 +157,7 @@ class Tally:
         zeros = np.flatnonzero((stretch.raw_actual == 0) & (stretch.rounded == 0))
         self.signed_zeros = int(np.count_nonzero(
             np.signbit(stretch.raw_actual[zeros]) != np.signbit(stretch.rounded[zeros])))
-        sizes, doubled = (stretch.halves, 1) if np.isinf(stretch.absolute).any() else (stretch.absolute, 0)
+        sizes, doubled = (stretch.absolute, 0) if stretch.beyond is None else (stretch.halves, 1)
         self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
         self.squares = ScaledSum.of_products(sizes, sizes, 2 * doubled)
         self.dot = ScaledSum.of_products(stretch.actual, stretch.truth)

@@ -90,10 +90,15 @@ class Stretch:
 
     def over_truth(self, more: float) -> np.ndarray:
         """|actual - truth| / (|truth| + more), also where the difference is beyond the largest number."""
-        ratio, beyond = self.absolute / (self.magnitude + more), np.isinf(self.absolute)
-        if beyond.any():
-            ratio[beyond] = self.halves[beyond] / ((self.magnitude[beyond] + more) / 2)
+        ratio = self.absolute / (self.magnitude + more)
+        if self.beyond is not None:
+            ratio[self.beyond] = self.halves[self.beyond] / ((self.magnitude[self.beyond] + more) / 2)
         return ratio
+
+    @cached_property
+    def beyond(self) -> np.ndarray | None:
+        """Where the difference is beyond the largest number, or None: only numbers of float64 are so far apart."""
+        return np.isinf(self.absolute) if self.fmt.bits == 64 and np.isinf(self.absolute).any() else None
 
     @property
     def halves(self) -> np.ndarray:
