@@ -3,7 +3,7 @@
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
-# make words   the catalogues of what explorers say in Chinese, brought up to date and compiled
+# make words   the catalogues of what explorers say in Chinese, brought up to date
 # make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
 #
 # make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.

@@ -92,7 +92,7 @@ def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payl
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
     assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {f"aclnn_viz/{n}" for n in SAMPLES} <= names
     assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
-    assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh/LC_MESSAGES/aclnn_viz.mo")} <= names
+    assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
     assert not any("gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names)
     assert not any(path.is_symlink() for path in payload.rglob("*"))
 

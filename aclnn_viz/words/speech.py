@@ -1,10 +1,12 @@
 """The language in which the kit speaks: one for the process, and every message is looked up when it is shown.
 
-Messages are English texts with named places, and their own keys; a translation is a gettext catalogue beside this
-module. What a program reads (exceptions, JSON, names, lifted code) stays English.
+Messages are English texts with named places, and their own keys; a translation is a catalogue of gettext beside this
+module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names, lifted
+code) stays English.
 """
 
 import os
+import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -16,7 +18,8 @@ from aclnn_viz.errors import need, problem, shown
 LANGUAGES = ("en", "zh")
 VARIABLE = "ACLNN_VIZ_LANG"
 PLACE = Path(__file__).parent
-DOMAIN = "aclnn_viz"
+# A message that has a translation; of a plural its first form and the first translation, the only one that Chinese has.
+_ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
 _english: ContextVar = ContextVar("english", default=False)  # whatever the language
@@ -51,14 +54,15 @@ def _of_the_process() -> str:
 
 
 @cache
-def _catalogue(name: str):
-    from gettext import translation
-    return translation(DOMAIN, PLACE, [name])
+def _catalogue(name: str) -> dict[str, str]:
+    from json import loads  # a quoted text has the form of JSON
+    found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))  # a text may go on in the next line
+    return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
-def _spoken():
+def _spoken() -> dict[str, str]:
     name = "en" if _english.get() else language()
-    return None if name == "en" else _catalogue(name)
+    return {} if name == "en" else _catalogue(name)
 
 
 @contextmanager
@@ -94,7 +98,7 @@ class Meant(Message):
     """A text that means several things: English as it stands, elsewhere said by what it means here."""
 
     def said(self, values: dict) -> str:
-        return str(self) if _spoken() is None else tr(self.key)
+        return tr(self.key) if _spoken() else str(self)
 
 
 def message(key: str, /, **values) -> Message:
@@ -161,9 +165,7 @@ def tr(message: str, /, **values) -> str:
     """
     if isinstance(message, Message):
         return message.said(values)
-    catalogue = _spoken()
-    if catalogue is not None and message:  # the entry of the empty text is the head of the catalogue
-        message = catalogue.gettext(message)
+    message = _spoken().get(message, message)
     return _filled(message, values) if values else message
 
 
@@ -187,6 +189,4 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
     >>> ntr("{n} tap", "{n} taps", 4)
     '4 taps'
     """
-    catalogue = _spoken()
-    message = catalogue.ngettext(one, many, n) if catalogue is not None else one if n == 1 else many
-    return _filled(message, {"n": n} | values)
+    return _filled(_spoken().get(one, one if n == 1 else many), {"n": n} | values)

@@ -1,14 +1,14 @@
-"""The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date and compiles it.
+"""The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date.
 
-What a translator fills in is aclnn_viz/words/LANGUAGE/LC_MESSAGES/aclnn_viz.po; SHOWN names the folders and modules
-all of whose words are translated. Messages come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery,
-from the front end, from the controls of these modules, and from what is declared: conventions and errata, faults and
-puzzles.
+What a translator fills in is aclnn_viz/words/LANGUAGE.po; SHOWN names the folders and modules all of whose words are
+translated. Messages come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end,
+from the controls of these modules, and from what is declared: conventions and errata, faults and puzzles.
 """
 
 import importlib
 import re
-from datetime import UTC, datetime
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 from aclnn_viz.devices.peers import PEERS
@@ -18,8 +18,8 @@ from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.products import PRODUCTS
 from aclnn_viz.tiles import programs
-from aclnn_viz.words.speech import DOMAIN, LANGUAGES, PLACE
-from babel.messages import Catalog, mofile, pofile
+from aclnn_viz.words.speech import LANGUAGES, PLACE
+from babel.messages import Catalog, pofile
 from babel.messages.extract import extract
 from notebooks.gallery.declared import declared, steps
 from notebooks.gallery.told import told
@@ -41,8 +41,11 @@ WORD = re.compile(r"[^\W\d_]{2}")
 WORDS = re.compile(r"[^\W\d_]{2}\w*")
 NUMBERS = {"nan", "inf"}
 FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")  # of a published repository, as it is cited
-WRITTEN = datetime(2026, 11, 22, tzinfo=UTC)  # the same file from the same messages
-HEAD = "# Messages of explorers and pictures. Translations use the terms of aclnn_viz/words/terms.toml.\n#"
+# What tools for catalogues ask for; Babel's own head would change with its version.
+HEAD = r'''# Translations use the terms of terms.toml, beside this file.
+msgid ""
+msgstr "Language: {}\nContent-Type: text/plain; charset=utf-8\nPlural-Forms: {}\n"
+'''
 
 
 def names() -> set[str]:
@@ -59,22 +62,23 @@ def shown() -> list[Path]:
         (ROOT / place).rglob("*.py") if (ROOT / place).is_dir() else ROOT.glob(place))})
 
 
-def messages(language: str) -> dict:
-    """Return {message: places} of all modules that have any; a message with a plural is a pair."""
+@cache
+def messages() -> dict:
+    """Return {message: file} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
     speaking = [path for folder in ("aclnn_viz", "notebooks/gallery") for path in sorted((ROOT / folder).rglob("*.py"))
                 if path == OWN or SPEECH in path.read_text("utf-8")]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         with open(path, "rb") as file:
-            for line, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
-                found.setdefault(message, []).append((str(path.relative_to(ROOT)), line))
+            for _, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
+                found.setdefault(message, str(path.relative_to(ROOT)))
     for path in sorted((ROOT / "aclnn_viz/explorers").glob("*.py")):
         for text in texts_of_states(importlib.import_module(f"aclnn_viz.explorers.{path.stem}")) - kept:
-            found.setdefault(text, []).append((str(path.relative_to(ROOT)), 1))
+            found.setdefault(text, str(path.relative_to(ROOT)))
     for text, where in {**steps(), **declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
-            found.setdefault(text, []).append((where, 1))
+            found.setdefault(text, where)
     return found
 
 
@@ -86,35 +90,35 @@ def texts_of_states(module) -> set[str]:
 
 
 def catalogue(language: str) -> Catalog:
-    """Return the catalogue as it is in the repository; an empty one if there is none."""
-    path = place(language, "po")
-    if not path.exists():
-        return Catalog(locale=language)
-    with open(path, "rb") as file:
-        return pofile.read_po(file, locale=language)
+    """Return the catalogue as it is in the repository."""
+    return pofile.read_po(BytesIO(place(language).read_bytes()), locale=language)
 
 
-def place(language: str, kind: str) -> Path:
-    return PLACE / language / "LC_MESSAGES" / f"{DOMAIN}.{kind}"
+def place(language: str) -> Path:
+    return PLACE / f"{language}.po"
 
 
-def update(language: str) -> list[str]:
-    """Bring a catalogue up to date, compile it, and return the messages that wait for a translation."""
-    old, new = catalogue(language), Catalog(
-        language, header_comment=HEAD, project="aclnn-viz", version="0.1", msgid_bugs_address="aclnn-viz", last_translator="aclnn-viz",
-        language_team="zh", charset="utf-8", fuzzy=False)
-    for message, places in sorted(messages(language).items(), key=lambda one: (one[1][0], str(one[0]))):
-        known = old.get(message)
-        new.add(message, known.string if known else "", locations=places)
-    new.creation_date = new.revision_date = WRITTEN
-    with open(place(language, "po"), "wb") as file:
-        pofile.write_po(file, new, width=120, include_lineno=False, omit_header=False)
-    with open(place(language, "mo"), "wb") as file:
-        mofile.write_mo(file, new)
-    return [str(one.id) for one in new if one.id and not all(one.string if isinstance(one.string, tuple) else [one.string])]
+def updated(language: str) -> Catalog:
+    """Return the catalogue with the messages of today: a new one waits for its translation, one that is not used is gone."""
+    made, today = catalogue(language), Catalog()
+    for message in messages():
+        today.add(message)
+    made.update(today, no_fuzzy_matching=True)
+    return made
+
+
+def text(made: Catalog) -> bytes:
+    """Return the file of a catalogue: sorted, and of each message nothing but itself and its translation."""
+    for message in made:
+        message.flags.clear()
+    file = BytesIO()
+    pofile.write_po(file, made, width=0, no_location=True, omit_header=True, sort_output=True, ignore_obsolete=True)
+    return HEAD.format(made.locale, made.plural_forms).encode() + file.getvalue().replace(b"\n\n", b"\n")
 
 
 if __name__ == "__main__":
     for language in LANGUAGES[1:]:
-        waiting = update(language)
+        made = updated(language)
+        place(language).write_bytes(text(made))
+        waiting = [f"{messages()[one.id]}: {one.id}" for one in made if one.id and not "".join(one.string)]
         print(f"{language}: {len(waiting)} messages wait for a translation", *waiting, sep="\n  ")

@@ -1,9 +1,8 @@
-"""The Chinese of explorers: nothing untranslated, nothing unused, the same places, the glossary's terms, a fresh .mo."""
+"""The Chinese of explorers: nothing untranslated, nothing unused, the same places, the glossary's terms, a file as it is made."""
 
 import ast
 import re
 from collections import Counter
-from gettext import GNUTranslations
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
@@ -18,6 +17,7 @@ from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.explorers.widget import FRONT, SCRIPTS
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.words import speech as room
+from babel.messages import Catalog
 from machine import ROOT
 from notebooks.gallery import catalogue
 from notebooks.gallery.declared import declared
@@ -60,8 +60,8 @@ def faults(english, chinese, terms=av.glossary()):
 
 
 def test_every_message_has_its_chinese_and_every_entry_is_used():
-    found = catalogue.messages("zh")
-    untranslated = {message: where[0] for message, where in found.items() if message not in ENTRIES}
+    found = catalogue.messages()
+    untranslated = {message: where for message, where in found.items() if message not in ENTRIES}
     assert untranslated == {}, "fill in what `make words` adds to the catalogue"
     assert {*ENTRIES} - {*found} == set(), "no longer used: `make words` takes them out"
     assert len(ENTRIES) > 100 and {"gridGrad", "n - 1"}.isdisjoint(found)  # names alone have no entry
@@ -93,15 +93,22 @@ def test_a_bad_translation_is_noticed(english, chinese, noticed):
     assert noticed in " ".join(faults(english, chinese))
 
 
-def test_the_compiled_catalogue_is_that_of_the_text():
-    with open(catalogue.place("zh", "mo"), "rb") as file:
-        compiled = GNUTranslations(file)
-    for english, chinese in ENTRIES.items():
-        if isinstance(english, tuple):
-            assert compiled.ngettext(*english, 2) == chinese[0]
-        else:
-            assert compiled.gettext(english) == chinese, "make words"
-    assert len(compiled._catalog) == len(ENTRIES) + 1
+def test_the_file_is_what_make_words_writes_and_names_no_places():
+    assert catalogue.place("zh").read_bytes() == catalogue.text(catalogue.updated("zh")), "make words"
+
+
+def test_what_is_read_is_what_babel_reads():
+    assert room._catalogue("zh") == {one: said for one, said in (
+        (english[0], chinese[0]) if isinstance(english, tuple) else (english, chinese) for english, chinese in ENTRIES.items())}
+
+
+def test_continued_and_quoted_texts_plurals_and_what_is_not_translated_are_read(tmp_path, monkeypatch):
+    made = Catalog("zh")
+    for entry in (("a\n\"b\"\n", "甲\n\"\n\\"), (("{n} c", "{n} cs"), ("丙",)), ("later", ""), ("last", "末")):
+        made.add(*entry)
+    (tmp_path / "xx.po").write_bytes(catalogue.text(made))
+    monkeypatch.setattr(room, "PLACE", tmp_path)
+    assert room._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
 
 
 @pytest.mark.parametrize("path", catalogue.shown(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -20,7 +20,7 @@ TASKS, CASES = (*puzzles(), *tile_puzzles()), (*detectives(), *tile_detectives()
 
 @pytest.fixture
 def marked(monkeypatch):
-    monkeypatch.setattr(speech, "_spoken", lambda: None if speech._english.get() else visible.Marked())
+    monkeypatch.setattr(speech, "_spoken", lambda: {} if speech._english.get() else visible.Marked())
 
 
 @pytest.fixture

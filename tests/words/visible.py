@@ -146,11 +146,8 @@ def _read(call):
 class Marked:
     """A language in which every message stands in brackets."""
 
-    def gettext(self, message):
-        return f"{OPEN}{message}{CLOSE}"
-
-    def ngettext(self, one, many, n):
-        return self.gettext(one if n == 1 else many)
+    def get(self, message, _):
+        return f"{OPEN}{message}{CLOSE}" if message else ""
 
 
 def unspoken(text: str, quoted=frozenset()) -> str:
