@@ -4,7 +4,7 @@
 # make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
 # make gallery the pictures of README, and the lessons as static pages in build/gallery
 # make words   the catalogues of what explorers say in Chinese, brought up to date
-# make lessons the outputs that the lessons are committed with (one: make lessons ONLY=04)
+# make lessons the outputs that the lessons are committed with, and those in Chinese (one: make lessons ONLY=04)
 #
 # make test PYTHON=python3.12 works with that Python; without PYTHON an existing .venv is kept.
 

@@ -70,12 +70,11 @@ def messages() -> dict:
                 if path == OWN or SPEECH in path.read_text("utf-8")]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
-        with open(path, "rb") as file:
-            for _, message, _, _ in extract(how, file, KEYWORDS, options={"encoding": "utf-8"}):
-                found.setdefault(message, str(path.relative_to(ROOT)))
+        for _, message, _, _ in extract(how, BytesIO(path.read_bytes()), KEYWORDS):
+            found.setdefault(message, path.relative_to(ROOT))
     for path in sorted((ROOT / "aclnn_viz/explorers").glob("*.py")):
         for text in texts_of_states(importlib.import_module(f"aclnn_viz.explorers.{path.stem}")) - kept:
-            found.setdefault(text, str(path.relative_to(ROOT)))
+            found.setdefault(text, path.relative_to(ROOT))
     for text, where in {**steps(), **declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, where)

@@ -1,10 +1,12 @@
 """The outputs that lessons are committed with: made by one command, and compared with those of today.
 
 `python -m notebooks.gallery.outputs [NAME ...]` runs lessons and writes their outputs into them; `make lessons` runs all.
-A NAME is how lessons begin, such as 04 for both editions of one and zh/04 for its Chinese one.
+A NAME is how lessons begin, such as 04 for both editions of one and zh/04 for its Chinese one, which is made of the English
+one and of the texts in zh/04_grid_sampler_2d.md.
 """
 
 import base64
+import hashlib
 import os
 import re
 import sys
@@ -12,13 +14,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
+from math import isclose
 from pathlib import Path
 
 import nbclient
 import nbformat
-from jupyter_client import AsyncKernelClient, AsyncKernelManager
+from jupyter_client import AsyncKernelClient
+from jupyter_client.manager import start_new_async_kernel
 from jupyter_core.utils import run_sync
 
+from aclnn_viz.errors import problem
 from aclnn_viz.words.speech import LANGUAGES
 from notebooks.gallery.pictures import SAME, distance, small
 
@@ -27,6 +32,7 @@ PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
 # What no two runs share: addresses, durations, moments, and folders that are made for the occasion.
 PASSING = [(r"0x[0-9a-f]{6,}", "0x..."), (r"(?a:\b)\d+(\.\d+)? (s|ms|µs)(?a:\b)", "... s"), (r"/tmp/[\w./-]*/", "/tmp/.../"),
            (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "(now)")]
+MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # before each text of a translation
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
 # NumPy's exp and log differ in a last bit between processors. A value hardly shows it; an error, written as 3.1e-08, may
 # become another one. Words, signs and whole numbers are the same everywhere, and all of them without AVX-512.
@@ -53,24 +59,44 @@ def read(path: Path):
     return nbformat.read(path, as_version=4)
 
 
+def mark(cell) -> str:
+    """Return what a translation of a cell is marked with: its id, and which English text it is the translation of."""
+    return f"{cell.id} {hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
+
+
+def edition(path: Path):
+    """Return the lesson whose notebook is to be made there, without its own outputs; ValueError for a text that is stale.
+
+    A translation is the English notebook with the texts of the file beside it, one for each cell of Markdown.
+    """
+    if spoken(path) == LANGUAGES[0]:
+        return read(path)
+    notebook, texts = read(LESSONS / path.name), path.with_suffix(".md")
+    _, *parts = MARK.split(texts.read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    for cell, there, text in zip_longest(cells, parts[::2], parts[1::2]):
+        wanted = cell and mark(cell)
+        if there != wanted:
+            raise ValueError(problem("each text is marked with the English cell that it translates", f"{there or 'nothing more'} in {texts}",
+                                     f"translate that cell as it is today and mark it {wanted}" if wanted else "take it out"))
+        cell.source = text.rstrip("\n")
+    return notebook
+
+
 @contextmanager
 def kernel(**environment) -> Iterator[AsyncKernelClient]:
     """A kernel in which lessons run, one after another, and its client; the reader's progress with the puzzles stays as it is.
 
     A client of its own for each lesson would listen first, for a fifth of a second, to what the one before has left.
     """
-    manager = AsyncKernelManager()
     with tempfile.TemporaryDirectory() as folder:
-        run_sync(manager.start_kernel)(
+        manager, client = run_sync(start_new_async_kernel)(
             cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"} | environment,
             # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
             # Lessons cite PyTorch's values where it is not installed, and are committed so.
             extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False",
                              "--IPKernelApp.exec_lines=__import__('sys').modules['torch'] = None"])
-        client = manager.client()
         try:
-            client.start_channels()
-            run_sync(client.wait_for_ready)(timeout=60)
             yield client
         finally:
             client.stop_channels()
@@ -102,7 +128,6 @@ def executed(notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], 
             for kind, value in output.get("data", {}).items():
                 if kind.startswith("text/"):
                     output.data[kind] = settled(value)
-    del notebook.metadata["language_info"]
     notebook.metadata["language_info"] = {"name": "python"}
     return notebook
 
@@ -152,25 +177,24 @@ def differing(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _near(one: str, other: str) -> bool:
-    a, b = float(one), float(other)  # 1.8e+308 is rounded to infinity
-    return one == other or abs(a - b) <= NEAR["error" if "e" in one else "value"] * max(abs(a), abs(b))
+    return isclose(float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"])  # 1.8e+308 is infinite
 
 
 def write(path: Path, client: AsyncKernelClient) -> None:
     """Run a lesson in a kernel and write it with its outputs."""
-    notebook = executed(read(path), client, spoken(path))
+    notebook = executed(edition(path), client, spoken(path))
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):
                 output.data["image/png"] = base64.b64encode(small(base64.b64decode(png))).decode()
-    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    nbformat.write(notebook, path)
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:]
+    asked = tuple(sys.argv[1:]) or ""
     for lesson in lessons():
-        chosen = [path for path in editions(lesson).values() if not asked or any(
-            path.relative_to(LESSONS).as_posix().startswith(name) or path.stem.startswith(name) for name in asked)]
+        chosen = [path for path in editions(lesson).values() if any(
+            name.startswith(asked) for name in (path.relative_to(LESSONS).as_posix(), path.name))]
         if chosen:
             with kernel() as client:
                 for path in chosen:

@@ -1,8 +1,9 @@
-"""The Chinese lessons: the same code as the English ones, prose in Chinese with the glossary's terms, links both ways."""
+"""The Chinese lessons: the same code as the English ones, prose of their texts and of today, in in Chinese with the glossary's terms, links both ways."""
 
 import copy
 import json
 import re
+import shutil
 
 import pytest
 
@@ -85,6 +86,32 @@ def test_a_changed_cell_is_noticed():
         other["cells"][at] |= change
         assert frame(other) != frame(english)
     assert frame(english | {"cells": english["cells"][1:]}) != frame(english)
+
+
+def prose_of(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+def test_its_prose_is_that_of_its_texts(pair):
+    assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
+
+
+@pytest.mark.parametrize("name, old, new, says", [
+    ("14.ipynb", "Prove your own", "Prove another", r"cell-00 \w+ in .*14.md; translate that cell as it is today and mark it cell-00 \w{8}$"),
+    ("14.ipynb", "cell-02", "cell-03a", "mark it cell-03a"), ("zh/14.md", "<!-- cell-18", "cell-18", "got nothing more in .*mark it cell-18"),
+    ("zh/14.md", "<!-- cell-02", "<!-- cell-01 abc -->\n<!-- cell-02", "got cell-01 abc"),
+    ("zh/14.md", "为True。", "为True。\n<!-- cell-18 cfbc20a0 -->", "got cell-18 .*take it out")])
+def test_a_text_that_is_not_of_today_is_refused(name, old, new, says, tmp_path, monkeypatch):
+    (tmp_path / "zh").mkdir()
+    for path in (PAIRS[-1]["en"], PAIRS[-1]["zh"].with_suffix(".md")):
+        shutil.copy(path, (tmp_path / path.relative_to(ROOT / "notebooks")).with_stem("14"))
+    monkeypatch.setattr(outputs, "LESSONS", tmp_path)
+    assert prose_of(outputs.edition(tmp_path / "zh" / "14.ipynb"))[0].startswith("# 证明")
+    text = (tmp_path / name).read_text("utf-8")
+    (tmp_path / name).write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(ValueError, match=says):
+        outputs.edition(tmp_path / "zh" / "14.ipynb")
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
