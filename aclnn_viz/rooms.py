@@ -31,7 +31,6 @@ PACKAGES = {
     "cases": "aclnn_viz.cases",
     "puzzles": "aclnn_viz.checking.puzzles",
     "tile_puzzles": "aclnn_viz.checking.puzzles.tiles",
-    "verification": "aclnn_viz.verification",
     "errata": "aclnn_viz.verification.errata",
     "conventions": "aclnn_viz.verification.conventions",
     "explorer": "aclnn_viz.explorers",

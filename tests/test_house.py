@@ -50,7 +50,7 @@ ORDER = list(ROOMS)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
 ANY_OPERATOR = re.compile(rf"\b(?:{'|'.join(OPERATORS)})\b")
 PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in getattr(chapter, "PARTS", ())}
-LONGEST_MODULE = 300
+LONGEST_MODULE = 600
 
 # Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "

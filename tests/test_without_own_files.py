@@ -23,8 +23,7 @@ from aclnn_viz.checking.puzzles import detectives, puzzles
 from aclnn_viz.cli import main
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.faults import faults
-from aclnn_viz.verification import contract, errata, formulas, kinks, numeric
-from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.verification import contract, errata, kinks, numeric, rounding, symbolic
 
 found = {}
 with av.open_device("host") as device:
@@ -39,9 +38,9 @@ with av.open_device("host") as device:
         checked = (check(op, replace(op, page=one.edit.page).backward, depth="quick", time_limit=60.0)
                    for one in some)
         wrong = next((one for one in checked if not one.passed), None)
-        verified = (numeric.rate_check(op, modes=Subject(op).MODES[:1]), numeric.device_check(op, numeric.A2, "9.1"),
-                    contract.check(op), *[numeric.rounding_check(op, "float32")] * odd,
-                    *[formulas.formula_check(op, formulas.modes_of(op)[:1])] * even)
+        verified = (numeric.rate_check(op, tried=rounding.modes(op)[:1]), numeric.device_check(op, numeric.A2, "9.1"),
+                    contract.status_check(op), *[numeric.rounding_check(op, "float32")] * odd,
+                    *[symbolic.formula_check(op, symbolic.formula_modes(op)[:1])] * even)
         shown = subject.show(subject.compute(subject.state()))
         told = {
             "right kernel passes": not even or check(op, op.backward).passed, "edited kernel fails": wrong or not some,

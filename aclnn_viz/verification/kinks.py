@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from aclnn_viz import rooms
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import Operator, operators
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.words.speech import message, tr
 
@@ -51,7 +51,12 @@ def convention(value: float, left: float, right: float) -> str:
 
 def rows() -> list[Row]:
     """Recompute the table: the kinks of the operators that have some, operator by operator."""
-    return [row for op in operators() for row in rooms.own("conventions", op.name, "kinks", tuple)()]
+    return [row for op in operators() for row in of(op)]
+
+
+def of(op: Operator) -> list[Row]:
+    """The rows of one operator; none where its conventions list no kinks."""
+    return rooms.own("conventions", op.name, "kinks", list)()
 
 
 def text_table(table: list[Row]) -> str:
@@ -73,7 +78,7 @@ def text_table(table: list[Row]) -> str:
 
 def _named(convention: str) -> str:
     name, outside, _ = convention.partition(OUTSIDE)
-    side = tr(SIDES).split(" | ")[SIDES.split(" | ").index(name)]
+    side = dict(zip(SIDES.split(" | "), tr(SIDES).split(" | ")))[name]
     return tr("{side}, from outside", side=side) if outside else side
 
 

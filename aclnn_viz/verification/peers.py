@@ -39,12 +39,12 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
     differing = {row.where for row in recorded if row.pytorch.partition(" (")[0] != row.kit}
     seen = [what for row in rows for what, _ in row]
     seen += [one for one in peer.differences(op) if one.plan is one.values and one.convention in differing]
-    told = linked("{some}; {more}", dict.fromkeys(map(_words, seen))) or message("none")
+    text = linked("{some}; {more}", dict.fromkeys(map(_words, seen))) or message("none")
     failures = [next((failure for _, failure in row if failure), None) for row in rows]
     gone = [one for one in (*peer.differences(op), *refusals) if one not in seen]
     failures += wrong + [message("{peer} is documented to do otherwise, and does not on any case: {what}", peer=library, what=_words(one))
                          for one in gone]
-    return [(told, failure) for failure in failures]
+    return [(text, failure) for failure in failures]
 
 
 def _words(one) -> str:

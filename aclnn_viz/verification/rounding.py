@@ -1,17 +1,51 @@
 """A kernel against truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
 
-S is the sum of the absolute values of the terms that make up the element, plus, for each intermediate that is itself a
-sum, |d out / d intermediate| times the sum of its absolute parts; the files of the operators compute it.
+8 u S bounds the roundings of the kit's own arithmetic, as `aclnn_viz.accuracy` adds them up for each element. What is
+tried follows from the declaration of the operator.
 """
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.arrays.plan import HOST
+from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format, ordinal_distance, round_to
+from aclnn_viz.operators import Operator
+from aclnn_viz.verification.check import Check
 from aclnn_viz.words.speech import message
 
 STEPS = 8  # roundings on the longest way from an input to an output, about
+SAVED = -0.75
+
+
+def modes(op: Operator) -> tuple[dict, ...]:
+    """The attributes worth trying, then each optional tensor left out."""
+    return (*op.modes, *default.left_out(op))
+
+
+def unsaved(op: Operator) -> dict:
+    """Saved tensors as no forward pass saves them: a kernel must be right for any."""
+    return {name: SAVED for name in op.saved if not op.tensors[name].optional}
+
+
+def shapes(op: Operator) -> list[dict]:
+    """The declared shapes and their variations, as options of `case`, as far as the operator takes them."""
+    def taken(options):
+        try:
+            return case(op, **options) is not None
+        except (TypeError, ValueError):
+            return False
+    return [*filter(taken, (*op.shapes, *({"shape": shape} for shape in default.varied_shapes(op))))]
+
+
+def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
+    """S of each output element, such that 8 u S is its rounding bound; inf where that is undecided."""
+    fmt = float_format(inputs[op.like])
+    unit = (FLOAT64 if fmt is FLOAT64 else FLOAT32).unit_roundoff
+    return {name: np.where(found.undecided, np.inf, found.bound + np.abs(found.value.astype(np.float64)) * FLOAT64.unit_roundoff)
+            / (STEPS * unit) for name, found in envelope(op, HOST, **inputs).items()}  # truth is compared as float64
 
 
 def excess(name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray) -> tuple[float, str | None]:
@@ -37,12 +71,36 @@ def excess(name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray) -
                           truth=truth[at], allowed=f"{allowed[at]:.3g}")
 
 
-def judge(op, inputs: Mapping, magnitudes: Callable, kernel: Callable | None = None) -> tuple[float, str | None]:
+def judge(op: Operator, inputs: Mapping, kernel: Callable | None = None) -> tuple[float, str | None]:
     """Judge all outputs of one call: the worst ratio and the first failure. `kernel` defaults to `op.backward`."""
     actual, truth = (kernel or op.backward)(**inputs), op.truth(**inputs)
-    with np.errstate(all="ignore"):
-        sizes = magnitudes(**inputs)
     if actual.keys() != truth.keys():
         return np.inf, message("outputs are {found} instead of {expected}", found=sorted(actual), expected=sorted(truth))
-    results = [excess(name, value, truth[name], sizes[name]) for name, value in actual.items()]
-    return max((r for r, _ in results), default=0.0), next((failure for _, failure in results if failure), None)
+    with np.errstate(all="ignore"):
+        sizes = magnitudes(op, inputs)
+    return worst(excess(name, value, truth[name], sizes[name]) for name, value in actual.items())
+
+
+def worst(results) -> tuple[float, str | None]:
+    """The largest of several values, and the first failure."""
+    values, failures = zip((0.0, None), *results)
+    return max(values), next(filter(None, failures), None)
+
+
+def strided(array):
+    return np.repeat(array[..., np.newaxis], 2, axis=-1)[..., 1] if isinstance(array, np.ndarray) and array.ndim else array
+
+
+def rounding_check(op: Operator, dtype: str) -> Check:
+    def run():
+        tried, shaped = (*modes(op), unsaved(op)), shapes(op)
+        for number, mode in enumerate(tried):
+            # Every mode with two shapes, and every shape with some mode; one of the two is not contiguous.
+            for turn in range(max(2, -(-len(shaped) // len(tried)))):
+                options = shaped[(number + turn * len(tried)) % len(shaped)]
+                inputs = case(op, dtype=dtype, seed=number + turn, **options | mode).inputs
+                if turn % 2:
+                    inputs = {name: strided(value) for name, value in inputs.items()}
+                value, failure = judge(op, inputs)
+                yield value, failure and message("{failure}; shape {shape}, {mode}", failure=failure, shape=options["shape"], mode=mode)
+    return Check(op.name, message("kernel against truth"), dtype, "u S", run)

@@ -29,7 +29,7 @@ SPEECH, OWN = "words.speech import", PLACE / "speech.py"
 MODULES = {
     "aclnn_viz/sweeps": "cards driving pictures place recipes reporting sources wording workers",
     "aclnn_viz/tiles": "buffers casts core fault hazards lanes reductions selection sync tensors",
-    "aclnn_viz/verification": "check contract derived formulas kinks numeric peers rounding symbolic taylor"}
+    "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
 SHOWN = (*(f"aclnn_viz/{room}" for room in (
     "accuracy", "checking", "cli", "explorers", "faults", "operators/plans", "pictures", "tiles/faults",
     "verification/conventions", "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py",

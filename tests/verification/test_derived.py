@@ -6,14 +6,14 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.faults import faults
-from aclnn_viz.verification import derived
+from aclnn_viz.verification import rates
 
 pytestmark = pytest.mark.needs("jax")
 OPERATORS = av.operators()
 
 
 def failures(op, backward=None):
-    return [failure for _, failure in derived.found(op, backward) if failure]
+    return [failure for _, failure in rates.differing(op, backward) if failure]
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)

@@ -1,16 +1,18 @@
 """The symbolic verification: it holds, it is complete, and it fails for wrong theorems, kernels and definitions."""
 
+import contextlib
+import io
 import json
 import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from machine import SOAK
+from in_child import in_child
+from machine import ROOT, SOAK
 
 from aclnn_viz import cli, operator, operators
-from aclnn_viz.verification import formulas, numeric, symbolic
-from aclnn_viz.verification.subjects import Subject
+from aclnn_viz.verification import numeric, rounding, symbolic
 from derivations import theorems
 
 
@@ -32,14 +34,14 @@ def test_every_theorem_and_every_mode_is_checked():
     assert len(told) >= 45 and [(check.operator, check.name) for check in found[:len(told)]] == told
     for op in operators():
         assert sum((check.operator, check.name) == (op.name, "kernel against symbols") for check in found) == -(
-            -len(formulas.modes_of(op)) // 6)
+            -len(symbolic.formula_modes(op)) // 6)
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 def test_kernels_agree_with_their_formulas(op):
-    modes = formulas.modes_of(op)
+    modes = symbolic.formula_modes(op)
     part = modes if SOAK else modes[::max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
-    row = formulas.formula_check(op, part)()
+    row = symbolic.formula_check(op, part)()
     assert row.passed and row.cases == len(part), row.failure
 
 
@@ -57,11 +59,11 @@ def test_a_mutant_that_is_proved_fails():
     assert not row.passed and row.failure.startswith("a false claim was proved: ")
 
 
-CHEAP = {"grid_sampler_2d": Subject(operator("grid_sampler_2d")).MODES[:1]}
+CHEAP = {"grid_sampler_2d": rounding.modes(operator("grid_sampler_2d"))[:1]}
 
 
 def modes_of(op):
-    return CHEAP.get(op.name, formulas.modes_of(op)[:2])
+    return CHEAP.get(op.name, symbolic.formula_modes(op)[:2])
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
@@ -69,16 +71,30 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     right = type(op).backward
     monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
         k: v * np.float32(1 + 2.0**-18) for k, v in right(self, **i).items()})
-    row = formulas.formula_check(op, modes_of(op))()
+    row = symbolic.formula_check(op, modes_of(op))()
     assert not row.passed and " instead of " in row.failure
 
 
-@pytest.mark.parametrize("op", [op for op in operators() if Subject(op).symbolic_forward], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in operators() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
-    definition = Subject(op).symbolic_forward
+    definition = symbolic.symbolic_forward(op)
 
     def other(**inputs):
         return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}
 
     assert numeric.rate_check(op, "", definition, modes_of(op), directions=1)().passed
     assert not numeric.rate_check(op, "", other, modes_of(op), directions=1)().passed
+
+
+def test_the_folder_of_an_operator_is_verified_like_any_other(monkeypatch):
+    """Four required files, numbers and theorems, the latter in a process that starts anew."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+    def verified():
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            return cli.main(["verify", str(ROOT / "tests/elsewhere/my_silu")]), printed.getvalue()
+
+    status, text = in_child(verified)  # no other test shall know the operator
+    assert status == 0, text
+    assert "derivative_is_documented" in text and "kernel against symbols" in text
+    assert all(line.startswith("my_silu") for line in text.splitlines()[2:-2])

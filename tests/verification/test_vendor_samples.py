@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.verification.bench import run
+from aclnn_viz.verification.contract import run
 
 
 def count(stop, *shape):

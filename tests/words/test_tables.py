@@ -16,7 +16,7 @@ from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.devices.listing import device_text, list_devices
-from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rounding, taylor
+from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rates, rounding
 from aclnn_viz.verification.conventions import default, hardswish
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import speech
@@ -94,10 +94,10 @@ def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
     monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
     op = av.operator("hardswish")
-    checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.check(op)]
+    checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.status_check(op)]
     found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
     found += [replace(found[0], failure=why) for why in (
-        rounding.excess("out", np.ones(2), np.zeros(2), np.zeros(2))[1], taylor.failure(1.0, message("for {mode}", mode={})))]
+        rounding.excess("out", np.ones(2), np.zeros(2), np.zeros(2))[1], rates.failure(1.0, message("for {mode}", mode={})))]
     assert unspoken(table(found)) == [] and "没有遇到任何用例" in table(found)
     assert json.dumps([row.to_json() for row in found], ensure_ascii=False).isascii()
 

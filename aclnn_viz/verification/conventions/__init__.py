@@ -33,7 +33,8 @@ def conventions(op) -> tuple[Convention, ...]:
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
     """Recompute the table of all operators, or of some."""
-    return [recomputed(op.name, row) for op in map(operator, operators() if ops is None else listed("ops", ops, (str, Operator))) for row in conventions(op)]
+    return [recomputed(op.name, row) for op in map(operator,
+    operators() if ops is None else listed("ops", ops, (str, Operator))) for row in conventions(op)]
 
 
 def text_table(rows: list[Row]) -> str:
@@ -43,9 +44,11 @@ def text_table(rows: list[Row]) -> str:
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
             text += [f"{row.operator}: {tr(row.topic)}", ""]
-        kit = tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
+        kit = tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit),
+        recorded=tr(row.recorded))
         text += [f"  {tr(row.where)}", _line(tr("kit"), kit), _line(tr("document"), tr(row.document)),
-                 _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)), _line(tr("why"), tr(row.why)), ""]
+                 _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)),
+                 _line(tr("why"), tr(row.why)), ""]
     changed = sum(not row.holds for row in rows)
     return "\n".join([*text, tr("{n} conventions, {changed} changed", n=len(rows), changed=changed)])
 

@@ -15,12 +15,12 @@ UNKNOWN = message("not written down")
 
 def conventions(op: Operator) -> Iterator[Convention]:
     """One row for each special number in each floating input, and for tensors without elements."""
-    base = op.shapes[0] if op.shapes else {}
-    inputs = case(op, **base).inputs
+    inputs = case(op, **(op.shapes or ({},))[0]).inputs
     for name, value in inputs.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
             for special in (np.nan, np.inf):
-                yield _row("not finite", message("one element of {name} is {special}, the others are usual", name=name, special=special),
+                yield _row("not finite", message("one element of {name} is {special}, the others are usual", name=name,
+                special=special),
                            partial(spoiled, op, inputs, name, special))
     for shape in default.varied_shapes(op):
         if 0 in shape:
@@ -28,17 +28,18 @@ def conventions(op: Operator) -> Iterator[Convention]:
 
 
 def _row(topic: str, where: str, kernel) -> Convention:
-    return Convention(topic, where, kernel, None, UNKNOWN, UNKNOWN, UNKNOWN,
-                      message("what the page computes, as measured"))
+    return Convention(topic, where, kernel, None, UNKNOWN, UNKNOWN, message("what the page computes, as measured"),
+    pytorch=UNKNOWN)
 
 
 def spoiled(op: Operator, inputs: dict, name: str, special: float) -> str:
     """How many elements of each output are no numbers when the first element of an input is not one."""
     changed = inputs[name].copy()
     changed.flat[0] = special
-    told = [message("{output}: {n} of {total} not finite", output=output, n=np.count_nonzero(~np.isfinite(value)), total=value.size)
+    counts = [message("{output}: {n} of {total} not finite", output=output, n=np.count_nonzero(~np.isfinite(value)),
+    total=value.size)
             for output, value in op.backward(**inputs | {name: changed}).items()]
-    return linked("{some}; {more}", told)
+    return linked("{some}; {more}", counts)
 
 
 def empty(op: Operator, shape: tuple[int, ...]) -> str:

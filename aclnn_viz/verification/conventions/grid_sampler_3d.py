@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.operators import operator
-from aclnn_viz.verification.conventions.model import SILENT, Convention
+from aclnn_viz.verification.conventions.model import SILENT, Convention, taken
 
 VOXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])  # differences 2, 4, 8, 16: no two slopes are alike
 SIZES = {True: 5, False: 4}  # planes, by alignCorners
@@ -15,34 +15,25 @@ TRILINEAR, NEAREST = 0, 1
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
-def backward(z: float, mode: tuple, planes: int, grad: float = 1.0) -> list:
+def backward(**given) -> dict:
+    """Both gradients for a column of ones and gradOutput 1 at (0, 0, 0), unless others are given."""
+    one = np.ones((1, 1, 1, 1, 1))
+    return operator("grid_sampler_3d").backward(
+        **{"gradOutput": one, "input": np.ones((1, 1, 2, 1, 1)), "grid": np.zeros((1, 1, 1, 1, 3))} | given)
+
+
+def column(z: float, mode: tuple, planes: int, grad: float) -> list:
     """inputGrad of a column of voxels, then gridGrad by z, for gradOutput `grad` at (0, 0, z)."""
-    interpolation, padding, align = mode
-    found = operator("grid_sampler_3d").backward(
-        gradOutput=np.full((1, 1, 1, 1, 1), grad), input=VOXELS[None, None, :planes, None, None],
-        grid=np.array([[[[[0.0, 0.0, z]]]]]), interpolationMode=interpolation, paddingMode=padding, alignCorners=align)
+    found = backward(gradOutput=np.full((1, 1, 1, 1, 1), grad), input=VOXELS[None, None, :planes, None, None],
+                     grid=np.array([[[[[0.0, 0.0, z]]]]]),
+                     **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode)))
     return [*found["inputGrad"].ravel(), found["gridGrad"].ravel()[2]]
 
 
 def row(topic, where, z, mode, returns, document, published, pytorch, why, planes=None, grad=1.0) -> Convention:
     return Convention(topic, f"{where}: inputGrad, gridGrad by z",
-                      lambda: backward(z, mode, planes or SIZES[mode[2]], grad), returns, document, published,
-                      f"{pytorch} ({READ})", why)
-
-
-def without_points():
-    return operator("grid_sampler_3d").backward(
-        gradOutput=np.zeros((1, 1, 0, 1, 1)), input=np.ones((1, 1, 2, 1, 1)),
-        grid=np.zeros((1, 0, 1, 1, 3)))["inputGrad"].ravel()
-
-
-def taken(shape=(1, 1, 2, 2, 2), **options) -> str:
-    try:
-        operator("grid_sampler_3d").backward(gradOutput=np.ones((1, 1, 1, 1, 1)), input=np.ones(shape),
-                                             grid=np.zeros((1, 1, 1, 1, 3)), **options)
-    except ValueError:
-        return "refused"
-    return "taken"
+                      lambda: column(z, mode, planes or SIZES[mode[2]], grad), returns, document, published, why,
+                      pytorch=f"{pytorch} ({READ})")
 
 
 CONVENTIONS = (
@@ -80,15 +71,18 @@ CONVENTIONS = (
         "0, and nan on the voxel", "the gradient by the grid is 0, not 0 times gradOutput", grad=np.nan),
     row("parameter", "z = 1e10, trilinear, zeros", 1e10, (TRILINEAR, ZEROS, False), [0] * 5, NOTHING,
         f"becomes -100, outside of the image ({A2})", "reads nothing", "it is outside in any case"),
-    Convention("parameter", "bicubic", lambda: taken(interpolationMode=2), "refused", "0 or 1", "161002",
-               "refuses it for 5 axes", "there is no formula for it in space"),
+    Convention("parameter", "bicubic", lambda: taken(lambda: backward(interpolationMode=2)), "refused", "0 or 1", "161002",
+               "there is no formula for it in space", pytorch="refuses it for 5 axes"),
     row("zero divisor", "one voxel, aligned, reflection: the mirrors coincide", 0.5, (TRILINEAR, REFLECTION, True),
         [1, 0], SILENT, f"coordinate 0, multiplier 0 ({A2})", "coordinate 0, multiplier 0", "as on Atlas A2", 1),
     row("zero divisor", "one voxel, aligned, zeros: D - 1 = 0", 0.5, (TRILINEAR, ZEROS, True), [1, 0],
         "the factor (D - 1) / 2 is 0", "coordinate 0, multiplier 0", "coordinate 0, multiplier 0", "the formula", 1),
-    Convention("empty", "no grid points: inputGrad", without_points, [0, 0], "empty tensors are supported",
+    Convention("empty", "no grid points: inputGrad",
+        lambda: backward(gradOutput=np.ones((1, 1, 0, 1, 1)), grid=np.zeros((1, 0, 1, 1, 3)))["inputGrad"].ravel(),
+        [0, 0], "empty tensors are supported",
                "success at once, and inputGrad is left as it was (ops-cv image/grid_sampler3_d_grad)",
-               f"0 ({READ})", "an empty sum is 0"),
-    Convention("empty", "an image of depth 0", lambda: taken((1, 1, 0, 1, 2)), "refused", "D, H, W must not be 0",
-               "161002", "refuses it", "there is no voxel to read"),
+               "an empty sum is 0", pytorch=f"0 ({READ})"),
+    Convention("empty", "an image of depth 0", lambda: taken(lambda: backward(input=np.ones((1, 1, 0, 1, 2)))), "refused",
+        "D, H, W must not be 0",
+               "161002", "there is no voxel to read", pytorch="refuses it"),
 )

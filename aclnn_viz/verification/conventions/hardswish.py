@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.verification import kinks as table
-from aclnn_viz.verification.conventions.model import SILENT, Convention, gradient
+from aclnn_viz.verification.conventions.model import SILENT, Convention, both, gradients
 
 INF, NAN = np.inf, np.nan
 TBE = "TBE kernels of A2, A3 and 910 (CANN 8.1)"
@@ -27,44 +27,42 @@ def sources() -> tuple[str, ...]:
 
 def _kink(found) -> table.Row:
     at = float(found.at)
-    kernel = operator("hardswish").backward(gradOutput=np.ones(1), self=np.array([at]))["out"]
     ran = table.peer(lambda torch, x: torch.nn.functional.hardswish(x).sum(), [at])
     return table.kink("hardswish", "", at, float(found.left), float(found.right), float(found.documented),
-                      float(kernel[0]), (float(found.pytorch), found.source), ran, "left" if at < 0 else "right")
+                      float(ours([1], [at])[0]), (float(found.pytorch), found.source), ran, "left" if at < 0 else "right")
 
 
-def of(grad: float, x: float):
+def ours(grad, x) -> np.ndarray:
     """gradOutput * slope(self) of the kernel, in float64."""
-    return lambda: operator("hardswish").backward(gradOutput=np.array([grad], float), self=np.array([x], float))["out"]
+    return operator("hardswish").backward(gradOutput=np.asarray(grad, float), self=np.asarray(x, float))["out"]
 
 
-def in_torch(grad: float, x: float):
-    return lambda torch: gradient(torch, torch.nn.functional.hardswish, [x], [grad])
+def theirs(torch, grad, x) -> np.ndarray:
+    return gradients(torch, torch.nn.functional.hardswish, grad, out=x)["out"]
 
 
-def row(topic, grad, x, returns, document, published, pytorch, why) -> Convention:
-    return Convention(topic, f"gradOutput = {grad:g}, self = {x:g}", of(grad, x), [returns], document, published,
-                      [pytorch], why, in_torch(grad, x))
+shown = both(ours, theirs)
+
+
+def row(topic, grad, x, returns, *texts, **pytorch) -> Convention:
+    return shown(topic, f"gradOutput = {grad:g}, self = {x:g}", lambda of: of([grad], [x]), [returns], *texts,
+                 **pytorch)
 
 
 CONVENTIONS = (
-    row("kink", 1, -3, -0.5, CLOSED, f"-0.5 in {TBE} and on Ascend 950; 0 in the kernels of the second version", 0.0,
-        "the document of this operator governs; there is no derivative at a kink"),
-    row("kink", 1, 3, 1.5, CLOSED, f"1.5 in {TBE} and on Ascend 950; 1 in the kernels of the second version", 1.0,
-        "the document of this operator governs; there is no derivative at a kink"),
+    row("kink", 1, -3, -0.5, CLOSED, f"-0.5 in {TBE} and on Ascend 950; 0 in the kernels of the second version",
+        "the document of this operator governs; there is no derivative at a kink", pytorch=[0.0]),
+    row("kink", 1, 3, 1.5, CLOSED, f"1.5 in {TBE} and on Ascend 950; 1 in the kernels of the second version",
+        "the document of this operator governs; there is no derivative at a kink", pytorch=[1.0]),
     row("not finite", 5, NAN, 5.0, "no case covers nan",
-        f"{TBE}: 1 in float32 and bfloat16, nan in float16; Ascend 950: gradOutput", 5.0,
+        f"{TBE}: 1 in float32 and bfloat16, nan in float16; Ascend 950: gradOutput",
         "a nan fails both comparisons, as on Ascend 950, and has the slope 1"),
-    row("not finite", INF, -4, NAN, "out = gradOutput * 0", "gradOutput times a slope that is 0, on every product", 0.0,
-        "the product as printed; PyTorch selects 0 without a product"),
-    row("not finite", NAN, -4, NAN, "out = gradOutput * 0", "gradOutput times a slope that is 0, on every product", 0.0,
-        "the product as printed; PyTorch selects 0 without a product"),
-    row("not finite", 2, -INF, 0.0, SILENT, "0: the linear branch is infinite and not selected", 0.0,
-        "-inf is below -3"),
-    row("not finite", 2, INF, 2.0, SILENT, "gradOutput: the linear branch is infinite and not selected", 2.0,
-        "inf is above 3"),
-    Convention("empty", "shape (0, 3)", lambda: list(operator("hardswish").backward(
-        gradOutput=np.zeros((0, 3)), self=np.zeros((0, 3)))["out"].shape), [0, 3], SILENT,
-        "phase 1 succeeds, and nothing runs", [0, 3], "an elementwise operator of nothing is nothing",
-        lambda torch: list(gradient(torch, torch.nn.functional.hardswish, np.zeros((0, 3))).shape)),
+    row("not finite", INF, -4, NAN, "out = gradOutput * 0", "gradOutput times a slope that is 0, on every product",
+        "the product as printed; PyTorch selects 0 without a product", pytorch=[0.0]),
+    row("not finite", NAN, -4, NAN, "out = gradOutput * 0", "gradOutput times a slope that is 0, on every product",
+        "the product as printed; PyTorch selects 0 without a product", pytorch=[0.0]),
+    row("not finite", 2, -INF, 0.0, SILENT, "0: the linear branch is infinite and not selected", "-inf is below -3"),
+    row("not finite", 2, INF, 2.0, SILENT, "gradOutput: the linear branch is infinite and not selected", "inf is above 3"),
+    shown("empty", "shape (0, 3)", lambda of: list(of(np.zeros((0, 3)), np.zeros((0, 3))).shape), [0, 3], SILENT,
+          "phase 1 succeeds, and nothing runs", "an elementwise operator of nothing is nothing"),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,8 @@ SILENT = "says nothing"
 class Convention:
     """One row of an operator's table: `where`, what the kit's kernel `returns` there, and what others do and say.
 
-    `kernel()` computes what the kernel returns now. `pytorch` is the value of PyTorch 2.13.0, which `peer(torch)`
-    computes where PyTorch is installed, or a text where it has no such operator.
+    `kernel()` computes what the kernel returns now. `pytorch` is the value of PyTorch 2.13.0, the kernel's unless
+    given, which `peer(torch)` computes where PyTorch is installed, or a text where it has no such operator.
     """
 
     topic: str
@@ -28,9 +29,9 @@ class Convention:
     returns: object
     document: str
     published: str
-    pytorch: object
     why: str
     peer: Callable | None = None
+    pytorch: object = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Row:
     recorded: str
 
 
-def told(value) -> str:
-    """A value as text, which is a message where it is words; -0 is told as 0."""
+def as_text(value) -> str:
+    """A value as text, which is a message where it is words; -0 is shown as 0."""
     return kept(value) if isinstance(value, str) else shown(np.asarray(value) + 0.0)
 
 
@@ -58,21 +59,44 @@ def recomputed(operator: str, convention: Convention) -> Row:
     """Run the kernel, and PyTorch where it is installed; a convention without a record cannot fail."""
     c = convention
     with np.errstate(all="ignore"):
-        kit = told(c.kernel())
-    recorded = kit if c.returns is None else told(c.returns)
-    pytorch = message("{value} ({version})", value=told(c.pytorch), version=PYTORCH) if c.peer else told(c.pytorch)
+        kit = as_text(c.kernel())
+    recorded = kit if c.returns is None else as_text(c.returns)
+    cited = recorded if c.pytorch is None else as_text(c.pytorch)
+    pytorch = message("{value} ({version})", value=cited, version=PYTORCH) if c.peer else cited
     torch = torch_here()
     if c.peer and torch is not None:
-        there = told(c.peer(torch))
+        there = as_text(c.peer(torch))
         pytorch = message("{value} ({version}, run here)", value=there, version=torch.__version__)
-        if there != told(c.pytorch):
-            pytorch = message("{here}, but {value} ({version})", here=pytorch, value=told(c.pytorch), version=PYTORCH)
+        if there != cited:
+            pytorch = message("{here}, but {value} ({version})", here=pytorch, value=cited, version=PYTORCH)
     return Row(operator, c.topic, c.where, c.document, c.published, pytorch, kit, c.why, kit == recorded, recorded)
 
 
-def gradient(torch, function: Callable, at, upstream=1.0) -> np.ndarray:
-    """PyTorch's gradient of `function` at a point, in float64."""
-    x = torch.tensor(np.asarray(at, np.float64), requires_grad=True)
-    y = function(x)
+def both(ours: Callable, theirs: Callable) -> Callable:
+    """Rows of what is `seen` of the gradients of the kernel and of PyTorch's; a text for PyTorch is quoted."""
+    def row(topic, where, seen, returns, document, published, why, pytorch=None) -> Convention:
+        peer = None if isinstance(pytorch, str) else lambda torch: seen(partial(theirs, torch))
+        return Convention(topic, where, partial(seen, ours), returns, document, published, why, peer, pytorch)
+    return row
+
+
+def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.ndarray]:
+    """PyTorch's gradients of `function` by each of its tensors, in float64, under the names that these have in `at`."""
+    tensors = {name: torch.tensor(np.asarray(value, np.float64), requires_grad=True) for name, value in at.items()}
+    y = function(*tensors.values())
     y.backward(torch.tensor(np.broadcast_to(np.asarray(upstream, np.float64), tuple(y.shape)).copy()))
-    return x.grad.numpy()
+    return {name: tensor.grad.numpy() for name, tensor in tensors.items()}
+
+
+def lost(gradients: dict) -> list[int]:
+    """How many elements of each gradient are nan."""
+    return [int(np.isnan(value).sum()) for value in gradients.values()]
+
+
+def taken(call: Callable) -> str:
+    """Whether the kernel refuses its inputs."""
+    try:
+        call()
+    except ValueError:
+        return "refused"
+    return "taken"

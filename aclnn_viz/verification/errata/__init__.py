@@ -6,7 +6,7 @@ class says what that is worth; an emulated call shows that the kit follows the s
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aclnn_viz import rooms
 from aclnn_viz.errors import listed
@@ -37,8 +37,8 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    own = (rooms.own("errata", op.name, "ERRATA", ()) for op in operators())
-    return tuple(erratum for register in (*own, platform.ERRATA) for erratum in register)
+    own = (replace(erratum, operator=op.name) for op in operators() for erratum in rooms.own("errata", op.name, "ERRATA", ()))
+    return (*own, *platform.ERRATA)
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from aclnn_viz.verification.contract import A2, status
 from aclnn_viz.words.speech import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -60,9 +62,9 @@ class Lemma:
         theorem = self.theorem()
         mutant = {claim.name: claim for claim in theorem.mutants}[self.refused]
         proved, refused = theorem.prove().holds, not mutant.prove().holds
-        told, denied = kept(theorem.text), kept(mutant.name)
+        claim, denied = kept(theorem.text), kept(mutant.name)
         return Evidence(proved and refused, (
-            message("proved: {claim}", claim=told) if proved else message("NOT PROVED: {claim}", claim=told),
+            message("proved: {claim}", claim=claim) if proved else message("NOT PROVED: {claim}", claim=claim),
             message("  and not: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
 
     def theorem(self):
@@ -112,6 +114,11 @@ class Observation:
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
 
 
+def phase_1(operator: str, what: str, documented, found: int, soc: str = A2, **replaced) -> Observation:
+    """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
+    return Observation(what, partial(status, operator, soc, **replaced), documented, found)
+
+
 class Computation(Observation):
     """An observation that no emulator has a part in: arithmetic on what is printed."""
 
@@ -135,11 +142,11 @@ class Erratum:
     """One place where a published document is wrong, or contradicts another one or the device.
 
     `document` says what is printed and `truth` what holds, each with its public source; `inferred` says what part of
-    that nobody published, and is empty when there is none; `emulated_only` that no part was.
+    that nobody published, and is empty when there is none; `emulated_only` that no part was. `operator` is the one in
+    whose file it stands.
     """
 
     id: str
-    operator: str
     kind: str
     title: str
     document: str
@@ -149,6 +156,7 @@ class Erratum:
     evidence: tuple
     inferred: str = ""
     emulated_only: bool = False
+    operator: str = "all"
 
     def __str__(self) -> str:
         """Its title, in the language that is spoken."""
@@ -169,3 +177,34 @@ class Erratum:
         parts = [part.recompute() for part in self.evidence]
         return Evidence(bool(parts) and all(part.holds for part in parts),
                         tuple(line for part in parts for line in part.lines))
+
+
+def erratum(id: str, kind: str, title: str, document: str, document_source: str, truth: str, truth_source: str, *evidence,
+            **marks) -> Erratum:
+    """An erratum with its evidence, one piece after the other, and what is marked: `inferred`, `emulated_only`."""
+    return Erratum(id, kind, title, document, document_source, truth, truth_source, evidence, **marks)
+
+
+# Derivatives from differences of forward passes: the judges of the counterexamples
+
+STEP = 2.0**-17  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
+
+
+def gradient(loss, x) -> np.ndarray:
+    """The gradient of `loss`, a function of one float64 array, by central differences.
+
+    >>> gradient(lambda x: x @ x, np.array([1.0, 2.0])).round(6).tolist()
+    [2.0, 4.0]
+    """
+    x = np.asarray(x, np.float64)
+    slopes = np.empty(x.shape)
+    for index in np.ndindex(x.shape):
+        move = np.zeros(x.shape)
+        move[index] = STEP
+        slopes[index] = (loss(x + move) - loss(x - move)) / (2 * STEP)
+    return slopes
+
+
+def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+    """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    return side * (function(x + side * step) - function(x)) / step
