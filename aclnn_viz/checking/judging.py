@@ -1,7 +1,7 @@
 """The judge: an interval for every element, from the truth and a rigorous bound of what float32 arithmetic may add.
 
-The bound is that of the textbook page, and of the device's expression order where it differs, with float32 everywhere,
-coordinates included, and sums taken one term after another. `FREEDOM` times as much is allowed, because a kernel may
+The bound is that of the textbook page, and of the other expressions that right kernels are known to evaluate (the
+device's, PyTorch's), with float32 everywhere, coordinates included, and sums taken one term after another. `FREEDOM` times as much is allowed, because a kernel may
 write the same formula in another order. A 16-bit output must then be the nearest number of its format to some value of
 the interval: rounding once costs nothing, rounding twice or cutting does.
 """
@@ -131,8 +131,8 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
 
 
 def _pages(op) -> set:
-    """The expressions that a kernel may use: None is the textbook's, the other that of the device, if it has its own."""
-    return {None, preset(op, DEVICE).page}
+    """The expressions that a kernel may use: None is the textbook's, the others those of the device and of peers."""
+    return {None, preset(op, DEVICE).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 
 
 @lru_cache

@@ -63,7 +63,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
                       error=_told(error)) if uncalled else message("raises {error}", error=_told(error))
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
-        outputs = _as_expected(named(returned, names), case)
+        outputs = _as_expected(named(returned, names, case.operator.outputs), case)
     except KeyboardInterrupt:
         raise
     except BaseException as problem:  # what a kernel returns may be of any class, and raise SystemExit
@@ -87,27 +87,33 @@ def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, 
                    outputs=linked("{some}, {more}", differing)) if differing else ""
 
 
-def named(returned, names: Sequence[str]) -> dict[str, np.ndarray]:
+def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Return outputs by name from a dict, or from an array or sequence in the vendor's order; all of them are copies.
 
-    A list of numbers is an array where one is expected.
+    A list of numbers is an array where one is expected. Of `every` output, in that order, those that `names` does not
+    ask for may be there, or None, and are dropped: PyTorch computes some that are masked out.
 
     >>> named(np.float32([1]), ["out"])
     {'out': array([1.], dtype=float32)}
     """
     if returned is None:
         raise TypeError(NOTHING)
+    asked = names
     if isinstance(returned, Mapping):
         found = {printable(str(name)): value for name, value in returned.items()}
     else:
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
         parts = returned if several else (returned,)
+        if several and len(parts) == len(every):
+            names = every
         if len(parts) != len(names):
             told = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}
             raise ValueError(message("returns {n} output instead of {right}: {outputs}", **told) if len(parts) == 1 else
                              message("returns {n} outputs instead of {right}: {outputs}", **told))
         found = dict(zip(names, parts))
+    if found.keys() >= set(asked):  # one that stands where another was asked for is a mistake, to be named
+        found = {name: value for name, value in found.items() if name in asked or name not in every}
     for name, value in found.items():
         if value is None:
             raise TypeError(message("returns None for {output}; leave out what is not asked for", output=name))

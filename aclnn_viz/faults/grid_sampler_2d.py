@@ -96,8 +96,8 @@ FAULTS = (
           ((SCATTER, f"untouched = xp.scatter_add(image, xp.concat(indices), xp.concat([xp.ones_like(part) for part in "
             f"spread], axis=1)) == 0.0\n        {SCATTER}\n        "
             "image = xp.where(untouched, xp.full_like(image, xp.nan), image)"),), garbage=True),
-    Fault("outputMask ignored", "both gradients are always computed and returned", "an output that is masked out",
-          alters=lambda inputs: inputs | {"outputMask": (True, True)}, hidden=("both are asked for", {})),
+    Fault("outputMask reversed", "its entries are read in the other order", "an output that is masked out",
+          alters=lambda inputs: inputs | {"outputMask": inputs["outputMask"][::-1]}, hidden=("both are asked for", {})),
     Fault("coordinates in 16 bits", "the coordinate is rounded to the format of the inputs, as on Ascend 950",
           "16-bit grids", (("    return xp.where(xp.abs(u) <= HUGE", "    u = xp.to_storage(u)\n"
                             "    return xp.where(xp.abs(u) <= HUGE"),), plan=Plan("coordinates in 16 bits"),

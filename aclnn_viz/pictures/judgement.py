@@ -146,7 +146,7 @@ def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.
     elif callable(given):
         given = given(**inputs)
     try:
-        found = named(given, list(results))
+        found = named(given, list(results), op.outputs)
     except (TypeError, ValueError) as error:
         raise type(error)(problem(f"{who!r} has the outputs {', '.join(results)}", str(error),
                                   "pass a dict by these names")) from None

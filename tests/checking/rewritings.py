@@ -1,5 +1,7 @@
 """Right kernels in other words: NumPy in another order of summation, precision plans, the order of device kernels."""
 
+from itertools import product
+
 import numpy as np
 
 from aclnn_viz import operator
@@ -145,6 +147,47 @@ def grid_sampler_2d(gradOutput, input, grid, interpolationMode, paddingMode, ali
     return {name: outputs[name].astype(input.dtype) for name, asked in zip(outputs, outputMask) if asked}
 
 
+def grid_sampler_3d(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+    """Corner by corner, every coordinate in float32 and mirrored as it is, as PyTorch does."""
+    size, (samples, channels), points = input.shape[2:], input.shape[:2], int(np.prod(grid.shape[1:4]))
+    images, places = wide(input), wide(grid).reshape(samples, points, 3)
+    grads, kind = wide(gradOutput).reshape(samples, channels, points), images.dtype
+    image_grad, grid_grad = np.zeros_like(images), np.zeros_like(places)
+    for n in range(samples):
+        axes = [one_axis(places[n, :, k], size[2 - k], interpolationMode, paddingMode, alignCorners) for k in range(3)]
+        for (x, wx, dx), (y, wy, dy), (z, wz, dz) in product(*axes):
+            at = np.flatnonzero(np.all([(k >= 0) & (k < length) for k, length in zip((z, y, x), size)], axis=0))
+            pixel, grad = (slice(None), z[at], y[at], x[at]), grads[n][:, at]
+            np.add.at(image_grad[n], pixel, grad * (wx * wy * wz)[at].astype(kind))
+            dot = np.sum(grad * images[n][pixel], axis=0)
+            for k, slope in enumerate((dx * wy * wz, wx * dy * wz, wx * wy * dz)):
+                grid_grad[n, at, k] += dot * slope[at].astype(kind)
+    outputs = {"inputGrad": image_grad, "gridGrad": grid_grad.reshape(grid.shape)}
+    return {name: outputs[name].astype(input.dtype) for name, asked in zip(outputs, outputMask) if asked}
+
+
+def layer_norm(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+    """x-hat as rstd * x - rstd * mean: where x is the mean, its rounding is left."""
+    rows, n = rstd.size, int(np.prod(normalizedShape))
+    x, dy, w = wide(input).reshape(rows, n), wide(gradOut).reshape(rows, n), 1 if weightOptional is None else wide(
+        weightOptional).reshape(n)
+    m, r = (wide(part).reshape(rows, 1).astype(x.dtype) for part in (mean, rstd))
+    hat = (r.astype(np.float64) * x - r * m).astype(x.dtype)  # the first product and the difference are one instruction
+    dx = (dy * w - (dy * w).sum(1, keepdims=True) / n - hat * ((dy * w * hat).sum(1, keepdims=True) / n)) * r if n else dy
+    kind = input.dtype if weightOptional is None else weightOptional.dtype
+    outputs = (dx.astype(input.dtype).reshape(input.shape), *(
+        part.sum(0).astype(kind).reshape(normalizedShape) for part in (dy * hat, dy)))
+    return {name: value for name, value, asked in zip(("gradInputOut", "gradWeightOut", "gradBiasOut"), outputs, outputMask)
+            if asked}
+
+
+def differentiated(gradOutput, self):
+    """Hardswish as automatic differentiation has it, of x * clip(x + 3, 0, 6) / 6."""
+    x, share = wide(self), wide(gradOutput) / 6
+    inside = np.where((x + 3 >= 0) & (x + 3 <= 6), x, np.zeros_like(x))
+    return (share * np.clip(x + 3, 0, 6) + share * inside).astype(self.dtype)
+
+
 def planned(name, plan):
     def kernel(**inputs):
         if any(isinstance(value, np.ndarray) and value.size == 0 for value in inputs.values()):
@@ -166,6 +209,8 @@ def rewritings(name):
     yield "the kit's own", operator(name).backward
     if name in globals():
         yield "NumPy in another order", globals()[name]
+    if name == "hardswish":
+        yield "automatic differentiation", differentiated
     for label, plan in PLANS.items():
         yield label, planned(name, plan)
     yield "as on Atlas A2", planned(name, plans.preset(name, "Ascend910B2", "9.1"))

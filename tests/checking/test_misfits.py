@@ -70,5 +70,5 @@ def test_cases_that_nothing_sets_apart_are_told_by_what_they_share():
 
 
 def test_a_quick_check_asks_for_single_outputs():
-    found = check(GRID, lambda **inputs: GRID.backward(**inputs | {"outputMask": (True, True)}), depth="quick")
-    assert found.diagnosis.name == "outputMask ignored"
+    found = check(GRID, lambda **inputs: GRID.backward(**inputs | {"outputMask": inputs["outputMask"][::-1]}), depth="quick")
+    assert found.diagnosis.name == "outputMask reversed"

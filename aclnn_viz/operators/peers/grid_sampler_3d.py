@@ -1,6 +1,5 @@
 """The grid sampler in space in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
 
-from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.kernels.grid_sampler_2d import NEAREST, channels_first
 from aclnn_viz.kernels.grid_sampler_3d import voxel
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
@@ -40,9 +39,8 @@ def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorne
             "gridGrad": xp.reshape(xp.stack(sums, axis=-1), grid.shape)}
 
 
+ARRANGEMENTS = (page,)
 DIFFERENCES = {"torch": (
-    Difference("coordinates are mirrored in the format of grid, where the kit folds them first", SOURCE,
-               Plan("ATen's coordinates", page=page, order=SEQUENTIAL), dtypes=("float32",)),
     Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
                narrow_steps("the grid sampler in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
 )}

@@ -3,7 +3,6 @@
 Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
 """
 
-from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
@@ -20,7 +19,7 @@ def in_torch(torch, gradOut, input, normalizedShape, mean, rstd, weightOptional,
 
 
 def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
-    """The textbook page but for x-hat, which ATen takes as rstd * x - rstd * mean."""
+    """ATen's native/cpu/layer_norm_kernel.cpp: x-hat is rstd * x - rstd * mean, so where x is the mean rounding is left."""
     xhat = rstd * input - rstd * mean
     grad = gradOut if weightOptional is None else gradOut * weightOptional
     along = xp.mean(grad, axis=-1, keepdims=True) + xhat * xp.mean(grad * xhat, axis=-1, keepdims=True)
@@ -28,10 +27,8 @@ def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
             "gradBiasOut": xp.sum(gradOut, axis=0)}
 
 
+ARRANGEMENTS = (page,)
 DIFFERENCES = {"torch": (
-    Difference("x-hat is rstd * x - rstd * mean: where x is the mean, its rounding is left instead of 0",
-               "ATen native/cpu/layer_norm_kernel.cpp", Plan("x-hat of ATen", page=page, order=SEQUENTIAL),
-               dtypes=("float32", "float64")),
     Difference("the gradients of weight and bias are summed in 16 bits", "ATen native/cpu/layer_norm_kernel.cpp",
                narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
 )}
