@@ -121,7 +121,7 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
         allowed = FREEDOM * np.max(bounds, axis=0)
         if own("faults", op.name, "CANCELLING", False):
             unit = 2.0**-53 if made.dtype == "float64" else 2.0**-24
-            allowed = np.maximum(allowed, unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))
+            allowed = np.maximum(allowed, FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))
         if narrow:  # a tie may go either way: Atlas A2 rounds some outputs away from zero
             allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
         undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
