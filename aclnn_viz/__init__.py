@@ -1,8 +1,11 @@
 """Learn, see and verify the backward operators of Huawei's CANN aclnn library."""
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from aclnn_viz.moved import Moved
 
 if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is first needed
     from aclnn_viz import acl, operators, tiles
@@ -12,32 +15,33 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
     from aclnn_viz.errors import NotSupported
     from aclnn_viz.explorers import explore
-    from aclnn_viz.export import cpp_sample
+    from aclnn_viz.devices.cpp import cpp_sample
     from aclnn_viz.operators import operator
     from aclnn_viz.pictures import judge
     from aclnn_viz.storage.own import load
     from aclnn_viz.sweeps import sweep
     from aclnn_viz.words import glossary, language
 
-# The room of every public name: a room is loaded when the first of its names is needed.
-_ROOMS = {
+# The module of every public name, loaded when the first of its names is needed.
+_MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
-    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "export", "explore": "explorers",
+    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "explore": "explorers",
     "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
     "predict": "accuracy", "sweep": "sweeps", "tiles": "",
 }
-__all__ = list(_ROOMS)
-# What else tab completion offers: the rooms that hold what is asked for now and then.
-_OFFERED = ("accuracy", "arrays", "cases", "checking", "devices", "dtypes", "explorers", "export", "faults", "pictures", "products",
-            "verification", "__version__")
+__all__ = list(_MODULES)
+# What else tab completion offers: the packages that hold what is asked for now and then.
+_OFFERED = ("accuracy", "arrays", "cases", "checking", "devices", "dtypes", "explorers", "pictures", "verification", "__version__")
+
+sys.meta_path.insert(0, Moved)
 
 
 def __getattr__(name):
     if name == "__version__":
         from importlib.metadata import version
         return version("aclnn-viz")
-    if room := _ROOMS.get(name):
-        globals()[name] = found = getattr(import_module(f"aclnn_viz.{room}"), name)
+    if module := _MODULES.get(name):
+        globals()[name] = found = getattr(import_module(f"aclnn_viz.{module}"), name)
         return found
     if name.isidentifier() and name[0] != "_" and find_spec(f"aclnn_viz.{name}"):
         return import_module(f"aclnn_viz.{name}")

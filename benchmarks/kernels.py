@@ -25,10 +25,10 @@ from os import cpu_count
 import numpy as np
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
+from aclnn_viz.operators import registry
 
 clock = time.perf_counter
 
@@ -87,7 +87,7 @@ def imported(name: str):
 
 def in_torch(torch, op, inputs):
     """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
-    function = rooms.own("peer", op.name, "in_torch")
+    function = registry.own("peer", op.name, "in_torch")
     if torch is None or function is None:
         return None
 

@@ -1,13 +1,14 @@
 """Backward formulas derived and proved for symbolic sizes."""
 
 import pkgutil
+import sys
 from functools import reduce
 from importlib import import_module
 from inspect import ismodule
 
-from derivations.evaluation import evaluate
-from derivations.proving import proves_equal
-from derivations.wording import SAID, said
+from derivations.prover.evaluation import evaluate
+from derivations.prover.proving import proves_equal
+from derivations.prover.wording import SAID, said
 
 
 def chapters(*outside):
@@ -75,5 +76,8 @@ def _row(names):
 
 
 chapters()  # so that each is an attribute of the package
+
+for _name in [name for name in sys.modules if name.startswith("derivations.prover.")]:  # modules of the prover lay here
+    sys.modules.setdefault(_name.replace(".prover", ""), sys.modules[_name])
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

@@ -28,7 +28,7 @@ from sympy import (
 )
 from sympy.core.relational import Ge, Gt, Le, Lt
 
-from derivations.functions import round_half_even
+from derivations.prover.functions import round_half_even
 
 T = Symbol("t", positive=True)
 

@@ -10,7 +10,7 @@ from sympy import Abs, And, Max, Min, Mod, Piecewise, Rational, S, Symbol, diff,
 from sympy.core.relational import Ge, Gt, Le, Lt
 
 from derivations.cells import T, cells, left_derivative, right_derivative, slope
-from derivations.theorem import Book, Equation
+from derivations.prover.theorem import Book, Equation
 
 HALF = Rational(1, 2)
 g = Symbol("x", real=True)

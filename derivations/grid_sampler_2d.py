@@ -12,14 +12,14 @@ from functools import cache
 from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
 from derivations import coordinates, interpolation
-from derivations.axis import WEIGHTS, spread, taps
 from derivations.coordinates import unnormalise
-from derivations.formulas import Derivation, Formula
 from derivations.grid_sampler_2d_kinks import kinks  # what the chapter offers
 from derivations.interpolation import DOCUMENTED_A, printed_coefficients, slopes, t
-from derivations.notation import index_symbols, size_symbols
-from derivations.tape import Tape
-from derivations.theorem import Book, Equation
+from derivations.prover.axis import WEIGHTS, spread, taps
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.tape import Tape
+from derivations.prover.theorem import Book, Equation
 
 N, C, H, W, P, Q, K = size_symbols("N C H W P Q K")
 b, c, h, w, p, q, k, l, d = index_symbols("b c h w p q k l d")

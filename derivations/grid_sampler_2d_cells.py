@@ -7,14 +7,14 @@ belong to the book of the operator.
 
 from sympy import KroneckerDelta, Sum, Symbol
 
-from derivations.axis import MODES, derivatives_on_cells
-from derivations.expressions import substitute
-from derivations.gradient import gradient
 from derivations.grid_sampler_2d import (
     CHANNELS, PIXELS, POINT, POINTS, C, H, K, N, W, X, Y, b, book, c, gathered, gradOutput, h, image, k,
     l, p, q, sampled, scattered, w, wx, wy)
-from derivations.notation import index_symbols
-from derivations.theorem import Equation
+from derivations.prover.axis import MODES, derivatives_on_cells
+from derivations.prover.expressions import substitute
+from derivations.prover.gradient import gradient
+from derivations.prover.notation import index_symbols
+from derivations.prover.theorem import Equation
 
 ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1))
 

@@ -10,8 +10,8 @@ from itertools import product
 from sympy import Indexed, IndexedBase, Integer, Rational, S, expand, floor
 
 from derivations.coordinates import padded
-from derivations.functions import round_half_even
-from derivations.kinks import Kink, convention  # noqa: F401, in the example
+from derivations.prover.functions import round_half_even
+from derivations.prover.kinks import Kink, convention  # noqa: F401, in the example
 
 INTERPOLATIONS = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 PADDINGS = {0: "zeros", 1: "border", 2: "reflection"}

@@ -10,14 +10,14 @@ from math import prod
 
 from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
-from derivations.axis import MODES, derivatives_on_cells, spread, taps
-from derivations.expressions import substitute
-from derivations.formulas import Derivation, Formula
-from derivations.gradient import gradient
 from derivations.interpolation import linear_weights, slopes, t
-from derivations.notation import index_symbols, size_symbols
-from derivations.tape import Step
-from derivations.theorem import Book, Equation
+from derivations.prover.axis import MODES, derivatives_on_cells, spread, taps
+from derivations.prover.expressions import substitute
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.tape import Step
+from derivations.prover.theorem import Book, Equation
 
 N, C, D, H, W, O, P, Q, K = size_symbols("N C D H W O P Q K")
 b, c, e, h, w, o, p, q, k, d = index_symbols("b c e h w o p q k d")

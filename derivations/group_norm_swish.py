@@ -10,11 +10,11 @@ from functools import cache
 
 from sympy import IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, exp
 
-from derivations.formulas import Derivation, Formula
-from derivations.gradient import gradient
-from derivations.notation import index_symbols, size_symbols
-from derivations.tape import Tape
-from derivations.theorem import Book, Equation
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.tape import Tape
+from derivations.prover.theorem import Book, Equation
 
 N, G, D, P = size_symbols("N G D P")
 M = D * P

@@ -7,11 +7,11 @@ the book of the operator.
 
 from sympy import Rational, Sum, Symbol
 
-from derivations.gradient import gradient
 from derivations.group_norm_swish import (
     CHANNEL, CHANNELS, ENTRY, POSITIONS, SAMPLES, D, M, N, P, a, b, beta, book, c, d, documented_dbeta,
     documented_dgamma, documented_dx, dy, dYNew, eps, g, gamma, h, inlined, mean, q, r, swish, t, u, w, with_slope, x, x_hat)
-from derivations.theorem import Equation
+from derivations.prover.gradient import gradient
+from derivations.prover.theorem import Equation
 
 
 def before_swish(moving=True, count=M):

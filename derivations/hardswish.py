@@ -10,12 +10,12 @@ from functools import cache
 from sympy import Eq, IndexedBase, Max, Min, Piecewise, Rational, S, Sum, Symbol, diff, integrate
 
 from derivations.cells import cells, left_derivative, limit_at, right_derivative, slope
-from derivations.formulas import Derivation, Formula
-from derivations.gradient import gradient
-from derivations.kinks import Kink
-from derivations.notation import index_symbols, size_symbols
-from derivations.tape import Step
-from derivations.theorem import Book, Equation
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.kinks import Kink
+from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.tape import Step
+from derivations.prover.theorem import Book, Equation
 
 n = size_symbols("n")
 i, j, p = index_symbols("i j p")

@@ -8,7 +8,7 @@ Bilinear takes pixels floor(u) and floor(u) + 1, bicubic floor(u) - 1 to floor(u
 from sympy import Abs, IndexedBase, Max, Rational, S, Symbol, diff
 
 from derivations.cells import T
-from derivations.theorem import Book, Equation
+from derivations.prover.theorem import Book, Equation
 
 A, t = Symbol("A", real=True), Symbol("t", real=True)
 f = IndexedBase("f", real=True)

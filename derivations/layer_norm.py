@@ -9,12 +9,12 @@ from functools import cache
 
 from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
 
-from derivations.expressions import substitute
-from derivations.formulas import Derivation, Formula
-from derivations.gradient import gradient
+from derivations.prover.expressions import substitute
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.tape import Tape
+from derivations.prover.theorem import Book, Equation
 from derivations.rms_norm import COLUMN, ENTRY, ROW, i, j, k, l, m, n, p, r
-from derivations.tape import Tape
-from derivations.theorem import Book, Equation
 
 eps = Symbol("eps", positive=True)
 INPUTS = {"input": {r: m, j: n}, "weightOptional": {j: n}, "biasOptional": {j: n}}

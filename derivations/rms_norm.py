@@ -9,12 +9,12 @@ from functools import cache
 
 from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
 
-from derivations.expressions import substitute
-from derivations.formulas import Derivation, Formula
-from derivations.gradient import gradient
-from derivations.notation import index_symbols, size_symbols
-from derivations.tape import Tape
-from derivations.theorem import Book, Equation
+from derivations.prover.expressions import substitute
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.tape import Tape
+from derivations.prover.theorem import Book, Equation
 
 m, n = size_symbols("m n")
 r, j, p, i, l, k = index_symbols("r j p i l k")

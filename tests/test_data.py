@@ -14,8 +14,9 @@ from in_child import in_child
 from machine import ROOT
 
 import aclnn_viz as av
-from aclnn_viz import cli, rooms
+from aclnn_viz import cli
 from aclnn_viz.checking import write_suite
+from aclnn_viz.operators import registry
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.sweeps import report
 from aclnn_viz.sweeps.recipes import draw, recipe
@@ -44,7 +45,7 @@ def place(tmp_path, monkeypatch):
 
 def plant(folder):
     folder.mkdir(exist_ok=True)
-    for kind in rooms.REQUIRED:
+    for kind in registry.REQUIRED:
         (folder / f"{kind}.py").write_text(f"open({str(folder.parent / 'RAN')!r}, 'w')\n" * (kind == "declaration"))
 
 
@@ -295,15 +296,15 @@ def test_an_installed_operator_is_imported_when_its_name_is_asked_for(tmp_path, 
     monkeypatch.syspath_prepend(tmp_path)
     entries = (EntryPoint("my_silu", "kit_of_silu.my_silu", "aclnn_viz.operators"),
                EntryPoint("gone", "no_such_package.op", "aclnn_viz.operators"), EntryPoint("hardswish", "x", "aclnn_viz.operators"))
-    monkeypatch.setattr(rooms, "entry_points", lambda group: entries)
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
 
     def work():
-        rooms.announced.cache_clear()
+        registry.announced.cache_clear()
         before = len(av.operators())
         assert cli.main(["operators"]) == 0 and "kit_of_silu" not in sys.modules
         assert av.sweep([{"operator": "my_silu", "shape": [4]}], store=":memory:").outcomes.total() == 1
         with pytest.raises(ValueError, match="the package that announces gone is installed: got no package 'no_such_package.op'"):
             av.operator("gone")
-        return before, len(av.operators()), av.operator("my_silu").name, rooms.folders()
+        return before, len(av.operators()), av.operator("my_silu").name, registry.folders()
     before, after, name, folders = in_child(work)
     assert after == before + 1 and folders == ("my_silu",)

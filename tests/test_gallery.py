@@ -125,10 +125,10 @@ def test_a_page_that_fetches_is_noticed(tag):
 
 
 def test_the_reference_shows_signatures_examples_and_nothing_from_elsewhere(tmp_path):
-    written = reference.write(tmp_path, ["aclnn_viz", "aclnn_viz.products"])
+    written = reference.write(tmp_path, ["aclnn_viz", "aclnn_viz.operators.products"])
     public = (tmp_path / "aclnn_viz.html").read_text(encoding="utf-8")  # names that are loaded when first needed, too
     assert all(f'id="{name}"' in public for name in ("open_device", "compare", "AclError"))
-    text = (tmp_path / "aclnn_viz" / "products.html").read_text(encoding="utf-8")
+    text = (tmp_path / "aclnn_viz" / "operators" / "products.html").read_text(encoding="utf-8")
     assert written and "soc_of" in text and "Atlas A2" in text and "&gt;&gt;&gt;" in text
     fetched = re.findall(r"""<script|@import|<link[^>]*href="http|src="(?!data:)[^"]*|url\((?!"data:)[^)]*""", text)
     assert fetched == []

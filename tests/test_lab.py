@@ -16,7 +16,7 @@ from machine import ROOT
 
 EDITIONS = ("", "zh/")
 LESSONS = {f"{edition}{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition).glob("*.ipynb")}
-SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz" / "samples").glob("*.py")}
+SAMPLES = {f"samples/{path.parent.name}.py" for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")}
 BESIDE = {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
     "predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule", "cases.json")}
 
@@ -90,7 +90,7 @@ def payload(tmp_path_factory):
 
 def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payload):
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
-    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {f"aclnn_viz/{n}" for n in SAMPLES} <= names
+    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {f"aclnn_viz/operators/{n[8:-3]}/sample.py" for n in SAMPLES} <= names
     assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
     assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
     assert not any("gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names)
@@ -103,7 +103,7 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
     shutil.copytree(payload, site, dirs_exist_ok=True)  # what an installer does with a wheel of pure Python
-    program = ("import aclnn_viz as av, aclnn_viz.samples.hardswish as sample, sys; from aclnn_viz import cli; "
+    program = ("import aclnn_viz as av, aclnn_viz.operators.hardswish.sample as sample, sys; from aclnn_viz import cli; "
                "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
                "sys.exit(cli.main(['lab', 'mine', '--copy']))")
     beside = [path for path in sys.path if "site-packages" in path]

@@ -13,8 +13,9 @@ from machine import ROOT
 from standin.build import build, compile_program
 
 import aclnn_viz as av
-from aclnn_viz import cli, rooms
-from aclnn_viz.export.skeleton import gaps, new_operator
+from aclnn_viz import cli
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.skeleton import gaps, new_operator
 
 FILLED = Path(__file__).parent / "elsewhere" / "my_silu"
 PROTOTYPE = """
@@ -142,17 +143,17 @@ def _made(path):
 def test_a_folder_that_lacks_a_file_is_refused(tmp_path):
     (tmp_path / "page.py").write_text("")
     with pytest.raises(ValueError, match=r"holds page.py, declaration.py, derivation.py, reference.py: got .* with page"):
-        rooms.open_folder(tmp_path)
+        registry.open_folder(tmp_path)
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path):
     shutil.copytree(FILLED, tmp_path / "rms_norm")
     with pytest.raises(ValueError, match="needs a name of its own: got 'rms_norm', which is taken; rename"):
-        rooms.open_folder(tmp_path / "rms_norm")
+        registry.open_folder(tmp_path / "rms_norm")
 
 
 def test_operators_and_their_rooms_are_listed(capsys):
     assert cli.main(["operators"]) == 0
     text = capsys.readouterr().out
     assert all(op.name in text for op in av.operators()) and "default" in text
-    assert (ROOT / "tests" / "reference").is_dir() and rooms.missing() == []
+    assert (ROOT / "tests" / "reference").is_dir() and registry.missing() == []

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from aclnn_viz import codes
-from aclnn_viz.products import PRODUCTS, Version, product_of
+from aclnn_viz.operators import codes
+from aclnn_viz.operators.products import PRODUCTS, Version, product_of
 
 SOCS = {
     "910": ["Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"],

@@ -7,13 +7,13 @@ import re
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.cases import deep
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.usual import USUAL, caught_by
-from aclnn_viz.faults import faults
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.faults import faults
 from machine import ROOT, SOAK
-from test_house import ORDER
+from test_structure import ORDER
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -57,7 +57,7 @@ def test_commands_exist():
 def test_the_score_of_the_checker_is_the_one_quoted():
     """Times are left out: they are the machine's."""
     from aclnn_viz.checking import score
-    names = [op.name for op in av.operators() if rooms.file("faults", op.name)]
+    names = [op.name for op in av.operators() if registry.file("faults", op.name)]
     assert len(names) >= 5
     chosen = names if SOAK else names[:1]
     measured = str(score(chosen))
@@ -72,7 +72,7 @@ def score_row(name):
     return [int(cell) for cell in cells[1:]]
 
 
-@pytest.mark.parametrize("name", [op.name for op in av.operators() if rooms.file("faults", op.name)])
+@pytest.mark.parametrize("name", [op.name for op in av.operators() if registry.file("faults", op.name)])
 def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name):
     """Caught and named by the checker itself takes longer: the test above, of all operators with `make soak`."""
     op = av.operator(name)

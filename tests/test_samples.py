@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
+from aclnn_viz.operators import registry
 
-NAMES = [op.name for op in av.operators() if rooms.file("sample", op.name)]
+NAMES = [op.name for op in av.operators() if registry.file("sample", op.name)]
 
 
 def lines(name, capsys, acl=None):
@@ -99,7 +99,7 @@ def test_a_failure_is_told_as_the_program_tells_it(name, capsys):
 
 
 def test_a_product_without_the_operator_fails_in_phase_1(capsys):
-    status = importlib.import_module("aclnn_viz.samples.cross_entropy_loss").main(av.acl.HostAcl(soc="Ascend310P3"))
+    status = importlib.import_module("aclnn_viz.operators.cross_entropy_loss.sample").main(av.acl.HostAcl(soc="Ascend310P3"))
     assert status == 161002
     assert capsys.readouterr().out == "aclnnCrossEntropyLossGradGetWorkspaceSize failed. ERROR: 161002\n"
 

@@ -3,11 +3,11 @@
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judging import judge, prepared
 from aclnn_viz.devices import Capsule
+from aclnn_viz.operators import registry
 from aclnn_viz.pictures import Provenance
 from aclnn_viz.verification.peers import explained
 from machine import ROOT
@@ -40,7 +40,7 @@ def test_what_it_replays_differs_from_the_page_only_as_documented(name):
     for op, inputs in capsule.cases():
         dtype, outputs = inputs[op.like].dtype.name, capsule.run(op, **inputs)
         one = prepared(Recipe(op.name), Case(op, inputs, dtype, 0))
-        known = [d for d in rooms.own("peer", op.name, "DIFFERENCES").get(name, ()) if dtype in d.dtypes
+        known = [d for d in registry.own("peer", op.name, "DIFFERENCES").get(name, ()) if dtype in d.dtypes
                  and (d.plan or d.values)]  # the others are of inputs that no suite has
         misses = judge(one, outputs)
         assert bool(misses) == bool(known), (name, dtype)  # as the lesson says: PyTorch in bfloat16, and nothing else

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from aclnn_viz import rooms
+from aclnn_viz.operators import registry
 from machine import ROOT, SOAK
 
-OPTIONAL = tuple(kind for kind in rooms.PACKAGES if kind not in rooms.REQUIRED)
+OPTIONAL = tuple(kind for kind in registry.KINDS if kind not in registry.REQUIRED)
 PROGRAM = """
 import contextlib, io, json, sys
 from dataclasses import replace
@@ -63,9 +63,9 @@ def bare(request, tmp_path_factory):
     copy = tmp_path_factory.mktemp("copy")
     for package in ("aclnn_viz", "derivations", "notebooks"):
         shutil.copytree(ROOT / package, copy / package)  # with its bytecode, of which none counts without its source
-    for name in rooms.names():
+    for name in registry.names():
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:
-            if path := rooms.file(kind, name):
+            if path := registry.file(kind, name):
                 (copy / path.relative_to(ROOT)).unlink()
     done = subprocess.run([sys.executable, "-c", PROGRAM, "soak" if SOAK else ""], cwd=copy, capture_output=True,
                           text=True, check=False, env={"PYTHONPATH": str(copy), "PATH": ""})
@@ -75,7 +75,7 @@ def bare(request, tmp_path_factory):
 
 def test_every_operator_still_works(bare):
     found, *_ = bare
-    assert sorted(found) == sorted(rooms.names())
+    assert sorted(found) == sorted(registry.names())
     assert {name: lacks for name, lacks in found.items() if lacks} == {}
 
 

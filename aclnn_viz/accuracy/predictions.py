@@ -11,7 +11,7 @@ from aclnn_viz.devices.two_phase import refusal
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
-from aclnn_viz.products import PRODUCTS, version_of
+from aclnn_viz.operators.products import PRODUCTS, version_of
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.speech import linked, message, ntr, tr
 

@@ -3,6 +3,6 @@
 from aclnn_viz.acl.cann import CannAcl, FunctionUnavailable
 from aclnn_viz.acl.host import HostAcl
 from aclnn_viz.acl.installation import DeviceUnavailable
-from aclnn_viz.codes import *  # noqa: F403
+from aclnn_viz.operators.codes import *  # noqa: F403
 
 __all__ = ["CannAcl", "DeviceUnavailable", "FunctionUnavailable", "HostAcl"]

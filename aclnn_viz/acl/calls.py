@@ -5,8 +5,8 @@ import threading
 from contextlib import contextmanager
 from sys import intern
 
-from aclnn_viz.codes import ACL_SUCCESS, status_name
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.codes import ACL_SUCCESS, status_name
 
 _ADVICE = {
     100002: "another library has initialised ACL in this process; this is harmless",

@@ -16,7 +16,7 @@ from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, operator_with, 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Contract, contract
-from aclnn_viz.products import Version
+from aclnn_viz.operators.products import Version
 
 
 class FunctionUnavailable(RuntimeError):

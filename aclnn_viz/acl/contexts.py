@@ -9,11 +9,11 @@ Statuses of destroyed streams and contexts are inferred: the reference only forb
 
 from aclnn_viz.acl.memory import shown
 from aclnn_viz.acl.state import HostContext, HostStream, State
-from aclnn_viz.codes import (
+from aclnn_viz.operators.codes import (
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_PARAM_INVALID,
     ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_UNINITIALIZE, ACL_SUCCESS,
 )
-from aclnn_viz.products import Version
+from aclnn_viz.operators.products import Version
 from aclnn_viz.words.speech import message
 
 _DEVICES = 1

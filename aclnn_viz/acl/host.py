@@ -7,10 +7,9 @@ from aclnn_viz.acl.protocol import RUNTIME, offer, operator_with, phases
 from aclnn_viz.acl.transfers import TransferCalls
 from aclnn_viz.acl.two_phase import OperatorCalls
 from aclnn_viz.errors import function, whole
-from aclnn_viz.operators import operator as operator_of
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operator as operator_of, operators
 from aclnn_viz.operators.contract import Contract, contract
-from aclnn_viz.products import product_of, soc_of, version_of
+from aclnn_viz.operators.products import product_of, soc_of, version_of
 
 
 def _backward(name: str, inputs: dict) -> dict:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aclnn_viz.errors import place_of, problem
-from aclnn_viz.products import Version
+from aclnn_viz.operators.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")

@@ -15,11 +15,11 @@ import numpy as np
 
 from aclnn_viz.acl.memory import POISON, byte_range
 from aclnn_viz.acl.state import HostExecutor, HostTensor, State
-from aclnn_viz.codes import (
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators.codes import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_INT32, ACL_INT64, ACL_SUCCESS,
     DATA_TYPE_SIZES,
 )
-from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
 from aclnn_viz.operators.contract.model import KernelFault
 from aclnn_viz.words.speech import kept, message

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.operators.contract.call import TensorDescriptor
-from aclnn_viz.products import Product
+from aclnn_viz.operators.products import Product
 from aclnn_viz.words.speech import message
 
 POISON = 0xA5

@@ -8,13 +8,13 @@ import json
 from pathlib import Path
 
 from aclnn_viz.acl.state import State
-from aclnn_viz.codes import (
+from aclnn_viz.operators.codes import (
     ACL_CANN_ATTR_BF16, ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_JIT_COMPILE, ACL_ERROR_INVALID_FILE,
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_PARSE_FILE, ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE,
     ACL_ERROR_RT_PARAM_INVALID, ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, ACL_OPT_DETERMINISTIC,
     ACL_OPT_ENABLE_KERNEL_EARLY_START, ACL_SUCCESS, DATA_TYPE_SIZES,
 )
-from aclnn_viz.products import DAV_2201, DAV_3510
+from aclnn_viz.operators.products import DAV_2201, DAV_3510
 from aclnn_viz.storage.damage import StoredError
 from aclnn_viz.storage.reading import read_file
 from aclnn_viz.words.speech import message

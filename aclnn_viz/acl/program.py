@@ -7,11 +7,11 @@ Source: two-phase API, CANN documentation.
 import numpy as np
 
 from aclnn_viz.acl.calls import AclError, Calls, Uninterrupted, tell
-from aclnn_viz.codes import (
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators.codes import (
     ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST,
     ACL_MEMCPY_HOST_TO_DEVICE,
 )
-from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
 
 #: The aclDataType of what an array holds.

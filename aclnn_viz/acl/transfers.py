@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.acl.memory import machine_memory, shown
 from aclnn_viz.acl.state import State, same_memory
-from aclnn_viz.codes import (
+from aclnn_viz.operators.codes import (
     ACL_ERROR_INVALID_PARAM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_PARAM_INVALID, ACL_MEMCPY_DEVICE_TO_DEVICE,
     ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST,
     ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE, ACL_SUCCESS,

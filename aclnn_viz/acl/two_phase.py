@@ -10,7 +10,7 @@ from aclnn_viz.acl.conversion import Handle
 from aclnn_viz.acl.launch import Launch, call_of
 from aclnn_viz.acl.meta import MetaCalls
 from aclnn_viz.acl.state import HostExecutor
-from aclnn_viz.codes import ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
+from aclnn_viz.operators.codes import ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract import Contract
 from aclnn_viz.words.speech import kept, message
 

@@ -7,12 +7,11 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, need, problem, shown, whole
-from aclnn_viz.operators import Operator, known, operator
+from aclnn_viz.operators import Operator, known, operator, registry
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import meant, message, tr
@@ -62,7 +61,7 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     (4, 1)
     """
     op = operator(op)
-    own = partial(rooms.own, "cases", op.name)
+    own = partial(registry.own, "cases", op.name)
     names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(own("OPTIONS", default.options(op)))
     for name in given:
         if name not in names:

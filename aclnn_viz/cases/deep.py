@@ -11,12 +11,11 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.dtypes import FLOAT16, float_format, round_to
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.patterns import chosen
 
 LONG = tuple(2**k + 1 for k in range(7, 17))  # one more than every power of two that a tile, or a core's share, has
@@ -142,7 +141,7 @@ def _kinds(op: Operator, plain: Case) -> Iterator[tuple[str, str | None]]:
 def _usual(op: Operator) -> tuple[tuple[int, ...], dict[str, int]]:
     """The default shape, and by option how many lengths only other tensors tell."""
     others = default.other_shapes(op)
-    return rooms.own("cases", op.name, "SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
+    return registry.own("cases", op.name, "SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
 
 
 def _axes(op: Operator) -> list[tuple[str, int]]:

@@ -10,11 +10,10 @@ from operator import index
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, Sizes, chosen
 from aclnn_viz.operators.shapes import formats_of
@@ -38,7 +37,7 @@ def options(op: Operator) -> tuple[str, ...]:
 
 def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
     """Of the options that a case takes those that give lengths which the shape does not tell, with their letters."""
-    takes = rooms.own("cases", op.name, "OPTIONS", options(op))
+    takes = registry.own("cases", op.name, "OPTIONS", options(op))
     known, found = set(chosen(op.tensors[first(op)].shape, {}).names) | set(op.sizes), {}
     for tensor in op.tensors:  # in the order in which a case is drawn
         if tensor in {p.name for p in op.parameters} and f"{tensor}_shape" in takes:

@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case, case, stated
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.damage import StoredError
 from aclnn_viz.storage.reading import read_file
@@ -25,7 +24,7 @@ def load(source: str) -> list[Case]:
     """
     if source == STANDARD:
         return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
-                for seed, given in enumerate(rooms.own("cases", op.name, "STANDARD", op.modes))
+                for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
                 for dtype in ("float32", "float16", "bfloat16")]
     try:
         listed = json.loads(read_file(Path(source), LONGEST_INDEX))

@@ -1,7 +1,6 @@
 """Options for cases whose main tensor is a matrix, as whoever shows rows and columns needs them."""
 
-from aclnn_viz import rooms
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.patterns import Pattern
 
 
@@ -18,5 +17,5 @@ def matrix_shape(op: Operator, rows: int, columns: int) -> tuple[int, ...]:
 
 def rows_of(op: Operator, rows: int, n: int, seed: int = 0, dtype: str = "float32") -> dict:
     """Return options of a case with `rows` rows of `n` terms each: the operator's own, else a matrix."""
-    own = rooms.own("cases", op.name, "rows_of")
+    own = registry.own("cases", op.name, "rows_of")
     return own(rows, n, seed, dtype) if own else {"shape": matrix_shape(op, rows, n)}

@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.case import Case, case
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operator, registry
 from aclnn_viz.words.speech import linked, message
 
 
@@ -55,7 +54,7 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
-    own = rooms.own("cases", op.name, "suite")
+    own = registry.own("cases", op.name, "suite")
     for options in own() if own else filter(partial(_taken, op), default.suite(op)):
         yield Recipe(op.name, {name: value for name, value in options.items() if name != "strided"},
                      options.get("strided", False))

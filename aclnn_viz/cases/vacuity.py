@@ -10,10 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.default import left_out
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.arranging import asked
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.words.speech import linked, message, said, tr
@@ -51,7 +50,7 @@ def vacuity(cases: Iterable[Case]) -> Vacuity:
     cases = list(cases)
     best: dict[str, float] = {}
     for one in cases:
-        own = rooms.own("cases", one.operator.name, "meter", partial(meter, one.operator))
+        own = registry.own("cases", one.operator.name, "meter", partial(meter, one.operator))
         with np.errstate(all="ignore"):  # of inputs that are no numbers
             found = own(**{p.name: p.default for p in one.operator.parameters} | one.inputs)
         found[message("16-bit formats")] = float(one.dtype in ("float16", "bfloat16"))

@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import combinations
 
 from aclnn_viz.checking.observing import Seen, Way
-from aclnn_viz.faults.edits import Edit
-from aclnn_viz.faults.rewriting import distance, head
+from aclnn_viz.operators.faults.edits import Edit
+from aclnn_viz.operators.faults.rewriting import distance, head
 from aclnn_viz.words.speech import linked, message
 
 LETTERS = 10  # of a description count as one of a formula

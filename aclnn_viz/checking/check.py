@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from numbers import Real
 from pathlib import Path
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import Case, files, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
@@ -24,7 +23,7 @@ from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, problem, shown, whole
-from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.words.speech import message
 
@@ -167,7 +166,7 @@ def _names_a_dump(op) -> bool:
     """A path object, or a text that is a folder and no operator's name."""
     if isinstance(op, Operator) or not isinstance(op, (str, Path)):
         return False
-    known = {*rooms.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
-    if rooms.holds_operator(op):
+    known = {*registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
+    if registry.holds_operator(op):
         return (Path(op) / INDEX).exists()  # cases are data, whatever lies beside them
     return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())

@@ -19,7 +19,7 @@ from aclnn_viz.checking.observing import SINGLE, Seen, is_single
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.sieving import sieves_first
 from aclnn_viz.dtypes import float_format, ulp
-from aclnn_viz.faults import Fault, faults
+from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.words.speech import linked, message, tr
 
 CLOSEST = message("{told}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")

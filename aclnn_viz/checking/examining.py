@@ -22,7 +22,7 @@ from aclnn_viz.checking.result import CheckResult, Counterexample, Unsupported
 from aclnn_viz.checking.running import Outcome, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.tried import Tried
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.words.speech import linked, message
 
 ASKING = 1.5  # seconds, for what its errors depend on where nothing explains them

@@ -14,15 +14,14 @@ from aclnn_viz.checking.asking import Asking, Budget
 from aclnn_viz.checking.candidates import Candidate, of_edit, pairs
 from aclnn_viz.checking.diagnosis import as_candidate
 from aclnn_viz.checking.facts import Condition, Facts, separating
-from aclnn_viz.checking.fitting import fitted as fitted_at
-from aclnn_viz.checking.fitting import scaled_output, slots
+from aclnn_viz.checking.fitting import fitted as fitted_at, scaled_output, slots
 from aclnn_viz.checking.misfits import fitted
 from aclnn_viz.checking.observing import Seen, Way
 from aclnn_viz.checking.reductions import reduced
 from aclnn_viz.checking.sieving import leaders, sieves_first
-from aclnn_viz.faults import Fault, faults
-from aclnn_viz.faults.edits import Edit, edits
-from aclnn_viz.faults.rarer import rarer
+from aclnn_viz.operators.faults import Fault, faults
+from aclnn_viz.operators.faults.edits import Edit, edits
+from aclnn_viz.operators.faults.rarer import rarer
 from aclnn_viz.words.speech import linked, message, tr
 
 FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most

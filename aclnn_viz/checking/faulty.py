@@ -5,14 +5,14 @@ from dataclasses import fields, replace
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.faults import Fault
 from aclnn_viz.operators import Operator, operator, plans
+from aclnn_viz.operators.faults import Fault
 
 
 def faulty_kernel(op, fault: Fault):
     """Return the wrong kernel `kernel(**inputs)` of a named fault.
 
-    >>> from aclnn_viz.faults import faults
+    >>> from aclnn_viz.operators.faults import faults
     >>> kernel = faulty_kernel("hardswish", faults("hardswish")[0])
     >>> kernel(gradOutput=np.ones(1, np.float32), self=np.float32([3]))["out"]
     array([1.], dtype=float32)

@@ -20,8 +20,8 @@ from aclnn_viz.checking.special import loosened
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset
-from aclnn_viz.products import A2
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.products import A2
+from aclnn_viz.operators.registry import own
 from aclnn_viz.words.speech import message
 
 FREEDOM = 4.0

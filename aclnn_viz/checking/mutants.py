@@ -28,9 +28,9 @@ from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.errors import function, listed, whole
-from aclnn_viz.faults.edits import Edit, edits
-from aclnn_viz.faults.rarer import rarer
 from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.operators.faults.edits import Edit, edits
+from aclnn_viz.operators.faults.rarer import rarer
 
 COMPUTED = ("float32", "float64")
 TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64

@@ -4,7 +4,6 @@ A page computes in float64 here. A kernel that computes in float32, stores 16 bi
 from it by rounding; where a comparison hangs on rounding the page is run in float32 and on neighbouring inputs, too.
 """
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
@@ -18,6 +17,7 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.checking.facts import Facts
 from aclnn_viz.checking.judging import Miss, Prepared, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
+from aclnn_viz.operators.faults.edits import sources
 
 FEW = 0.1  # the share of elements that may hang on the rounding of a comparison, before float32 is tried
 ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
@@ -143,10 +143,10 @@ class Seen:
     def _trace(self) -> tuple[Counter, frozenset[str]]:
         """How often the right page executes each line on the inputs of the case, and the functions that it calls."""
         page, lines, names = self.prepared.case.operator.page, Counter(), set()
-        home = os.path.dirname(page.__file__)
+        files = {module.__file__ for module, _ in sources(page)}
 
         def watch(frame, event, _):
-            if os.path.dirname(frame.f_code.co_filename) != home:
+            if frame.f_code.co_filename not in files:
                 return None
             lines[frame.f_code.co_filename, frame.f_lineno] += 1
             names.add(frame.f_code.co_name)

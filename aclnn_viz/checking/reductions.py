@@ -10,9 +10,9 @@ import numpy as np
 from aclnn_viz.checking.altered import BLOCKS, CUTS, cut
 from aclnn_viz.checking.candidates import Candidate
 from aclnn_viz.checking.observing import Seen, Way
-from aclnn_viz.faults import rewriting
-from aclnn_viz.faults.edits import Unit, units
 from aclnn_viz.operators import Operator
+from aclnn_viz.operators.faults import rewriting
+from aclnn_viz.operators.faults.edits import Unit, units
 from aclnn_viz.words.speech import linked, message
 
 NAME = "reduced"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aclnn_viz.faults.places import by_letter
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.faults.places import by_letter
+from aclnn_viz.operators.registry import own
 
 
 def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:

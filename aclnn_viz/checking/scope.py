@@ -16,7 +16,7 @@ from aclnn_viz.devices.two_phase import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.products import A2, Version, product_of, soc_of, version_of
+from aclnn_viz.operators.products import A2, Version, product_of, soc_of, version_of
 from aclnn_viz.words.speech import linked, message
 
 SOC, CANN = A2.example_soc, "9.1"

@@ -5,7 +5,6 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
-from aclnn_viz import rooms
 from aclnn_viz.checking.diagnosis import diagnose
 from aclnn_viz.checking.examining import examine
 from aclnn_viz.checking.faulty import faulty_kernel
@@ -13,8 +12,8 @@ from aclnn_viz.checking.mutant_table import MutantTable
 from aclnn_viz.checking.mutants import score_mutants
 from aclnn_viz.checking.usual import USUAL, caught_by
 from aclnn_viz.errors import function, listed, whole
-from aclnn_viz.faults import Fault, faults
-from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.operators import Operator, operator, operators, registry
+from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.words.speech import message, tr
 
 NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
@@ -110,7 +109,7 @@ def score(names: Iterable | None = None, seed: int = 0, progress: Callable | Non
 
 def named() -> list[str]:
     """The operators that have faults with names and stories of their own."""
-    return [op.name for op in operators() if rooms.file("faults", op.name)]
+    return [op.name for op in operators() if registry.file("faults", op.name)]
 
 
 def _score(op, fault: Fault, seed: int) -> FaultScore | None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from aclnn_viz.cases import Case, case
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.registry import own
 from aclnn_viz.words.speech import message
 
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from aclnn_viz import rooms
+from aclnn_viz.operators import registry
 from aclnn_viz.words.speech import message, tr
 
 
@@ -17,9 +17,9 @@ def operators(options) -> int:
     from aclnn_viz.operators import operators as all_operators
 
     rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
-        kind: "own" if rooms.file(kind, op.name) else "missing" if kind in rooms.REQUIRED else "default"
-        for kind in rooms.PACKAGES}} for op in all_operators()}
-    rows |= {name: {"announced": package, "files": {}} for name, package in rooms.announced().items() if name not in rows}
+        kind: "own" if registry.file(kind, op.name) else "missing" if kind in registry.REQUIRED else "default"
+        for kind in registry.KINDS}} for op in all_operators()}
+    rows |= {name: {"announced": package, "files": {}} for name, package in registry.announced().items() if name not in rows}
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
@@ -28,9 +28,9 @@ def operators(options) -> int:
             print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
                 f"  {tr(how)}: {', '.join(found)}" for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
-    for line in rooms.missing():
+    for line in registry.missing():
         print(line, file=sys.stderr)
-    return 1 if rooms.missing() else 0
+    return 1 if registry.missing() else 0
 
 
 def describe(options) -> int:
@@ -48,7 +48,7 @@ def new(options) -> int:
 
     Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
-    from aclnn_viz.export.skeleton import gaps, new_operator
+    from aclnn_viz.operators.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import read_file
 
     prototype = read_file(Path(options.prototype), 1 << 20).decode("utf-8", "replace")  # comments may be in any encoding

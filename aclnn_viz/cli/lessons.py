@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from aclnn_viz.errors import problem
+from aclnn_viz.operators import registry
 from aclnn_viz.words.speech import tr
 from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.speech import LANGUAGES, language
@@ -14,8 +15,6 @@ from aclnn_viz.words.speech import LANGUAGES, language
 PACKAGE = Path(__file__).parents[1]
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json")
 FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}  # of the editions of the lessons
-TRAVELS = {"": ("lessons", [f"{folder}{pattern}" for folder in FOLDERS.values() for pattern in EDITION]),
-           "samples": ("samples", ["*.py"])}
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
 
@@ -53,15 +52,18 @@ def is_clone(folder: Path) -> bool:
 
 def copy(folder: Path) -> list[str]:
     """Copy the lessons and samples that a folder lacks, and return their places in it."""
+    lessons = PACKAGE / "lessons"
+    sources = {str(path.relative_to(lessons)): path for below in FOLDERS.values() for pattern in EDITION
+               for path in sorted(lessons.glob(f"{below}{pattern}"))}
+    sources |= {f"samples/{name}.py": path for name in registry.names() if (path := registry.file("sample", name))}
     copied = []
-    for below, (source, patterns) in TRAVELS.items():
-        for path in sorted(path for pattern in patterns for path in (PACKAGE / source).glob(pattern)):
-            place = folder / below / path.relative_to(PACKAGE / source)
-            sweep(place)
-            if not os.path.lexists(place):
-                with new_file(place) as file:
-                    file.write(path.read_bytes())
-                copied.append(str(place.relative_to(folder)))
+    for name, path in sources.items():
+        place = folder / name
+        sweep(place)
+        if not os.path.lexists(place):
+            with new_file(place) as file:
+                file.write(path.read_bytes())
+            copied.append(name)
     return copied
 
 

@@ -6,7 +6,7 @@ from aclnn_viz.devices.session import Session
 from aclnn_viz.devices.two_phase import run
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.products import product_of
+from aclnn_viz.operators.products import product_of
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import meant, message, tr
 

@@ -8,11 +8,11 @@ import os
 import threading
 
 from aclnn_viz.acl import CannAcl, DeviceUnavailable
-from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.devices.errors import AclError
 from aclnn_viz.operators import operators
+from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.products import Product, product_of
+from aclnn_viz.operators.products import Product, product_of
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
 _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without

@@ -14,7 +14,7 @@ from aclnn_viz.devices.peers import installed
 from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.products import PRODUCTS, Version
+from aclnn_viz.operators.products import PRODUCTS, Version
 from aclnn_viz.words.speech import message, tr
 
 _PROGRAM = "import sys; from aclnn_viz.devices.inspection import end_with_parent, inspect; end_with_parent(); " \

@@ -10,7 +10,7 @@ from aclnn_viz.devices.device import Device
 from aclnn_viz.devices.peers import Peer, is_peer, open_peer
 from aclnn_viz.errors import flag, problem, shown
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.products import soc_of, version_of
+from aclnn_viz.operators.products import soc_of, version_of
 
 
 def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,

@@ -13,9 +13,9 @@ import threading
 from collections import Counter
 from weakref import WeakKeyDictionary
 
-from aclnn_viz.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.devices.errors import DeviceClosedError
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 
 
 class Process:

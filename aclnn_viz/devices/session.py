@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.calls import Calls, Uninterrupted, tell
 from aclnn_viz.acl.program import Program
-from aclnn_viz.codes import (
-    ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
-)
 from aclnn_viz.devices.errors import AclError, DeviceClosedError
 from aclnn_viz.devices.process import process_of
 from aclnn_viz.errors import problem
-from aclnn_viz.products import product_of
+from aclnn_viz.operators.codes import (
+    ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
+    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
+)
+from aclnn_viz.operators.products import product_of
 
 _NO_DEVICE = {ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
               ACL_ERROR_RT_NO_DEVICE}

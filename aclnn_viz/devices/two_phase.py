@@ -9,7 +9,7 @@ from aclnn_viz.devices.errors import ConstraintWarning, RefusedError
 from aclnn_viz.devices.session import Session
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
-from aclnn_viz.products import Product, Version
+from aclnn_viz.operators.products import Product, Version
 from aclnn_viz.words.speech import kept, message
 
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
@@ -40,7 +40,7 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
     """Return why a product with a CANN version does not compute these inputs as documented, or an empty text.
 
     >>> import aclnn_viz as av
-    >>> from aclnn_viz.products import A2
+    >>> from aclnn_viz.operators.products import A2
     >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
     ''
     """

@@ -4,9 +4,8 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from aclnn_viz import rooms
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators import operator, operators, registry
 
 
 def explorers() -> tuple[str, ...]:
@@ -39,7 +38,7 @@ def subject_of(name):
         if str(name).isidentifier():  # else it is a folder, of which the error tells more
             error = ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}"))
         raise error from None
-    own = rooms.module("explorer", op.name)
+    own = registry.module("explorer", op.name)
     return own.subject() if own else default.of(op)
 
 

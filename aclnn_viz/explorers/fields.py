@@ -3,7 +3,7 @@
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import choice, whole
-from aclnn_viz.products import PRODUCTS
+from aclnn_viz.operators.products import PRODUCTS
 
 
 def dtype(group: str = "Operator"):

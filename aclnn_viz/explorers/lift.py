@@ -1,10 +1,10 @@
 """Lift-out: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.explorers.state import changed
-from aclnn_viz.export import cpp_sample
+from aclnn_viz.devices.cpp import cpp_sample
+from aclnn_viz.operators import registry
 
 TEST = '''"""{aclnn_name} in one state of its explorer: put your kernel in the place of `kernel`."""
 
@@ -37,8 +37,8 @@ def arguments(state) -> str:
 
 def opened(op) -> str:
     """Return what `av.operator` and `av.explore` open an operator by: its name, or the folder that it lies in."""
-    page = rooms.file("page", op.name)
-    return op.name if page is None or page.is_relative_to(rooms.HOUSE) else str(page.parent)
+    page = registry.file("page", op.name)
+    return op.name if page is None or page.is_relative_to(registry.ROOT) else str(page.parent)
 
 
 def call(subject, state) -> str:

@@ -27,13 +27,13 @@ from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.state import StateError, choice, real, whole
-from aclnn_viz.faults import Fault, faults
-from aclnn_viz.faults.fault import TRUNCATED
 from aclnn_viz.operators import operator, operators, plans
+from aclnn_viz.operators.faults import Fault, faults
+from aclnn_viz.operators.faults.fault import TRUNCATED
+from aclnn_viz.operators.registry import own
 from aclnn_viz.pictures.error_plot import ErrorPlot, plotted
 from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
-from aclnn_viz.rooms import own
 from aclnn_viz.words.speech import message
 
 CAUSES = (message("format"), message("inputs"), message("plan"), message("undecided"), message("not explained"))

@@ -22,8 +22,8 @@ from aclnn_viz.cases import case
 from aclnn_viz.cases.rows import matrix_shape, rows_of
 from aclnn_viz.explorers.state import StateError, check_choices, check_indices, choice, whole
 from aclnn_viz.operators import operator, operators
-from aclnn_viz.products import PRODUCTS
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.operators.registry import own
 from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aclnn_viz.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import Data, State, compute, inputs, operator_of, pytest_case
+from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel

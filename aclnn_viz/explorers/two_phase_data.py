@@ -17,13 +17,13 @@ import numpy as np
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
 from aclnn_viz.cases.rows import matrix_shape
-from aclnn_viz.codes import status_name
 from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.state import choice, whole
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
 from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators.codes import status_name
 from aclnn_viz.operators.contract import contiguous_strides
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.registry import own
 
 MISTAKES = {
     "none": "none", "no init": "aclInit forgotten", "no device": "aclrtSetDevice forgotten",

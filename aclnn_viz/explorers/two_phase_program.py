@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz import codes
 from aclnn_viz.acl.conversion import ARRAYS
 from aclnn_viz.acl.program import bare_type
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators import codes
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.words.speech import message
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz import rooms
 from aclnn_viz.errors import problem, shown
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
 
 __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
@@ -14,7 +14,7 @@ __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 
 def operators() -> tuple[Operator, ...]:
     """Return all operators: those of the kit in the order of the lessons, then those from outside that were opened."""
-    found = [rooms.own("declaration", name, "OPERATOR") for name in rooms.names()]
+    found = [registry.own("declaration", name, "OPERATOR") for name in registry.names()]
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter, one.name)))
 
 
@@ -35,7 +35,7 @@ def operator(name: "str | Path | Operator") -> Operator:
     'rms_norm'
     """
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
-        return rooms.own("declaration", rooms.open_folder(name), "OPERATOR")
+        return registry.own("declaration", registry.open_folder(name), "OPERATOR")
     return known(name)
 
 
@@ -46,8 +46,8 @@ def known(name: str | Operator) -> Operator:
     """
     if isinstance(name, Operator):
         return name
-    if isinstance(name, str) and name in rooms.announced():
-        rooms.open_announced(name)
+    if isinstance(name, str) and name in registry.announced():
+        registry.open_announced(name)
     found = operators()
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):
@@ -60,7 +60,7 @@ def known(name: str | Operator) -> Operator:
 def recorded(entry: Mapping) -> Operator:
     """Return the operator of a stored case; ValueError where it is not known, or its sources are not those of the record."""
     op, told = known(entry["operator"]), entry.get("sources")
-    if told is not None and told != (now := rooms.sources(op.name)):
+    if told is not None and told != (now := registry.sources(op.name)):
         raise ValueError(problem(f"the case was recorded with {op.name} of the sources {shown(told)}", f"those of {shown(now)}",
                                  f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)"))
     return op

@@ -8,17 +8,18 @@ from types import ModuleType
 
 import numpy as np
 
-from aclnn_viz import codes
 from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import problem, shown
+from aclnn_viz.operators import codes
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
+from aclnn_viz.operators.products import Product
 from aclnn_viz.operators.prototype import parse
-from aclnn_viz.products import Product
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ class Operator:
     def outputs(self) -> tuple[str, ...]:
         """The outputs in the vendor's order; the first is the main one."""
         return tuple(p.name for p in self.c_parameters if p.output)
+
+    @property
+    def sources(self) -> str | None:
+        """The identity of the sources of an operator from outside, None for one of the kit."""
+        return registry.sources(self.name)
 
     @property
     def main(self) -> str:

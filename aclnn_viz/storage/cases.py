@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.errors import place_of
 from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError, TooLargeError
 from aclnn_viz.storage.reading import Archive, Folder, Source
@@ -45,9 +44,8 @@ def entry_of(folder: str, operator, inputs: dict, outputs: dict, *, bare: bool, 
             files[f"{part}/{name}.npy"] = npy_bytes(value)
             if bare:
                 files[f"{part}/{name}.bin"] = bin_bytes(value)
-    sources = rooms.sources(operator.name)
     entry = {"folder": folder, "operator": operator.name, "aclnn_name": operator.aclnn_name, **about,
-             **({"sources": sources} if sources else {}),
+             **({"sources": operator.sources} if operator.sources else {}),
              "attributes": {name: value for name, value in inputs.items() if name not in tensors},
              "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
              "outputs": {name: _described(*what) for name, what in described.items()},

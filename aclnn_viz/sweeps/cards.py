@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from aclnn_viz.codes import ACL_ERROR_RT_INVALID_DEVICEID
 from aclnn_viz.devices import open_device
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.codes import ACL_ERROR_RT_INVALID_DEVICEID
 
 FOLDER = Path(tempfile.gettempdir()) / "aclnn-viz-cards"
 

@@ -5,9 +5,9 @@ import hashlib
 from functools import cache
 from importlib.metadata import version
 
-from aclnn_viz import rooms
+from aclnn_viz.operators import registry
 
-UNSEEN = ("cli", "explorers", "export", "lessons", "pictures", "samples", "verification")  # rooms that decide no number
+UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}  # packages that decide no number
 
 
 def kit() -> str:
@@ -15,13 +15,15 @@ def kit() -> str:
 
     The same sources give the same text on every platform.
     """
-    state = hashlib.sha256(_house().encode())
-    for name in rooms.outside():  # these may be edited while a session goes on
-        state.update(rooms.sources(name).encode())
+    state = hashlib.sha256(_kit().encode())
+    for name in registry.outside():  # these may be edited while a session goes on
+        state.update(registry.sources(name).encode())
     return f"{version('aclnn-viz')}+{state.hexdigest()[:12]}"
 
 
 @cache
-def _house() -> str:
-    house = rooms.HOUSE / "aclnn_viz"
-    return rooms.hashed(house, (path for path in house.rglob("*.py") if path.relative_to(house).parts[0] not in UNSEEN))
+def _kit() -> str:
+    package = registry.ROOT / "aclnn_viz"
+    return registry.hashed(package, (path for path in package.rglob("*.py")
+                                     if path.relative_to(package).parts[0] not in UNSEEN
+                                     and registry.KINDS.get(path.stem) not in UNSEEN))

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import Case
 from aclnn_viz.checking import load_kernel
 from aclnn_viz.checking.scope import CANN, SOC, Scope
 from aclnn_viz.devices import Capsule, open_device
 from aclnn_viz.devices.capsule import digest
 from aclnn_viz.errors import need, printable, problem
-from aclnn_viz.operators import Operator, operator
-from aclnn_viz.products import soc_of, version_of
+from aclnn_viz.operators import Operator, operator, registry
+from aclnn_viz.operators.products import soc_of, version_of
 from aclnn_viz.sweeps.cards import open_card
 from aclnn_viz.sweeps.kit import kit
 from aclnn_viz.words.speech import linked, message
@@ -52,7 +51,7 @@ class Place:
             told["soc"] = soc_of(told["soc"])
         if told.get("cann"):
             told["cann"] = str(version_of(told["cann"]))
-        place = cls(str(device), kit=kit(), folders=rooms.folders(), **told)
+        place = cls(str(device), kit=kit(), folders=registry.folders(), **told)
         if place.is_kernel:
             kernels[Path(place.name).name] = place.name
         return place
@@ -67,11 +66,11 @@ class Place:
         if (here := held.get(self)) is None or here.closed:
             close_all()
             for folder in self.folders:
-                if folder not in rooms.folders():
+                if folder not in registry.folders():
                     operator(folder)
             if kit() != self.kit:
                 raise RuntimeError(problem("every worker needs the kit of the process that sweeps, " + self.kit,
-                                           f"{kit()} in {rooms.HOUSE}", "install the same version there"))
+                                           f"{kit()} in {registry.ROOT}", "install the same version there"))
             here = Opened(self)
             _here.opened = {self: here}
         return here
@@ -117,7 +116,7 @@ class Opened:
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
         told |= {"soc": self.soc, "cann": str(self.cann),
-                 "operators": ", ".join(f"{name} {rooms.sources(name)[:12]}" for name in rooms.outside())}
+                 "operators": ", ".join(f"{name} {registry.sources(name)[:12]}" for name in registry.outside())}
         self.identity = json.dumps({name: value for name, value in told.items() if value}, sort_keys=True)
         self._scopes: dict[str, Scope] = {}
 

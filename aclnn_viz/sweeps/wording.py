@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from math import inf
 
-from aclnn_viz import rooms
+from aclnn_viz.operators import registry
 from aclnn_viz.sweeps.findings import WORST, Change, Findings, Where
 from aclnn_viz.sweeps.place import about, kernels
 from aclnn_viz.sweeps.recipes import named
@@ -117,6 +117,6 @@ def command(found: Findings, recipe: str) -> str:
     words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", kernels.get(name, KERNEL) if kernel else name]
     if kernel or name == "host":
         words += [word for option in ("soc", "cann", "plan") if option in said for word in (f"--{option}", said[option])]
-    if (folder := rooms.outside().get(named(recipe))) in rooms.folders():
+    if (folder := registry.outside().get(named(recipe))) in registry.folders():
         words += ["--operator", str(folder)]
     return shlex.join(words)

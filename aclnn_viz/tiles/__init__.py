@@ -4,10 +4,7 @@ Cores with a Unified Buffer, queues and pipes run a program written with Ascend 
 said as hazards. Nothing here was measured: the order of things is modelled, their time is not.
 """
 
-import aclnn_viz.tiles.faults  # before the functions of these names, which are what the package offers
-import aclnn_viz.tiles.programs
-from aclnn_viz import rooms
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, launch
@@ -26,4 +23,4 @@ def programs(op) -> tuple[Program, ...]:
     >>> [program.name for program in programs("hardswish")]
     ['hardswish']
     """
-    return rooms.own("tiles", operator(op).name, "PROGRAMS", ())
+    return registry.own("tiles", operator(op).name, "PROGRAMS", ())

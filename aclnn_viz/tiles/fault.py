@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from zlib import crc32
 
-from aclnn_viz import rooms
-from aclnn_viz.faults.fault import page_from, rewritten
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operator, registry
+from aclnn_viz.operators.faults.fault import page_from, rewritten
 from aclnn_viz.tiles.hazards import MEANT
 from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.speech import kept, message, named, tr
@@ -55,7 +54,7 @@ def edited(op: str, name: str, changes: tuple[tuple[str, str], ...]) -> Program:
 
     The changed file can be read as any other: hazards quote its lines, and a sketch is made of it.
     """
-    right = rooms.module("tiles", op)
+    right = registry.module("tiles", op)
     source = rewritten(right, changes)
     page = page_from(source, right, f"{right.__name__}_{crc32(source.encode()):08x}")
     page.__file__ = page.PROGRAMS[0].kernel.__code__.co_filename
@@ -70,4 +69,4 @@ def faults(op) -> tuple[TileFault, ...]:
     >>> faults("hardswish")[0].shows
     'missing barrier'
     """
-    return rooms.own("tile_faults", operator(op).name, "FAULTS", ())
+    return registry.own("tile_faults", operator(op).name, "FAULTS", ())

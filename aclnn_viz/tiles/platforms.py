@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aclnn_viz.errors import problem
-from aclnn_viz.products import DAV_2201, Product, product_of, soc_of
+from aclnn_viz.operators.products import DAV_2201, Product, product_of, soc_of
 
 BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
 REPEAT = 256  # bytes that a vector instruction treats in one step

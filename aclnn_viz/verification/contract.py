@@ -9,14 +9,13 @@ from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.calls import AclError, Calls
 from aclnn_viz.acl.program import DTYPE_CODES, Program, descriptor
 from aclnn_viz.cases import case
-from aclnn_viz.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
 from aclnn_viz.devices import ConstraintWarning, RefusedError, open_device
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operator
-from aclnn_viz.operators.contract import Call, contract
-from aclnn_viz.operators.contract import Check as Step
+from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
+from aclnn_viz.operators.contract import Call, Check as Step, contract
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.products import Version
+from aclnn_viz.operators.products import Version
 from aclnn_viz.verification.check import Check
 from aclnn_viz.words.speech import message
 

@@ -1,6 +1,6 @@
 """The table of kinks: one-sided derivatives, what the document says, what the kernel and PyTorch return there.
 
-Left, right, documented and PyTorch's values are exact data of `derivations.kinks`; the kernel's are recomputed,
+Left, right, documented and PyTorch's values are exact data of `derivations.prover.kinks`; the kernel's are recomputed,
 PyTorch's too where it is installed.
 """
 
@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 
-from aclnn_viz import rooms
-from aclnn_viz.operators import Operator, operators
+from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.words.speech import message, tr
 
@@ -56,7 +55,7 @@ def rows() -> list[Row]:
 
 def of(op: Operator) -> list[Row]:
     """The rows of one operator; none where its conventions list no kinks."""
-    return rooms.own("conventions", op.name, "kinks", list)()
+    return registry.own("conventions", op.name, "kinks", list)()
 
 
 def text_table(table: list[Row]) -> str:

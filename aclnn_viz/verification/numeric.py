@@ -5,7 +5,7 @@ from functools import partial
 
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operators
-from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
 from aclnn_viz.verification import kinks
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.contract import device_check, status_check

@@ -10,12 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.checking.judging import Prepared, judge, prepared, prepared_suite
 from aclnn_viz.devices import UnsupportedError, open_device
 from aclnn_viz.devices.peers import computed_by, installed
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
@@ -32,7 +31,7 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
     """Of each case of the suite: the differences that were seen, all in one text, and what is wrong."""
     with open_device(library) if device is None else device as peer:
         rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
-    refusals = rooms.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
+    refusals = registry.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
     recorded = [recomputed(op.name, one) for one in conventions(op)] if library == "torch" else []
     wrong = [message("the conventions say {where}: {value}", where=kept(row.where), value=row.pytorch)
              for row in recorded if ", but " in row.pytorch]
@@ -57,7 +56,7 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
         outputs = peer.run(op, **one.case.inputs)
     except UnsupportedError as refused:
         reason = str(refused).partition(": got ")[0]
-        known = reason in rooms.own("peer", op.name, "REFUSED", ())
+        known = reason in registry.own("peer", op.name, "REFUSED", ())
         return [(reason, None if known else message("{peer} refuses {case}: {why}", peer=peer.library, case=str(one.recipe), why=refused))]
     seen = []
     for miss in judge(one, outputs):

@@ -16,12 +16,11 @@ from inspect import signature
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.cases import default
 from aclnn_viz.cases.draw import Draw
 from aclnn_viz.command import uninterrupted
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.verification.check import Check, Row
 from aclnn_viz.verification.rates import rate_check
@@ -47,7 +46,7 @@ def claims() -> list:
     from derivations import chapters, theorems
 
     here = chapters()
-    found = (rooms.module("derivation", op.name) for op in operators())
+    found = (registry.module("derivation", op.name) for op in operators())
     return list(theorems(*(module for module in found if module not in here)))
 
 
@@ -55,7 +54,7 @@ def claims() -> list:
 
 def derivation(op: Operator, mode: dict):
     """Return the derivation of an operator for a mode, of which it takes the attributes that change its formulas."""
-    derive = rooms.module("derivation", op.name).derive
+    derive = registry.module("derivation", op.name).derive
     return derive(**{name: mode[name] for name in signature(derive).parameters if name in mode})
 
 
@@ -181,7 +180,7 @@ def rows(names: tuple[str, ...] | None = None) -> Iterator[list]:
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
     """
     anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-    with ProcessPoolExecutor(os.cpu_count(), anew, begin, (rooms.folders(),)) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), anew, begin, (registry.folders(),)) as pool:
         numbers = range(len(checks(names)))
         try:
             with uninterrupted():  # the slowest come last in the list, and are started first

@@ -16,7 +16,7 @@ from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.widget import FRONT
 from aclnn_viz.operators import operators
-from aclnn_viz.products import PRODUCTS
+from aclnn_viz.operators.products import PRODUCTS
 from aclnn_viz.tiles import programs
 from aclnn_viz.words.speech import LANGUAGES, PLACE
 from babel.messages import Catalog, pofile

@@ -3,15 +3,14 @@
 import dataclasses
 from functools import cache
 
-from aclnn_viz import rooms
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.speech import Message
 from derivations import chapters, theorems
-from derivations.wording import SAID
+from derivations.prover.wording import SAID
 
 
 @cache
@@ -28,11 +27,11 @@ def declared() -> dict[str, str]:
     told("aclnn_viz/verification/conventions", "model", {*TOPICS})
     told("aclnn_viz/verification/errata", "model", {*KINDS})
     for op in operators():
-        told("aclnn_viz/verification/conventions", op.name, words((*conventions(op), *rooms.own("conventions", op.name, "sources", tuple)())))
+        told("aclnn_viz/verification/conventions", op.name, words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
         told("aclnn_viz/operators/contract", op.name, {rule.text for rule in contract(op.name).constraints})
-        differing = rooms.own("peer", op.name, "DIFFERENCES", {}).values()
+        differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()
         told("aclnn_viz/operators/peers", op.name,
-             {one.text for some in differing for one in some} | {*rooms.own("peer", op.name, "REFUSED", ())})
+             {one.text for some in differing for one in some} | {*registry.own("peer", op.name, "REFUSED", ())})
     for one in errata():
         told("aclnn_viz/verification/errata", one.operator if one.operator != "all" else "platform", words(one))
     return found

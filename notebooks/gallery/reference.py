@@ -10,8 +10,8 @@ from pygments.formatters import HtmlFormatter
 #: What people outside the kit import; everything else is its inside.
 MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.arrays.plan", "aclnn_viz.cases", "aclnn_viz.checking",
            "aclnn_viz.checking.puzzles", "aclnn_viz.devices", "aclnn_viz.dtypes", "aclnn_viz.explorers",
-           "aclnn_viz.export", "aclnn_viz.faults", "aclnn_viz.operators", "aclnn_viz.operators.operator",
-           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.tiles",
+           "aclnn_viz.devices.cpp", "aclnn_viz.operators.faults", "aclnn_viz.operators", "aclnn_viz.operators.operator",
+           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.operators.products", "aclnn_viz.tiles",
            "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "aclnn_viz.words", "derivations")
 
 STYLE = ((Path(__file__).parent / "reference.css").read_text(encoding="utf-8") + "@media (prefers-color-scheme: dark) {\n"

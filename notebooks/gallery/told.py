@@ -4,15 +4,13 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-from aclnn_viz import rooms
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.words.speech import Message
 
-HOUSE = Path(rooms.__file__).parents[1]
+ROOT = registry.ROOT
 KINDS = {"faults": ("FAULTS",), "puzzles": ("PUZZLES", "DETECTIVES"), "tile_faults": ("FAULTS",),
          "tile_puzzles": ("PUZZLES", "DETECTIVES")}
 
@@ -23,9 +21,9 @@ def told() -> dict[str, str]:
     found = {}
     for op in operators():
         for kind, attributes in KINDS.items():
-            for one in (one for attribute in attributes for one in rooms.own(kind, op.name, attribute, ())):
+            for one in (one for attribute in attributes for one in registry.own(kind, op.name, attribute, ())):
                 for text in _kept([one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one):
-                    found.setdefault(text, str(rooms.file(kind, op.name).relative_to(HOUSE)))
+                    found.setdefault(text, str(registry.file(kind, op.name).relative_to(ROOT)))
     return {text: file for text, file in found.items() if not is_code(text)}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from aclnn_viz.acl import HostAcl, protocol
 from aclnn_viz.acl.memory import POISON, DeviceMemory, byte_range
 from aclnn_viz.operators.contract.call import TensorDescriptor
-from aclnn_viz.products import A2, ASCEND_950
+from aclnn_viz.operators.products import A2, ASCEND_950
 
 HARDSWISH, RMS, SAMPLER = "aclnnHardswishBackward", "aclnnRmsNormGrad", "aclnnGridSampler2DBackward"
 

@@ -4,7 +4,7 @@ import json
 
 import panel_picture
 import pytest
-from aclnn_viz.explorers.group_norm_swish import State
+from aclnn_viz.operators.group_norm_swish.explorer import State
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True)]
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.cases import draw, rms_norm
+from aclnn_viz.cases import draw
 from aclnn_viz.devices import AclError, ConstraintWarning
+from aclnn_viz.operators.rms_norm import cases as rms_norm
 
 DTYPES = pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 

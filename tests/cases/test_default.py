@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from aclnn_viz import case, operators, rooms
+from aclnn_viz import case, operators
 from aclnn_viz.cases.suites import recipes, suite
 from aclnn_viz.cases.vacuity import vacuity
+from aclnn_viz.operators import registry
 
 EVERY = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 
 
 @pytest.fixture(autouse=True)
 def no_file_of_cases(monkeypatch):
-    find = rooms.module
-    monkeypatch.setattr(rooms, "module", lambda kind, name: None if kind == "cases" else find(kind, name))
+    find = registry.module
+    monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "cases" else find(kind, name))
 
 
 @EVERY

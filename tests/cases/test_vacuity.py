@@ -7,7 +7,7 @@ from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import recipes, suite, transposed
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 
 BLIND = [  # operator, case, what the meter says, a fault that then passes
     ("hardswish", {"self": 0.75}, "x = 3", "upper kink open"),

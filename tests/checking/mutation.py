@@ -5,7 +5,7 @@ import inspect
 from dataclasses import dataclass
 from types import ModuleType
 
-from aclnn_viz.faults.fault import page_from
+from aclnn_viz.operators.faults.fault import page_from
 
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.BitAnd: ast.BitOr}

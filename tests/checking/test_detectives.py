@@ -8,7 +8,7 @@ import pytest
 from aclnn_viz import case, operator
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.puzzles import detective, detectives, puzzles
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 
 ALL = pytest.mark.parametrize("name", [one.name for one in detectives()])
 

@@ -9,10 +9,10 @@ from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
 from aclnn_viz.checking.diagnosis import diagnose
-from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.judging import judge, prepared, prepared_suite
-from aclnn_viz.faults import faults
-from aclnn_viz.faults.fault import changed
+from aclnn_viz.checking.observing import Seen
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
 pytestmark = pytest.mark.usefixtures("unexplained")

@@ -18,8 +18,8 @@ from aclnn_viz.checking.judging import prepared_at, prepared_suite, suite_recipe
 from aclnn_viz.checking.observing import Seen, Way, is_single
 from aclnn_viz.checking.score import named
 from aclnn_viz.checking.sieving import sieves_first
-from aclnn_viz.faults import faults
-from aclnn_viz.faults.edits import edits
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.edits import edits
 from checking.wrong_kernels import RMS, SWISH, fault
 from machine import SOAK
 
@@ -44,7 +44,7 @@ def slope(third=3.0, half=0.5):
 def test_a_wrong_number_is_fitted():
     told = check("hardswish", slope(half=1 / 3)).explanation
     assert told.after == "inside = x / 3.0 + 1/3" and told.before == "inside = x / 3.0 + 0.5"
-    assert "kernels/hardswish.py, line" in told.line and "your kernel behaves as if" in str(told)
+    assert "hardswish/page.py, line" in told.line and "your kernel behaves as if" in str(told)
     assert check("hardswish", slope()).passed
 
 
@@ -62,7 +62,7 @@ def test_a_fault_under_a_condition_is_told_with_it():
 
 def test_a_named_fault_is_its_own_explanation():
     result = check("rms_norm", fault("rms_norm", "missing 1/n"))
-    assert result.explanation.kind == "named fault" and result.explanation.line.startswith("kernels/rms_norm.py, line")
+    assert result.explanation.kind == "named fault" and result.explanation.line.startswith("rms_norm/page.py, line")
     assert json.loads(result.to_json())["explanation"]["after"] == result.explanation.after
 
 
@@ -159,7 +159,7 @@ def test_a_named_fault_under_a_condition_is_told_as_one():
     result = check("rms_norm", lambda **inputs: (wrong if inputs["x"].ndim == 2 else RMS.backward)(**inputs))
     assert result.diagnosis.name is None and "ndim" in result.explanation.condition
     assert "explanation: your kernel behaves as the named fault 'missing 1/n'" in str(result)
-    assert "kernels/rms_norm.py, line" in result.explanation.line
+    assert "rms_norm/page.py, line" in result.explanation.line
 
 
 def test_edits_within_a_function_of_a_function_are_tried():
@@ -207,4 +207,4 @@ def test_two_edits_of_a_statement_are_found():
         along = np.mean(wide[0] * wide[2] * wide[1] * back, axis=axes, keepdims=True)
         return out | {"dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)}
     told = check("rms_norm", kernel).explanation
-    assert told.kind == "two edits" and told.line.startswith("kernels/rms_norm.py, line")
+    assert told.kind == "two edits" and told.line.startswith("rms_norm/page.py, line")

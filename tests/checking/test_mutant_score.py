@@ -15,7 +15,7 @@ from aclnn_viz.checking.check import check
 from aclnn_viz.checking.depth import DEPTHS
 from aclnn_viz.checking.mutant_table import EXPLAINED, MutantScore, MutantTable
 from aclnn_viz.checking.mutants import COMPUTED, _equal, drawn, kernel_of, score_mutant, score_mutants
-from aclnn_viz.kernels import hardswish
+from aclnn_viz.operators.hardswish import page as hardswish
 
 SWISH, RMS = operator("hardswish"), operator("rms_norm")
 SPEC = importlib.util.spec_from_file_location("mutants", ROOT / "benchmarks" / "mutants.py")

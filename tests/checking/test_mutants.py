@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from aclnn_viz import rooms
 from aclnn_viz import operators
 from aclnn_viz.checking.judging import judge, prepared_suite
+from aclnn_viz.operators import registry
 from checking.mutation import mutants
 from machine import SOAK
 
@@ -18,7 +18,7 @@ ON_THE_BORDER = "differs only at a mirror, where the coordinate is the same and 
 ONES = "multiplying with ones only broadcasts"
 
 # (function, text of the line, change without its place): why the mutant computes the same.
-WITH_FAULTS = [op for op in operators() if rooms.file("faults", op.name)]
+WITH_FAULTS = [op for op in operators() if registry.file("faults", op.name)]
 EQUIVALENT = {
     ("fold", "round(x / 4.0)", "Sub"): "adds a multiple of the period instead of subtracting it",
     ("fold", "round(x / 4.0)", "4.0"): "still takes off a multiple of the period",

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.cases import files
 from aclnn_viz.checking.judging import judge, prepared_at, suite_recipes
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.storage.own import as_array
 from checking.rewritings import grid_sampler_3d
@@ -93,7 +93,7 @@ def test_pytorch_is_right_in_float32(name):
 @TORCH
 @pytest.mark.parametrize(("name", "dtype"), [*product([*GRIDS, "group_norm_swish", "layer_norm"], NARROW)])
 def test_pytorch_is_right_in_the_precision_in_which_it_is_documented_to_compute(name, dtype):
-    (plan,) = (one.plan for one in rooms.own("peer", name, "DIFFERENCES")["torch"] if one.plan)
+    (plan,) = (one.plan for one in registry.own("peer", name, "DIFFERENCES")["torch"] if one.plan)
     result = av.check(name, "torch", dtypes=(dtype,), plan=plan)
     assert result.passed, str(result)
 

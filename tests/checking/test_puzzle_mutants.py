@@ -5,12 +5,12 @@ from importlib import import_module
 
 import pytest
 
-from aclnn_viz import rooms
 from aclnn_viz import operators
 from aclnn_viz.checking.judging import prepared_suite
 from aclnn_viz.checking.puzzles import puzzle, verdict
 from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.checking.running import named
+from aclnn_viz.operators import registry
 from checking.mutation import mutants
 from checking.test_mutants import killed
 
@@ -34,13 +34,13 @@ EQUIVALENT = {
 }
 
 
-WITH_PUZZLES = [op for op in operators() if rooms.file("puzzles", op.name)]
+WITH_PUZZLES = [op for op in operators() if registry.file("puzzles", op.name)]
 
 
 @cache
 def of(op):
     """The mutants of an operator's solutions that are functions of a puzzle."""
-    return list(mutants(import_module(f"aclnn_viz.checking.puzzles.solutions.{op.name}")))
+    return list(mutants(registry.module("puzzle_solutions", op.name)))
 
 
 def refused(mutant):

@@ -10,7 +10,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.checking import write_suite
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 from checking.test_exchange import run_outside
 from checking.wrong_kernels import RMS, fault
 

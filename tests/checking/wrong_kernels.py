@@ -2,7 +2,7 @@
 
 from aclnn_viz import operator
 from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 
 RMS, SWISH = operator("rms_norm"), operator("hardswish")
 

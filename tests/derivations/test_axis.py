@@ -6,9 +6,9 @@ import pytest
 from machine import SOAK
 from sympy import Abs, Max, Min, Rational, Symbol, floor
 
-from derivations.axis import after, axis_cells, before, last, pixel, taps, waves, width
 from derivations.cells import T, settle
-from derivations.functions import round_half_even
+from derivations.prover.axis import after, axis_cells, before, last, pixel, taps, waves, width
+from derivations.prover.functions import round_half_even
 
 MODES = [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
          if SOAK or sum(mode) % 2 == 0]  # any two of the three meet

@@ -29,13 +29,13 @@ from sympy.core.function import AppliedUndef
 
 from derivations import evaluate
 from derivations.cells import Cell, cells, left_derivative, limit_at, right_derivative, slope
-from derivations.expressions import NotUnderstood, freshen, insert, substitute
-from derivations.functions import round_half_even
-from derivations.gradient import gradient
-from derivations.normal_form import normal_form
-from derivations.notation import latex, paper_name, readable
-from derivations.ranges import Ranges, is_nonnegative
-from derivations.tape import Tape
+from derivations.prover.expressions import NotUnderstood, freshen, insert, substitute
+from derivations.prover.functions import round_half_even
+from derivations.prover.gradient import gradient
+from derivations.prover.normal_form import normal_form
+from derivations.prover.notation import latex, paper_name, readable
+from derivations.prover.ranges import Ranges, is_nonnegative
+from derivations.prover.tape import Tape
 
 n, m = symbols("n m", integer=True, positive=True)
 i, j, k = symbols("i j k", integer=True)

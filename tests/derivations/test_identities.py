@@ -27,9 +27,9 @@ from sympy import (
 from sympy.core.function import AppliedUndef
 
 from derivations import proves_equal
-from derivations.expressions import CANONICAL
-from derivations.normal_form import normal_form
-from derivations.theorem import Equation
+from derivations.prover.expressions import CANONICAL
+from derivations.prover.normal_form import normal_form
+from derivations.prover.theorem import Equation
 
 n, m, h = symbols("n m h", integer=True, positive=True)
 z = Symbol("z", integer=True, nonnegative=True)

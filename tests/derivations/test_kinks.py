@@ -5,7 +5,7 @@ from sympy import IndexedBase, Rational
 
 from derivations.grid_sampler_2d_kinks import grid_sampler_kinks
 from derivations.hardswish import kinks as hardswish_kinks
-from derivations.kinks import convention, kinks
+from derivations.prover.kinks import convention, kinks
 
 I = IndexedBase("I")
 

@@ -8,7 +8,7 @@ from machine import SOAK
 from sympy import Add, IndexedBase, Integer, KroneckerDelta, Mul, Rational, Sum, symbols
 
 from derivations import proves_equal
-from derivations.normal_form import normal_form
+from derivations.prover.normal_form import normal_form
 
 n, m = symbols("n m", integer=True, positive=True)
 q = symbols("q", integer=True, nonnegative=True)  # may be 0: an empty sum

@@ -8,9 +8,9 @@ from numeric import SIZES, difference
 from sympy import Add, Integer, Mul, Pow, Rational, Sum, exp, expand, symbols
 from sympy import IndexedBase as Array
 
-from derivations import normal_form as page
-from derivations.normal_form import normal_form
-from derivations.theorem import Equation
+from derivations.prover import normal_form as page
+from derivations.prover.normal_form import normal_form
+from derivations.prover.theorem import Equation
 
 n = symbols("n", integer=True, positive=True)
 INDICES = symbols("i j k", integer=True)

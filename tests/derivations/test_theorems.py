@@ -100,7 +100,7 @@ def test_the_judge_rejects_a_false_equation():
 
 def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypatch):
     import derivations
-    from derivations.theorem import Book, Equation
+    from derivations.prover.theorem import Book, Equation
     book = Book("mine")
 
     @book.theorem("One is two.", **{"one is one": {"other": 1}, "one is three": {"other": 3}})

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays import loops
 from aclnn_viz.checking.judging import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
+from aclnn_viz.operators import registry
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
 
-FUSED = [op.name for op in av.operators() if rooms.file("loops", op.name)]
+FUSED = [op.name for op in av.operators() if registry.file("loops", op.name)]
 EVERY = [5, pytest.param(1, marks=pytest.mark.soak)]  # case of a suite, as far as Python can run it by single numbers
 SMALL = 600
 
@@ -51,7 +51,7 @@ def test_loops_as_they_are_written_are_right_on_the_suite(name, every, written):
 
 
 def test_a_wrong_loop_is_found_wrong(written, monkeypatch):
-    file = rooms.module("loops", "hardswish")
+    file = registry.module("loops", "hardswish")
     monkeypatch.setattr(file, "read", lambda array, at: loops.read(array, at) * np.float32(1.001))
     one = prepared_at("hardswish", 0, 0)
     assert judge(one, written.run("hardswish", **one.case.inputs))
@@ -118,17 +118,17 @@ def test_a_failing_loop_fails_the_call(written):
 
 def test_an_operator_without_loops_is_refused(written, monkeypatch):
     case = av.case("hardswish")
-    monkeypatch.setattr(rooms, "own", lambda *_: None)
+    monkeypatch.setattr(registry, "own", lambda *_: None)
     with pytest.raises(UnsupportedError, match='fused loops are an operator\'s own file: got hardswish, which has none; open "jax"'):
         written.run(case.operator, **case.inputs)
-    monkeypatch.setattr(rooms, "file", lambda *_: None)
+    monkeypatch.setattr(registry, "file", lambda *_: None)
     assert not computed_by("numba", case.operator)
 
 
 @pytest.mark.needs("numba")
 @pytest.mark.parametrize("name", FUSED)
 def test_compiled_loops_stay_within_the_envelope_of_their_plan(name, device):
-    op, plan = av.operator(name), rooms.own("loops", name, "PLAN")
+    op, plan = av.operator(name), registry.own("loops", name, "PLAN")
     for number in range(len(suite_recipes(name))):
         case = case_at(name, number, 0)
         found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)

@@ -3,8 +3,8 @@
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import products
 from aclnn_viz.devices import AclError
+from aclnn_viz.operators import products
 from aclnn_viz.operators.plans import preset
 
 ROW = products.Product("960", "Ascend 960", "Ascend 960", "Ascend960", r"Ascend960\w*", "Ascend960A", 4000, ("inf_nan",), 0)

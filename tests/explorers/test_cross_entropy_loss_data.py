@@ -6,10 +6,10 @@ from math import exp, log
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.cross_entropy_loss import subject
-from aclnn_viz.explorers.cross_entropy_loss_data import OP, State, compute, inputs
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.operators.cross_entropy_loss.explorer import subject
+from aclnn_viz.operators.cross_entropy_loss.explorer_data import OP, State, compute, inputs
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Note
 from panelled_explorer import (
     assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,

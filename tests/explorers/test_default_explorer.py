@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from aclnn_viz import explore, operator, operators, rooms
+from aclnn_viz import explore, operator, operators
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.panels import described
 from machine import SOAK
@@ -22,8 +23,8 @@ SILENT = {"device", "soc", "cann", "plan"}
 @pytest.fixture(params=OPERATORS)
 def bare(request, monkeypatch):
     """The explorer of an operator whose own file is away."""
-    found = rooms.module
-    monkeypatch.setattr(rooms, "module", lambda kind, name: None if kind == "explorer" else found(kind, name))
+    found = registry.module
+    monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "explorer" else found(kind, name))
     made = explore(request.param)
     yield made
     made.close()
@@ -122,7 +123,7 @@ def test_nothing_is_a_picture_too():
 
 
 def test_own_explorers_are_found_before_it():
-    own = {name: rooms.file("explorer", name) is not None for name in OPERATORS}
+    own = {name: registry.file("explorer", name) is not None for name in OPERATORS}
     assert {name: subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default" for name in OPERATORS} == own
     assert sum(own.values()) >= 5
 

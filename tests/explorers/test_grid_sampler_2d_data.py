@@ -4,7 +4,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers.grid_sampler_2d_data import Data, State, compute
+from aclnn_viz.operators.grid_sampler_2d.explorer_data import Data, State, compute
 
 ZEROS, BORDER, REFLECTION = range(3)
 SMALL = {"height": 6, "width": 9, "grid_height": 4, "grid_width": 5, "row": 1, "column": 4, "seed": 3}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.hardswish import subject
-from aclnn_viz.explorers.hardswish_data import OP, State, compute, inputs
 from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.operators.hardswish.explorer import subject
+from aclnn_viz.operators.hardswish.explorer_data import OP, State, compute, inputs
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 from aclnn_viz.accuracy.standards import Verdict
-from aclnn_viz import rooms
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
 from aclnn_viz.explorers.state import StateError, build, controls
-from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators import operator, operators, registry
 from aclnn_viz.pictures.marks import Bars, Box, Dots
 from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
 
@@ -53,7 +52,7 @@ def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(na
     assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
 
 
-@pytest.mark.parametrize("name", [op.name for op in operators() if rooms.file("faults", op.name)])
+@pytest.mark.parametrize("name", [op.name for op in operators() if registry.file("faults", op.name)])
 def test_a_wrong_formula_is_never_explained_by_rounding(name):
     data = compute(State(operator=name, fault="formula"))
     assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(show(data).headline)

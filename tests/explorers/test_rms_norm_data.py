@@ -5,9 +5,9 @@ from math import sqrt
 import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.rms_norm import subject
-from aclnn_viz.explorers.rms_norm_data import EPSILONS, LENGTHS, OP, State, compute, inputs, tensors
 from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.operators.rms_norm.explorer import subject
+from aclnn_viz.operators.rms_norm.explorer_data import EPSILONS, LENGTHS, OP, State, compute, inputs, tensors
 from aclnn_viz.pictures.panels import described
 
 show = subject().show
@@ -228,7 +228,7 @@ def test_the_panels_hold_the_data():
 
 
 def test_the_plane_is_drawn_in_equal_units():
-    from aclnn_viz.explorers.rms_norm import ASPECT
+    from aclnn_viz.operators.rms_norm.explorer import ASPECT
     panel = next(p for p in show(compute(State())).panels if p.name == "plane")
     assert (panel.x.high - panel.x.low) / (panel.y.high - panel.y.low) == pytest.approx(ASPECT)
 

@@ -14,7 +14,7 @@ from standin.build import compile_program
 
 import aclnn_viz as av
 from aclnn_viz.devices import open_device
-from aclnn_viz.export import cpp_sample
+from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.operators.operator import Attribute
 
 compiled = pytest.mark.needs("g++")

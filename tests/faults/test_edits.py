@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from machine import ROOT
 
-from aclnn_viz import operators
+from aclnn_viz import operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.faults import rewriting
-from aclnn_viz.faults.edits import edits, slips, units
-from aclnn_viz.kernels import hardswish, rms_norm
+from aclnn_viz.operators.faults import rewriting
+from aclnn_viz.operators.faults.edits import edits, slips, units
+from aclnn_viz.operators.hardswish import page as hardswish
+from aclnn_viz.operators.rms_norm import page as rms_norm
 
 ALL = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 
@@ -51,7 +52,7 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
 @ALL
 def test_the_line_is_that_of_the_change(op):
     for edit in edits(op.page)[::5]:
-        lines = (ROOT / "aclnn_viz" / str(edit).partition(",")[0]).read_text().splitlines()  # it may lie in another page
+        lines = (ROOT / "aclnn_viz" / "operators" / str(edit).partition(",")[0]).read_text().splitlines()  # it may lie in another page
         names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {"xp"}
         assert not names or any(name in lines[edit.line - 1] for name in names), str(edit)
 
@@ -66,26 +67,11 @@ def test_slips_are_edits_of_the_usual_kinds():
     assert set(slips(rms_norm)) < set(edits(rms_norm)) and not {"name", "constant"} & {e.kind for e in slips(rms_norm)}
 
 
-def test_a_page_that_takes_functions_from_another_is_edited_there_too(tmp_path, monkeypatch):
-    taken = [edit for edit in edits(_borrowing()) if edit.unit.name == "normalised"]
-    assert taken and all(edit.file == "kernels/rms_norm.py" for edit in taken)
-    page = next(edit for edit in taken if edit.after == "return x / rstd").page
-    assert page.backward(NumPyArrays(), np.array([6.0]), np.array([2.0]))["out"] == 3.0
-
-
-def _borrowing():
-    import sys
-    from importlib.util import module_from_spec, spec_from_loader
-    from linecache import cache as lines
-    name, source = "aclnn_viz.kernels.borrowing", (
-        "from aclnn_viz.kernels.rms_norm import normalised\n\n\ndef backward(xp, x, rstd):\n"
-        "    return {'out': normalised(x, rstd)}\n")
-    page = module_from_spec(spec_from_loader(name, None))
-    page.__file__ = "<borrowing>"
-    lines[page.__file__] = (len(source), None, source.splitlines(True), page.__file__)
-    sys.modules[name] = page
-    exec(compile(source, page.__file__, "exec"), page.__dict__)
-    return page
+def test_a_page_that_takes_functions_from_another_is_edited_there_too():
+    taken = [edit for edit in edits(operator("grid_sampler_3d").page) if edit.unit.name == "fold"]
+    assert taken and all(edit.file == "families/sampling.py" for edit in taken)
+    page = next(edit for edit in taken if edit.after == "return x + 4.0 * xp.round(x / 4.0)").page
+    assert page.fold(NumPyArrays(), np.array([8.0])) == 16.0 and "scatter_add" in page.backward.__code__.co_names
 
 
 def test_how_much_text_an_edit_changes():
@@ -93,6 +79,6 @@ def test_how_much_text_an_edit_changes():
 
 
 def test_an_edited_function_is_edited_under_all_of_its_names():
-    from aclnn_viz.kernels import cross_entropy_loss as page
+    from aclnn_viz.operators.cross_entropy_loss import page
     edit = next(one for one in edits(page) if one.unit.name == "divisors")
     assert edit.page.PRELUDE is edit.page.divisors and page.PRELUDE is page.divisors

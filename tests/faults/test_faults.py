@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from aclnn_viz import case, operator, operators, rooms
+from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.judging import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import FLOAT16, BFLOAT16, float_format
-from aclnn_viz.faults import Fault, faults
-from aclnn_viz.faults.fault import truncated
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.faults import Fault, faults
+from aclnn_viz.operators.faults.fault import truncated
 
-WITH_OWN = [op for op in operators() if rooms.file("faults", op.name)]  # mechanical edits may change nothing
+WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]  # mechanical edits may change nothing
 ALL = [(op, fault) for op in WITH_OWN for fault in faults(op.name)]
 NAMED = [f"{op.name}-{fault.name}" for op, fault in ALL]
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import prod
 
 from aclnn_viz.operators.contract import Call, Outcome, TensorDescriptor, contract
-from aclnn_viz.products import Version, product_of
+from aclnn_viz.operators.products import Version, product_of
 
 F32, F16, BF16, F64, I32, I64 = 0, 1, 27, 11, 3, 9
 ND, NCHW, NHWC, HWCN, NDHWC, NCDHW, NCL = 2, 0, 1, 16, 27, 30, 47

@@ -8,7 +8,7 @@ from contract_table import F16, I64
 
 from aclnn_viz import case, operator
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FORMATS
-from aclnn_viz.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
 from aclnn_viz.verification.contract import expected_status, status
 
 I8 = 2

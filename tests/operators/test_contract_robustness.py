@@ -8,10 +8,10 @@ import pytest
 from contract_table import SOC
 from machine import SOAK
 
-from aclnn_viz.codes import status_name
 from aclnn_viz.operators import operators
+from aclnn_viz.operators.codes import status_name
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
-from aclnn_viz.products import Version, product_of
+from aclnn_viz.operators.products import Version, product_of
 
 STATUSES = {0, 161001, 161002, 561002, 561003, 561103}
 

@@ -17,12 +17,12 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.devices.device import Device
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.kernels.grid_sampler_2d import pixel
-from aclnn_viz.kernels.grid_sampler_3d import voxel
 from aclnn_viz.operators import operators, plans
-from aclnn_viz.operators.plans import grid_sampler_2d as grid_plans
-from aclnn_viz.operators.plans import group_norm_swish as norm_plans
-from aclnn_viz.products import PRODUCTS
+from aclnn_viz.operators.families import sampling_plans
+from aclnn_viz.operators.grid_sampler_2d.page import pixel
+from aclnn_viz.operators.grid_sampler_3d.page import voxel
+from aclnn_viz.operators.group_norm_swish import plans as norm_plans
+from aclnn_viz.operators.products import PRODUCTS
 
 
 def group_norm_inputs(scale, offset=0.0, dtype="float32"):
@@ -158,7 +158,7 @@ def test_the_a2_counts_mirrors_by_a_reciprocal():
     xp = PlannedArrays(Plan(), "float32")
     u = xp.given(np.float32([41.0]))  # the mirror of 42 aligned pixels; 41 times the rounded 1/41 is below 1
     assert 41 * rounded(Fraction(1, 41), "float32") < 1
-    (vector, vector_slope), (simt, simt_slope) = (grid_plans._reflect(xp, u, 42, True, k) for k in (False, True))
+    (vector, vector_slope), (simt, simt_slope) = (sampling_plans._reflect(xp, u, 42, True, k) for k in (False, True))
     assert (vector.data.item(), simt.data.item()) == (41.0, 41.0)
     assert (vector_slope.data.item(), simt_slope.data.item()) == (1.0, -1.0)
 

@@ -14,7 +14,7 @@ from aclnn_viz import accuracy, checking, devices, pictures
 from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import plans
-from aclnn_viz.products import PRODUCTS, product_of, soc_of
+from aclnn_viz.operators.products import PRODUCTS, product_of, soc_of
 
 X = {"gradOutput": np.ones(2, np.float16), "self": np.float16([1, 2])}
 OP = av.operator("hardswish")

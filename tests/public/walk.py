@@ -11,15 +11,16 @@ import numpy as np
 from machine import ROOT
 
 import aclnn_viz as av
-from aclnn_viz import accuracy, cases, checking, devices, dtypes, pictures, products, sweeps
+from aclnn_viz import accuracy, cases, checking, devices, dtypes, pictures, sweeps
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays import plan as plans_of_arrays
 from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.operators import products
 
 MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.accuracy.envelopes", "aclnn_viz.acl", "aclnn_viz.arrays.plan",
            "aclnn_viz.cases", "aclnn_viz.checking", "aclnn_viz.checking.puzzles", "aclnn_viz.devices",
-           "aclnn_viz.dtypes", "aclnn_viz.explorers", "aclnn_viz.export", "aclnn_viz.faults", "aclnn_viz.operators",
-           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.products", "aclnn_viz.sweeps", "aclnn_viz.tiles",
+           "aclnn_viz.dtypes", "aclnn_viz.explorers", "aclnn_viz.devices.cpp", "aclnn_viz.operators.faults", "aclnn_viz.operators",
+           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.operators.products", "aclnn_viz.sweeps", "aclnn_viz.tiles",
            "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "aclnn_viz.words", "derivations")
 
 #: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
@@ -77,7 +78,8 @@ def good_calls(tmp_path):
     from sympy import symbols
 
     import derivations
-    from aclnn_viz import explorers, faults
+    from aclnn_viz import explorers
+    from aclnn_viz.operators import faults
     from aclnn_viz.accuracy.envelopes import verdicts
     from aclnn_viz.checking import puzzles
     from aclnn_viz.operators import plans

@@ -23,7 +23,7 @@ PROGRAM = """
 import json, os, sys, sympy
 from aclnn_viz import checking, cli, devices
 from aclnn_viz.cases import listing
-from aclnn_viz.export import skeleton
+from aclnn_viz.operators import skeleton
 from aclnn_viz.verification import numeric, report, symbolic
 {before}
 silent = os.open(os.devnull, os.O_RDWR)

@@ -38,7 +38,7 @@ def test_every_call_of_the_program_stands_in_its_sketch(program):
 def test_a_method_that_is_replaced_stands_there_once():
     program = next(program for program in PROGRAMS if program.name == "grid_sampler_3d")
     text = sketched(program)
-    assert text.count("inline auto Corners(") == 1 and "GridSampler2D" not in text and "constexpr int64_t POINTS" in text
+    assert text.count("inline auto Corners(") == 1 and "GridSamplerGrad" not in text and "constexpr int64_t POINTS" in text
 
 
 def test_the_numbers_are_those_of_the_launch():

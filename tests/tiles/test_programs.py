@@ -9,10 +9,10 @@ import pytest
 from judged import DTYPES, SCHEDULES, SHAPES, judged, random_case, same_bits
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.cases.suites import suite
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.rms_norm import tiles as rms_norm
 from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
-from aclnn_viz.tiles.programs import rms_norm
 
 PROGRAMS = [program for op in av.operators() for program in av.tiles.programs(op)]
 ids = [program.name for program in PROGRAMS]
@@ -111,7 +111,7 @@ CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
 
 @pytest.mark.parametrize(("op", "options"), CUT)
 def test_short_tiles_give_what_long_ones_give(op, options):
-    (program, *_), module = av.tiles.programs(op), rooms.module("tiles", op)
+    (program, *_), module = av.tiles.programs(op), registry.module("tiles", op)
     cut = replace(program, tiling=partial(module.tiling, tileLength=64))
     judged(cut, av.case(op, **options), schedule="late", cores=2)
 

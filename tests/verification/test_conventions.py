@@ -1,17 +1,20 @@
 """The table of conventions: complete, executed, and changed by any kernel that changes one of its rows."""
 
+import inspect
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from aclnn_viz import cli, operator, operators, rooms
+from aclnn_viz import cli, operator, operators
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.families import sampling
+from aclnn_viz.operators.faults.edits import sources
 from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
 
-WRITTEN = [op.name for op in operators() if rooms.file("conventions", op.name)]
+WRITTEN = [op.name for op in operators() if registry.file("conventions", op.name)]
 ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in WRITTEN
         for number, row in enumerate(conventions.conventions(operator(name)))]
 
@@ -56,14 +59,13 @@ def test_a_changed_kink_changes_its_rows_and_no_other(monkeypatch, capsys):
 
 def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatch):
     """The one page that both samplers read: ties of nearest away from 0, as a device with another rounding has them."""
-    page = operator("grid_sampler_2d").page
-    right = page.taps
+    right = sampling.taps
 
     def taps(xp, x, size, interpolationMode, *modes):
         tapped = right(xp, x, size, interpolationMode, *modes)
-        if interpolationMode != page.NEAREST:
+        if interpolationMode != sampling.NEAREST:
             return tapped
-        u, _ = page.source(xp, x, size, *modes)
+        u, _ = sampling.source(xp, x, size, *modes)
         return [(xp.floor(u + 0.5), *tapped[0][1:])]
 
     monkeypatch.setattr(operator("grid_sampler_3d").page, "taps", taps)
@@ -109,8 +111,7 @@ EDITS = [
 @pytest.mark.parametrize(("name", "old", "new", "topic"), EDITS)
 def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, new, topic, monkeypatch):
     page = operator(name).page
-    edited = page if old in Path(page.__file__).read_text() else operator("grid_sampler_2d").page
-    source = Path(edited.__file__).read_text()
+    edited, source = next((module, inspect.getsource(module)) for module, text in sources(page) if old in text)
     assert source.count(old) == 1
     changed = {"__name__": "changed"}
     exec(compile(source.replace(old, new), edited.__file__, "exec"), changed)  # noqa: S102
@@ -153,8 +154,8 @@ def test_without_pytorch_its_values_are_cited_with_the_version(monkeypatch):
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 def test_an_operator_without_a_file_has_measured_rows(op, monkeypatch):
-    find = rooms.module
-    monkeypatch.setattr(rooms, "module", lambda kind, name: None if kind == "conventions" else find(kind, name))
+    find = registry.module
+    monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "conventions" else find(kind, name))
     rows = conventions.recompute([op])
     assert {row.topic for row in rows} == {"not finite", "empty"} and all(row.holds for row in rows)
     assert any("not finite" in row.kit for row in rows) and any("refused" in row.kit or "[0" in row.kit for row in rows)

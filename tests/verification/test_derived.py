@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.verification import rates
 
 pytestmark = pytest.mark.needs("jax")

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz import rooms
 from aclnn_viz.checking import judging
 from aclnn_viz.devices import Peer, UnsupportedError
 from aclnn_viz.devices.peers import PEERS
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.verification import peers
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
 
-OPERATORS = [op.name for op in av.operators() if rooms.file("peer", op.name)]
+OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
 ALL = [pytest.param(name, library, marks=pytest.mark.needs(library)) for name in OPERATORS for library in PEERS]
 
 
@@ -102,7 +102,7 @@ def differs(row):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_difference_that_cites_a_convention_is_what_that_says(name):
     rows = {row.where: row for row in conventions(av.operator(name))}
-    for difference in [one for documented in rooms.own("peer", name, "DIFFERENCES", {}).values() for one in documented]:
+    for difference in [one for documented in registry.own("peer", name, "DIFFERENCES", {}).values() for one in documented]:
         assert difference.text and difference.source and None in (difference.plan, difference.values)
         assert difference.plan or difference.values or difference.convention
         if difference.convention:
@@ -111,7 +111,7 @@ def test_a_difference_that_cites_a_convention_is_what_that_says(name):
 
 
 def test_every_convention_that_pytorch_has_otherwise_is_documented():
-    cited = {one.convention for name in OPERATORS for one in rooms.own("peer", name, "DIFFERENCES", {}).get("torch", ())}
+    cited = {one.convention for name in OPERATORS for one in registry.own("peer", name, "DIFFERENCES", {}).get("torch", ())}
     differing = {row.where for name in OPERATORS for row in conventions(av.operator(name)) if row.peer
                  and differs(row)}
     assert differing and differing <= cited

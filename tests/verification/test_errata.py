@@ -116,7 +116,7 @@ def test_a_document_that_tells_what_is_found_does_not_reproduce(erratum, part):
 
 @pytest.mark.parametrize("spoil", ["nothing proved", "everything proved"])
 def test_a_lemma_needs_its_proof_and_its_refusal(spoil, monkeypatch):
-    from derivations import theorem
+    from derivations.prover import theorem
 
     proof = theorem.Proof(spoil == "everything proved", (), 0.0)
     monkeypatch.setattr(theorem.Claim, "prove", lambda self: proof)

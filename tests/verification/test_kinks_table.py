@@ -8,8 +8,8 @@ import pytest
 from reference import grid_sampler_2d, hardswish
 from reference.exact import mp
 
+from aclnn_viz.operators.grid_sampler_2d import conventions as grid_conventions
 from aclnn_viz.verification import kinks
-from aclnn_viz.verification.conventions import grid_sampler_2d as grid_conventions
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}

@@ -10,14 +10,15 @@ import pytest
 import aclnn_viz as av
 import derivations
 import visible
-from aclnn_viz import rooms
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.facts import Facts, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.devices.listing import device_text, list_devices
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.hardswish import conventions as hardswish
 from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rates, rounding
-from aclnn_viz.verification.conventions import default, hardswish
+from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import speech
 from aclnn_viz.words.speech import message
@@ -153,7 +154,7 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
 
 
 def test_what_a_peer_does_otherwise_is_looked_up_and_its_source_is_cited(monkeypatch):
-    one = rooms.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
+    one = registry.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
     assert str(one) == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
     monkeypatch.setattr(speech, "_spoken", dict)
     assert str(one) == f"{one.text} ({one.source})"

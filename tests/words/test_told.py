@@ -5,12 +5,11 @@ import dataclasses
 import pytest
 
 import visible
-from aclnn_viz import rooms
 from aclnn_viz.checking.puzzles import detective, detectives, progress, puzzle, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.faults import faults
-from aclnn_viz.faults.places import by_letter
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operators, registry
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.places import by_letter
 from aclnn_viz.words import speech
 from aclnn_viz.words.speech import Message, Name, named, tr
 from notebooks.gallery.told import is_code, told
@@ -88,7 +87,7 @@ def texts(value):
 
 
 def test_every_text_of_a_fault_and_of_a_case_is_kept_as_a_message():
-    found = [fault for op in operators() if rooms.file("faults", op.name) for fault in faults(op)] + [*faults("layer_norm")[:9]]
+    found = [fault for op in operators() if registry.file("faults", op.name) for fault in faults(op)] + [*faults("layer_norm")[:9]]
     assert [text for fault in found for _, text in texts(fault) if not isinstance(text, Message)] == []
     assert all(type(fault.name) is Name for fault in found) and len(found) > 100
     for one in CASES:

@@ -6,7 +6,7 @@ from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
-from aclnn_viz.rooms import own
+from aclnn_viz.operators.registry import own
 
 __all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles", "tile_detectives",
            "tile_puzzles"]

@@ -15,8 +15,8 @@ from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.symptoms import Symptom, outputs_of
 from aclnn_viz.checking.puzzles.verdict import quoted
 from aclnn_viz.errors import problem
-from aclnn_viz.faults import Fault, faults
 from aclnn_viz.operators import operator
+from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.words.speech import english, kept, message, named, tr
 
 

@@ -6,10 +6,10 @@ PyTorch runs its own operators, JAX the page, numba the operator's fused loops.
 import re
 from importlib import import_module, metadata
 
-from aclnn_viz import rooms
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.devices.peers.peer import Peer
 from aclnn_viz.errors import problem
+from aclnn_viz.operators import registry
 
 #: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
 PEERS = {"torch": ("torch_peer.TorchPeer", ("cpu", "cuda", "npu"), "peer"),
@@ -31,7 +31,7 @@ def installed() -> dict[str, str]:
 
 def computed_by(library: str, op) -> bool:
     """Whether an operator has what a peer needs of it."""
-    return rooms.file(PEERS[library][2], rooms.name_of(op)) is not None
+    return registry.file(PEERS[library][2], registry.name_of(op)) is not None
 
 
 def is_peer(name) -> bool:

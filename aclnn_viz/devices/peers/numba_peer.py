@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.arrays.loops import threads
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.devices.peers.peer import Peer, processor
 from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators import registry
 
 
 class NumbaPeer(Peer):
@@ -20,7 +20,7 @@ class NumbaPeer(Peer):
         super().__init__(f"numba ({numba.__version__})")
 
     def _compute(self, op, bound, arranged):
-        function = rooms.own("loops", op.name, "backward")
+        function = registry.own("loops", op.name, "backward")
         if function is None:
             raise NotSupported(problem("fused loops are an operator's own file", f"{op.name}, which has none",
                                        'open "jax", which runs the page, or add the file'))

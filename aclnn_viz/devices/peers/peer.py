@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.devices.device import STATES, Closing
 from aclnn_viz.devices.errors import UnsupportedError
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import NotSupported
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operator, registry
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import message, said, tr
 
@@ -49,7 +48,7 @@ class Peer(Closing, ABC):
 
     def differences(self, op) -> tuple:
         """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
-        return rooms.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
+        return registry.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
 
     @staticmethod
     def _zeros(arranged) -> dict[str, np.ndarray]:

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 
-from aclnn_viz import rooms
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.devices.peers.peer import Peer
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators import registry
 from aclnn_viz.storage.own import as_array
 
 MISSING = re.compile(r"not implemented for|Could not run|not supported|expected scalar type")
@@ -32,7 +32,7 @@ class TorchPeer(Peer):
         super().__init__(f"torch{'' if place == 'cpu' else f':{self._place}'} ({torch.__version__})")
 
     def _compute(self, op, bound, arranged):
-        function = rooms.own("peer", op.name, "in_torch")
+        function = registry.own("peer", op.name, "in_torch")
         if function is None:
             raise NotSupported(problem("PyTorch is called by the operator's own file", f"{op.name}, which has none",
                                        'open "jax", which runs the page, or add the file'))

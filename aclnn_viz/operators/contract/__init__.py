@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from aclnn_viz import rooms
-from aclnn_viz.operators import operator
+from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor, contiguous_strides
 from aclnn_viz.operators.contract.default import plain_contract
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess, KernelFault
@@ -23,13 +22,13 @@ def contract(name) -> Contract:
     'aclnnRmsNormGrad'
     """
     op = operator(name)
-    return rooms.own("contract", op.name, "CONTRACT") or plain_contract(op)
+    return registry.own("contract", op.name, "CONTRACT") or plain_contract(op)
 
 
 def evaluate(operator: str, call: Call) -> Outcome:
     """Answer phase 1 of an operator as the vendor's library does on the product and CANN version of the call.
 
-    >>> from aclnn_viz.products import A2, Version
+    >>> from aclnn_viz.operators.products import A2, Version
     >>> arguments = dict.fromkeys(["gradOutput", "self", "out"])
     >>> evaluate("hardswish", Call(A2, Version.parse("9.1"), arguments)).status
     161001
@@ -55,7 +54,7 @@ def constraints(operator: str, call: Call, arrays: Mapping | None = None) -> lis
 
     `arrays` maps parameter names to the values of their tensors; constraints on values are judged only where given.
 
-    >>> from aclnn_viz.products import A2, Version
+    >>> from aclnn_viz.operators.products import A2, Version
     >>> tensor = TensorDescriptor((2,), 0, (1,), 0, 2, (2,))
     >>> constraints("hardswish", Call(A2, Version.parse("9.1"), dict.fromkeys(["gradOutput", "self", "out"], tensor)))
     []

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import prod
 
-from aclnn_viz.products import Product, Version
+from aclnn_viz.operators.products import Product, Version
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,9 +5,9 @@ Which checks the library makes in which order, and what it silently lets pass, i
 
 import numpy as np
 
-from aclnn_viz.codes import ACL_INT32, ACL_INT64, ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.dtypes import FORMATS, float_format
 from aclnn_viz.operators.arranging import Arrangement
+from aclnn_viz.operators.codes import ACL_INT32, ACL_INT64, ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (

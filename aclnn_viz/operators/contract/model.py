@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aclnn_viz.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
+from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
 from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.products import Product, Version
+from aclnn_viz.operators.products import Product, Version
 
 
 class KernelFault(Exception):

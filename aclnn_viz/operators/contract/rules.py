@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.codes import (
+from aclnn_viz.operators.codes import (
     ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
     DATA_TYPE_SIZES, data_type_name,
@@ -14,7 +14,7 @@ from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.products import ARCHITECTURES, DAV_2201, DAV_3510, Version
+from aclnn_viz.operators.products import ARCHITECTURES, DAV_2201, DAV_3510, Version
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"

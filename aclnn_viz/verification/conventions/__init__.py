@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
 
-from aclnn_viz import rooms
 from aclnn_viz.errors import listed
-from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.tables import padded
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
@@ -27,7 +26,7 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    rows = rooms.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
+    rows = registry.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
     return tuple(sorted(rows() if callable(rows) else rows, key=lambda row: TOPICS.index(row.topic)))
 
 

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from aclnn_viz import rooms
 from aclnn_viz.errors import listed
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import padded
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
@@ -37,7 +36,7 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    own = (replace(erratum, operator=op.name) for op in operators() for erratum in rooms.own("errata", op.name, "ERRATA", ()))
+    own = (replace(erratum, operator=op.name) for op in operators() for erratum in registry.own("errata", op.name, "ERRATA", ()))
     return (*own, *platform.ERRATA)
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from aclnn_viz.accuracy.standards.baselines import MSPROBE_SMALL
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.installation import SPLIT, WHOLE
-from aclnn_viz.codes import ACL_OPT_DETERMINISTIC
-from aclnn_viz.products import product_of
+from aclnn_viz.operators.codes import ACL_OPT_DETERMINISTIC
+from aclnn_viz.operators.products import product_of
 from aclnn_viz.verification.errata.model import Contradiction, Observation, erratum
 
 

@@ -1,7 +1,7 @@
 """aclnnSiluBackward: gradOutput and self of one shape and format."""
 
 from aclnn_viz.operators import Operator, Tensor
-from aclnn_viz.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import A2, A3, ASCEND_950
 
 from . import page
 

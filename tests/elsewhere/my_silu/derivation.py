@@ -7,10 +7,10 @@ from functools import cache
 
 from sympy import Eq, IndexedBase, Symbol, diff, exp
 
-from derivations.formulas import Derivation, Formula
-from derivations.notation import index_symbols, latex, size_symbols
-from derivations.tape import Step
-from derivations.theorem import Book, Equation
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.notation import index_symbols, latex, size_symbols
+from derivations.prover.tape import Step
+from derivations.prover.theorem import Book, Equation
 
 n = size_symbols("n")
 i = index_symbols("i")

@@ -1,0 +1,64 @@
+"""What solves the puzzles, and the usual mistakes as small changes to it; loaded only when it is asked for."""
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import registry
+from aclnn_viz.words.speech import kept, named
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A usual mistake: its name, where it comes from, and pairs of text, what the solution says and what this says."""
+
+    name: str
+    why: str
+    changes: tuple[tuple[str, str], ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", named(self.name))
+        object.__setattr__(self, "why", kept(self.why))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A function that is right, its source, and the mistakes that are usually made in its place."""
+
+    function: Callable
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def source(self) -> str:
+        return textwrap.dedent(inspect.getsource(self.function)).rstrip()
+
+    def wrong(self, mistake: Mistake) -> Callable:
+        """Return the function with one mistake; ValueError when the solution no longer says what is to be changed."""
+        return _changed(self, mistake)
+
+
+@cache
+def _changed(solution: Solution, mistake: Mistake) -> Callable:
+    source = solution.source
+    for old, new in mistake.changes:
+        if source.count(old) != 1:
+            raise ValueError(problem(f"a change names text that stands once in {solution.function.__name__}",
+                                     f"{old!r}, {source.count(old)} times", "quote more or less of it"))
+        source = source.replace(old, new)
+    names = dict(vars(inspect.getmodule(solution.function)))
+    exec(compile(source, f"<{mistake.name}>", "exec"), names)
+    return names[solution.function.__name__]
+
+
+def solution_of(puzzle) -> Solution:
+    """Return the solution of a puzzle, from the file of solutions in the folder of its operator."""
+    on_tiles = puzzle.spec.__module__.rpartition(".")[2].startswith("tile_")
+    return _solution(registry.module("tile_puzzle_solutions" if on_tiles else "puzzle_solutions", puzzle.operator), puzzle.name)
+
+
+@cache
+def _solution(module, name: str) -> Solution:
+    return Solution(getattr(module, name), module.MISTAKES[name])

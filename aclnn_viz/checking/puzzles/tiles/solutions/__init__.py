@@ -1,1 +1,0 @@
-"""Solutions of the puzzles on tile programs, and the usual mistakes."""

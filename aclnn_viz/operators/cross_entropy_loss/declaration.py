@@ -1,0 +1,78 @@
+"""aclnnCrossEntropyLossGrad: logProb (N, C), target (N,), gradLoss (N,) for "none" and one number otherwise."""
+
+import numpy as np
+
+from aclnn_viz.errors import problem
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import A2, A3, ASCEND_950
+
+from . import page
+
+
+def targets_are_classes(bound: dict) -> None:
+    scores = bound["logProb" if "logProb" in bound else "input"]
+    target, ignored, classes = bound["target"], bound["ignoreIndex"], scores.shape[1]
+    bad = np.flatnonzero(((target < 0) | (target >= classes)) & (target != ignored))
+    if bad.size:
+        raise ValueError(problem(
+            f"every target must lie in [0, {classes}) or equal ignoreIndex {ignored}",
+            f"target[{bad[0]}] = {target[bad[0]]} ({bad.size} such)", "mend the targets or set ignoreIndex"))
+
+
+def scale_has_its_lse(bound: dict) -> None:
+    if bound["lseForZlossOptional"] is None and bound["lseSquareScaleForZloss"] != 0.0:
+        raise ValueError(problem("lseForZlossOptional is needed when lseSquareScaleForZloss is not 0", "None",
+                                 "pass the lse that the forward operator saved"))
+
+
+def has_classes(bound: dict) -> None:
+    if bound["input"].shape[1] == 0:
+        raise ValueError(problem("input must have at least one class", f"shape {bound['input'].shape}",
+                                 "give it C >= 1"))
+
+
+ROWS_OR_ONE = "N if reduction = none else ()"
+
+OPERATOR = Operator(
+    name="cross_entropy_loss",
+    page=page,
+    chapter=4,
+    # Documents of 8.x print float for the two doubles; the headers of all versions read as below.
+    prototype="""aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
+        const aclTensor *gradLoss, const aclTensor *logProb, const aclTensor *target, const aclTensor *weightOptional,
+        const aclTensor *gradZlossOptional, const aclTensor *lseForZlossOptional, char *reduction, int64_t ignoreIndex,
+        double labelSmoothing, double lseSquareScaleForZloss, const aclTensor *xGradOut,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    c_names={"reduction": "reductionOptional", "xGradOut": "out"},
+    header="aclnn_cross_entropy_loss_grad.h",
+    library="ops-nn",
+    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    tensors={
+        "input": Tensor("N C"),
+        "logProb": Tensor("N C"),
+        "target": Tensor("N", "int64 or int32", why="one class for each row of {like}"),
+        "weightOptional": Tensor("C", "float32", why="one weight for each column of {like}", optional=True),
+        "gradLoss": Tensor(ROWS_OR_ONE, why="one value a row"),
+        "gradZlossOptional": Tensor(ROWS_OR_ONE, why="one value a row", optional=True),
+        "lseForZlossOptional": Tensor("N", why="one value for each row of {like}", optional=True),
+        "loss": Tensor(ROWS_OR_ONE),
+        "zloss": Tensor(ROWS_OR_ONE),
+        "lseForZloss": Tensor("N"),
+        "xGradOut": Tensor("N C"),
+    },
+    attributes={
+        "reduction": Attribute("char *", "mean", values=("none", "mean", "sum")),
+        "ignoreIndex": Attribute("int64_t", -100),
+        "labelSmoothing": Attribute("double", 0.0, low=0.0, high=1.0, tries=(0.1,)),
+        "lseSquareScaleForZloss": Attribute("double", 0.0, tries=(0.25,)),
+    },
+    takes=("input", "target", "weightOptional", "reduction", "ignoreIndex", "labelSmoothing", "lseSquareScaleForZloss"),
+    gives=("loss", "logProb", "zloss", "lseForZloss"),
+    upstream={"gradLoss": "loss", "gradZlossOptional": "zloss"},
+    saved={"logProb": "logProb", "lseForZlossOptional": "lseForZloss"},
+    gradient_of={"xGradOut": "input"},
+    like="logProb",
+    rules=(targets_are_classes, scale_has_its_lse),
+    forward_rules=(targets_are_classes, has_classes),
+    shapes=({"shape": (9, 4)}, {"shape": (17, 16)}, {"shape": (1, 5)}),
+)

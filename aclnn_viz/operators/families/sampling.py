@@ -1,0 +1,112 @@
+"""Sampling along one axis: a coordinate in [-1, 1] to taps, their weights, and the derivatives of the weights.
+
+Each axis is treated alone, in these steps:
+
+    unnormalise -> border or reflection -> taps: indices, weights, and the derivatives of the weights
+
+so the weight of a tap is the product of one weight of each axis. Coordinates and weights are float64: in float32 the
+fraction that the weights are made of has lost as many digits as the size of the image has.
+
+Special coordinates as on Atlas A2, ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
+"""
+
+BILINEAR, NEAREST, BICUBIC = range(3)
+ZEROS, BORDER, REFLECTION = range(3)
+NOWHERE = -100.0  # where the device sends a coordinate that it cannot place: outside of every image
+HUGE = 2.0**31  # beyond, a coordinate does not fit the int32 of the device
+A = -0.75  # of the bicubic kernel
+
+
+def unnormalise(x, size, alignCorners):
+    """The pixel coordinate of x and its slope: -1 and 1 are the centres (aligned) or the edges of the end pixels."""
+    if alignCorners:
+        return (x + 1.0) * 0.5 * (size - 1), (size - 1) / 2
+    return ((x + 1.0) * size - 1.0) * 0.5, size / 2
+
+
+def fold(xp, x):
+    """x less a multiple of 4, the period of mirrors at -1 and 1; exact, where x + 1 would drop the digits of a large x."""
+    return x - 4.0 * xp.round(x / 4.0)
+
+
+def clip(xp, u, size):
+    """The coordinate kept on the image, and its slope: 0 outside and on the border itself, 1 between."""
+    inside = (u > 0.0) & (u < size - 1)
+    return xp.clip(u, 0.0, float(size - 1)), xp.where(inside, xp.ones_like(u), xp.zeros_like(u))
+
+
+def reflect(xp, u, size, alignCorners):
+    """The coordinate mirrored into the image, and its slope: 1, or -1 after an odd number of mirrors.
+
+    The mirrors stand on the centres of the end pixels (aligned) or on their outer edges.
+    """
+    low, span = (0.0, float(size - 1)) if alignCorners else (-0.5, float(size))
+    if span == 0.0:
+        return xp.zeros_like(u) * u, xp.zeros_like(u)
+    offset = u - low
+    phase = xp.remainder(xp.abs(offset), 2.0 * span)
+    forth = phase < span
+    slope = xp.where(forth == (offset >= 0.0), xp.ones_like(u), -xp.ones_like(u))
+    return xp.where(forth, phase, 2.0 * span - phase) + low, slope
+
+
+def source(xp, x, size, paddingMode, alignCorners):
+    """The coordinate that is sampled for x, and its slope d coordinate / d x, the multiplier of the gradient."""
+    u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
+    slope = slope * xp.ones_like(u)
+    if paddingMode == REFLECTION:
+        u, factor = reflect(xp, u, size, alignCorners)
+        slope = slope * factor
+    if paddingMode != ZEROS:
+        u, factor = clip(xp, u, size)
+        slope = slope * factor
+    return xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)), slope  # a nan compares false
+
+
+def bicubic_source(xp, x, size, paddingMode, alignCorners):
+    """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
+    u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
+    if paddingMode != REFLECTION:  # there NOWHERE would be mirrored into the image; a nan stays outside
+        u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
+    return u, slope * xp.ones_like(u)
+
+
+def bicubic_weights(t):
+    """The weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
+    def near(d):  # |d| <= 1
+        return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (3.0 * (A + 2.0) * d - 2.0 * (A + 3.0)) * d
+
+    def far(d):  # 1 < |d| < 2
+        return ((A * d - 5.0 * A) * d + 8.0 * A) * d - 4.0 * A, (3.0 * A * d - 10.0 * A) * d + 8.0 * A
+
+    # The polynomials take distances; those of the last two taps shrink as t grows.
+    (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)
+    return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
+
+
+def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
+    """The taps along one axis: a list of (index as a float, weight, d weight / d x)."""
+    if interpolationMode == BICUBIC:
+        u, slope = bicubic_source(xp, x, size, paddingMode, alignCorners)
+        first = xp.floor(u)
+        weights = bicubic_weights(u - first)
+        return [(pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d * slope)
+                for k, (w, d) in enumerate(weights)]
+    u, slope = source(xp, x, size, paddingMode, alignCorners)
+    if interpolationMode == NEAREST:
+        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # ties to even
+    first = xp.floor(u)
+    t = u - first
+    return [(first, 1.0 - t, -slope), (first + 1.0, t, slope)]
+
+
+def pad_index(xp, index, size, paddingMode, alignCorners):
+    """Where a tap outside of the image reads: nowhere, at the border, or at its mirror image."""
+    if paddingMode == REFLECTION:
+        index, _ = reflect(xp, index, size, alignCorners)
+    return index if paddingMode == ZEROS else xp.clip(index, 0.0, float(size - 1))
+
+
+def channels_first(xp, images):
+    """(N, C, ...) as (C, all the rest): one flat index then serves every channel."""
+    return xp.reshape(xp.moveaxis(images, 1, 0), (images.shape[1], -1))

@@ -1,0 +1,122 @@
+"""A fault: what is changed in the right page, or in what the kernel reads, stores and computes in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.errors import problem
+from aclnn_viz.operators.faults.edits import Edit, file_of, sources
+from aclnn_viz.words.speech import kept, message, named
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
+
+    `changes` are pairs of text, what the page says and what the wrong kernel says in its place; `edit` is a mechanical
+    one in their place. `plan` is the precision
+    plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
+    `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
+    anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
+    of a case. Texts are kept as messages, so that `tr` can say them.
+    """
+
+    name: str
+    story: str
+    exposed_by: str
+    changes: tuple[tuple[str, str], ...] = ()
+    plan: Plan | None = None
+    alters: Callable | None = None
+    cast: Callable | None = None
+    garbage: bool = False
+    hidden: tuple[str, dict] | None = None
+    edit: Edit | None = None
+
+    def __post_init__(self):
+        told = {"name": named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+                "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
+        for name, value in told.items():
+            object.__setattr__(self, name, value)
+
+    def page(self, right: ModuleType) -> ModuleType:
+        """Return the page with the changes made; ValueError when the page no longer says what is to be changed."""
+        if self.edit:
+            return self.edit.page
+        return changed(right, self.changes) if self.changes else right
+
+    def place(self, right: ModuleType) -> tuple[str, str, str]:
+        """The line of the page where the first change of text is, and what stands there before and after; empty texts
+        where there is none."""
+        if not self.changes:
+            return "", "", ""
+        before, after = self.changes[0]
+        module, text = next(one for one in sources(right) if before in one[1])
+        number = text.partition(before)[0].count("\n") + 1
+        return message("{file}, line {line}", file=file_of(module), line=number), before.strip(), after.strip()
+
+    @property
+    def diff(self) -> str:
+        """The changed lines, as a unified diff shows them."""
+        return diff_of(((self.edit.before, self.edit.after),) if self.edit else self.changes)
+
+
+def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
+    """The lines of text changes (old, new), as a unified diff shows them."""
+    return "\n".join(f"{sign} {line.strip()}" for old, new in changes
+                     for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
+
+
+@cache
+def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
+    return page_from(rewritten(right, changes), right)
+
+
+def rewritten(right: ModuleType, changes) -> str:
+    """Return the source of a module with texts changed; ValueError for a text that does not stand there once."""
+    source = "\n\n".join(text for _, text in sources(right))
+    for old, new in changes:
+        if source.count(old) != 1:
+            raise ValueError(problem(f"a change names text that stands once in {right.__name__}",
+                                     f"{old!r}, {source.count(old)} times", "quote more or less of the page"))
+        source = source.replace(old, new)
+    return source
+
+
+def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
+    """Return the module that a changed source of a page makes, under a name of its own if one is given."""
+    page = ModuleType(name or right.__name__)
+    page.__package__ = right.__package__
+    exec(compile(source, f"<a wrong {page.__name__}>", "exec"), page.__dict__)
+    return page
+
+
+def as_if_contiguous(inputs: dict) -> dict:
+    """The elements of every tensor in the order in which they lie in memory, whatever its strides say."""
+    return {name: value.ravel("K").reshape(value.shape) if hasattr(value, "strides") else value
+            for name, value in inputs.items()}
+
+
+def truncated(values, fmt):
+    """float32 cut down to 16 bits by dropping bits, instead of rounding to nearest."""
+    if fmt.name == "bfloat16":
+        return (values.view("uint32") & 0xFFFF0000).view("float32").astype(fmt.numpy)
+    with np.errstate(over="ignore"):  # what is infinite by rounding is the largest number when cut
+        rounded = values.astype(fmt.numpy)
+    over = abs(rounded.astype("float32")) > abs(values)
+    return (rounded.view("uint16") - over.astype("uint16")).view(fmt.numpy)
+
+
+# Faults that any operator can have.
+STRIDES = Fault(
+    "strides ignored", "the kernel walks through memory as if every tensor were contiguous",
+    "a transposed or sliced tensor", alters=as_if_contiguous)
+TRUNCATED = Fault(
+    "16-bit outputs truncated", "the upper half of a float32 is stored as bfloat16, or CAST_TRUNC is used in a cast",
+    "16-bit outputs", cast=truncated, hidden=("the format is float32", {"dtype": "float32"}))
+HALF_SUMS = Fault(
+    "sums in float16", "the accumulator has the format of the inputs, or of the fastest vector unit",
+    "sums of more than a few terms", plan=Plan("sums in float16", accumulate="float16", order=SEQUENTIAL))

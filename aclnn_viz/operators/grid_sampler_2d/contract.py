@@ -1,0 +1,140 @@
+"""The contract of aclnnGridSampler2DBackward.
+
+Sources: ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp, tag by tag;
+aclnnGridSampler2DBackward, CANN documentation.
+"""
+
+from math import prod
+
+from aclnn_viz.operators.codes import (
+    ACL_BF16, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC, ACLNN_ERR_PARAM_INVALID,
+)
+from aclnn_viz.operators.contract.call import Call
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess
+from aclnn_viz.operators.contract.rules import (
+    HAND_WRITTEN, by_architecture, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers,
+    options, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,
+)
+from aclnn_viz.operators.products import (
+    A2, A3, ASCEND_950, DAV_1001, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version,
+)
+
+from .declaration import OPERATOR
+
+SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp"
+BICUBIC = Version.parse("9.1.0-beta.2.pre")  # the first tag that accepts interpolationMode 2
+MASK_CHECKED = Version.parse("9.1.0-beta.1")  # the first tag in which only a null mask bypasses the checks
+
+PARAMETERS = OPERATOR.c_parameters
+NAMES = tensor_names(PARAMETERS)
+INPUTS = tensor_names(PARAMETERS, output=False)
+
+DTYPE_ROWS = (
+    *(DtypeRow(dict.fromkeys(NAMES, dtype), products=(TRAINING, A2, A3, ASCEND_950))
+      for dtype in (ACL_FLOAT, ACL_FLOAT16)),
+    *(DtypeRow(dict.fromkeys(NAMES, dtype), products=(A2, A3, ASCEND_950)) for dtype in (ACL_DOUBLE, ACL_BF16)),
+    DtypeRow(dict.fromkeys(NAMES, ACL_DOUBLE), documented=False, products=(TRAINING,)),
+    *(DtypeRow(dict.fromkeys(NAMES, dtype), documented=False, products=(INFERENCE, INFERENCE_A2))
+      for dtype in (ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)),
+)
+
+SUPPORTED = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
+
+
+def wanted(call: Call) -> tuple[bool, bool]:
+    """Read the mask; entries that a short one lacks count as false (the old library reads beyond its end)."""
+    return (*call["outputMask"], False, False)[:2]
+
+
+def masked_out(call: Call) -> tuple[str, ...]:
+    return tuple(name for name, want in zip(("inputGrad", "gridGrad"), wanted(call)) if not want)
+
+
+def interpolation(last: int, **scope) -> Check:
+    return Check("interpolationMode", lambda call: not 0 <= call["interpolationMode"] <= last, ACLNN_ERR_PARAM_INVALID,
+                 f"interpolationMode must be 0 to {last}", SOURCE, ("interpolationMode",), **scope)
+
+
+def empty_inputs(call: Call) -> bool:
+    return any(call[name].size == 0 for name in INPUTS)
+
+
+def workspace_size(call: Call) -> int:
+    """The sizes follow from the tensors that the API makes inside; that it makes just these is inferred."""
+    size = contiguous_copies(call, NAMES)
+    dtype, arch = call["input"].dtype, call.product.npu_arch
+    # A tensor tagged NHWC is routed by its last axis, although every shape check reads it as NCHW.
+    channels = call["input"].shape[3 if call["input"].format == ACL_FORMAT_NHWC else 1]
+    if dtype != ACL_DOUBLE and arch not in (DAV_1001, DAV_3510) and channels <= 2048:
+        size += sum(temporary(byte_size(call[name])) for name in ("gradOutput", "input", "inputGrad"))
+        if dtype != ACL_FLOAT:
+            size += temporary(byte_size(call["inputGrad"], ACL_FLOAT))
+    elif arch == DAV_1001 and dtype == ACL_FLOAT16:
+        size += sum(temporary(byte_size(call[name], ACL_FLOAT)) for name in NAMES)
+    return size
+
+
+CONSTRAINTS = (
+    undocumented_dtypes(DTYPE_ROWS),
+    Constraint("null outputMask", "outputMask must be given: with a null one the library answers success before every "
+               "check and computes nothing", "device.run", lambda call, arrays: call["outputMask"] is None, SOURCE),
+    Constraint("short outputMask", "outputMask must have two entries: the library reads both without a size check",
+               "device.run", lambda call, arrays: call["outputMask"] is not None and len(call["outputMask"]) < 2,
+               SOURCE, until=MASK_CHECKED),
+    Constraint("outputMask both false", "outputMask asks for no output, so nothing is computed", "nobody",
+               lambda call, arrays: call["outputMask"] is not None and not any(wanted(call)), SOURCE),
+    Constraint("outputs of empty inputs", "no input may be empty while an output is not: the library answers success "
+               "and leaves the output as it was", "device.run",
+               lambda call, arrays: empty_inputs(call) and any(call[n].size for n in ("inputGrad", "gridGrad")),
+               SOURCE),
+    Constraint("32-bit strides", "C * H_out * W_out and C * H * W must stay below 2^31: the kernel keeps strides in "
+               "int32", "device.run",
+               lambda call, arrays: any(prod(call[name].shape[1:]) >= 2**31 for name in ("gradOutput", "input")),
+               "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h"),
+    Constraint("NHWC tag", "format NHWC only changes where the kernel runs; shapes are read as NCHW all the same",
+               "nobody", lambda call, arrays: call["input"].format == ACL_FORMAT_NHWC, SOURCE),
+)
+
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """Old libraries take a mask of another length than 2 and look at two entries."""
+    return arrays | attributes | {"outputMask": tuple(name in outputs for name in ("inputGrad", "gridGrad"))}
+
+
+CONTRACT = Contract(
+    operator=OPERATOR,
+    generated=False,
+    dtype_rows=DTYPE_ROWS,
+    steps=(
+        workspace_size_pointer(HAND_WRITTEN),
+        executor_pointer(HAND_WRITTEN),
+        EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
+        EarlySuccess("outputMask both false, before the checks", lambda call: not any(wanted(call)), SOURCE,
+                     until=MASK_CHECKED),
+        *null_pointers(("gradOutput", "input", "grid", "inputGrad", "gridGrad"), SOURCE),
+        *(same_dtype(name, "input", SOURCE) for name in ("gradOutput", "grid", "inputGrad", "gridGrad")),
+        dtype_in("input", SUPPORTED, SOURCE),
+        interpolation(1, until=BICUBIC),
+        interpolation(2, since=BICUBIC),
+        *options(OPERATOR, "paddingMode", SOURCE),
+        *(rank_in(name, 4, 4, ACLNN_ERR_PARAM_INVALID, SOURCE) for name in ("input", "grid", "gradOutput")),
+        same_extent("grid", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_extent("gradOutput", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_extent("gradOutput", 1, "input", 1, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        Check("input size", lambda call: 0 in call["input"].shape[2:], ACLNN_ERR_PARAM_INVALID,
+              "the last two axes of input must not be 0", SOURCE, ("input",)),
+        same_extent("grid", 1, "gradOutput", 2, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_extent("grid", 2, "gradOutput", 3, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        Check("grid last axis", lambda call: extent(call["grid"], 3) != 2, ACLNN_ERR_PARAM_INVALID,
+              "the last axis of grid must be 2", SOURCE, ("grid",)),
+        same_shape("inputGrad", "input", ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_shape("gridGrad", "grid", ACLNN_ERR_PARAM_INVALID, SOURCE),
+        Check("outputMask size", lambda call: len(call["outputMask"]) != 2, ACLNN_ERR_PARAM_INVALID,
+              "outputMask must have two entries", SOURCE, ("outputMask",), since=MASK_CHECKED),
+        EarlySuccess("empty", empty_inputs, SOURCE),
+        EarlySuccess("outputMask both false", lambda call: not any(wanted(call)), SOURCE),
+    ),
+    constraints=CONSTRAINTS,
+    workspace_size=workspace_size,
+    untouched=masked_out,
+    kernel_inputs=kernel_inputs,
+)

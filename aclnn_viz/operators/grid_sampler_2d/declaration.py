@@ -1,0 +1,42 @@
+"""aclnnGridSampler2DBackward: input (N, C, H, W), grid (N, Hout, Wout, 2), gradOutput (N, C, Hout, Wout)."""
+
+from aclnn_viz.operators.families.sampling_rules import has_pixels
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, TRAINING
+
+from . import page
+
+OPERATOR = Operator(
+    name="grid_sampler_2d",
+    page=page,
+    chapter=3,
+    prototype="""aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *input, const aclTensor *grid, int64_t interpolationMode,
+        int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, aclTensor *inputGrad,
+        aclTensor *gridGrad, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_grid_sampler2d_backward.h",
+    library="ops-cv",
+    formats={(A2, A3, ASCEND_950): "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16"},
+    tensors={
+        "input": Tensor("N C H W", layout="NCHW"),
+        "grid": Tensor("N (Hout Wout) 2", why="N of {like}, any points, and (x, y)", layout="NCHW"),
+        "gradOutput": Tensor("N C (Hout Wout)", why="N and C of {like} and the points of grid", layout="NCHW"),
+        "out": Tensor("N C (Hout Wout)"),
+        "inputGrad": Tensor("N C H W", asked="outputMask[0]", layout="NCHW"),
+        "gridGrad": Tensor("N (Hout Wout) 2", asked="outputMask[1]", layout="NCHW"),
+    },
+    attributes={
+        "interpolationMode": Attribute("int64_t", 0, values=(0, 1, 2)),
+        "paddingMode": Attribute("int64_t", 0, values=(0, 1, 2)),
+        "alignCorners": Attribute("bool", False, tries=(True,)),
+        "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),
+    },
+    takes=("input", "grid", "interpolationMode", "paddingMode", "alignCorners"),
+    gives=("out",),
+    upstream={"gradOutput": "out"},
+    gradient_of={"inputGrad": "input", "gridGrad": "grid"},
+    like="input",
+    rules=(has_pixels,),
+    forward_rules=(has_pixels,),
+    shapes=({"shape": (2, 2, 5, 4), "grid_shape": (4, 5)}, {"shape": (2, 1, 1, 3)}),
+)

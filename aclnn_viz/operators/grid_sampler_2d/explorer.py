@@ -1,0 +1,272 @@
+"""The grid sampler in panels and in words: the image with its points, coordinate maps, taps, outputs, gradients."""
+
+import numpy as np
+
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
+from aclnn_viz.pictures.palette import KINDS, scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import extent, number, signed
+from aclnn_viz.words.speech import message, ntr, tr
+
+from .explorer_data import INTERPOLATIONS, OP, REACH, Data, State, compute, inputs, pixel_units
+
+NAMES, SIGNS = [kind[0] for kind in KINDS], "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
+CHOSEN, PAPER = 3, 4  # kinds of marks
+NONE = Axis(ticks=())
+TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
+PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four of them, to be told apart
+ON = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image.")
+OUTSIDE = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
+                  "image.")
+ARROW = 0.14  # the longest one, as a share of the image with its margin
+
+
+def panels(data: Data) -> list[Panel]:
+    """Return the ten panels of a state's data."""
+    return [_image(data), _map(data), _taps(data), _slope(data), _corners(data),
+            *(_out(data, mode) for mode in range(3)), _input_grad(data), _grid_grad(data)]
+
+
+def _grey(data: Data) -> tuple[str, float, float]:
+    """The one scale of greys for the image and the outputs."""
+    return "grey", min(0.0, float(data.outs.min())), max(1.0, float(data.outs.max()))
+
+
+def _frame(data: Data) -> tuple[Axis, Axis]:
+    """The axes of the image with its margin, rows downwards."""
+    (rows, columns), state = data.margin, data.state
+    return (Axis("", -0.5 - columns, state.width - 0.5 + columns, ticks=()),
+            Axis("", state.height - 0.5 + rows, -0.5 - rows, ticks=()))
+
+
+def _image(data: Data) -> Panel:
+    state, (rows, columns) = data.state, data.margin
+    inner = data.surround[rows:rows + state.height, columns:columns + state.width]
+    edge = 0.0 if state.alignCorners else 0.5  # where x and y are -1 and 1
+    x, y = _frame(data)
+    below = state.height - 0.5 + 0.035 * (state.height + 2 * rows)
+
+    def inside(place):  # a point beyond the panel is drawn at its edge
+        return np.clip(place[0], x.low + 0.6, x.high - 0.6), np.clip(place[1], y.high + 0.6, y.low - 0.6)
+    u, v = inside(data.pixels[data.chosen])
+    marks = [Image(data.surround, *_grey(data), -columns, -rows, 0.42), Image(inner, *_grey(data)),
+             Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=PAPER),
+             Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN),
+             Note(-edge, below, "x=−1", "right"), Note(state.width - 1 + edge, below, "x=1", "left"), *_tap_boxes(data)]
+    for mode in _order(state):
+        column, row = inside(data.sources[mode, :, 0])
+        now = mode == state.paddingMode
+        marks += [Line(np.array([u, column]), np.array([v, row]), mode, "", 2.2 if now else 1.2),
+                  Dots(np.array([column]), np.array([row]), mode, "", 5.0 if now else 4.0)]
+    marks.append(Handles(data.pixels[..., 0], data.pixels[..., 1], state.row, state.column, ("row", "column"), "moved",
+                         (pixel_units(state.width, state.alignCorners), pixel_units(state.height, state.alignCorners)),
+                         0.25, tr("sampling points")))
+    title = tr("image{plane}, continued by {mode}", plane=plane(state), mode=NAMES[state.paddingMode])
+    return Panel("image", title, tuple(marks), x, y, 7, 200, square=True, rows=2)
+
+
+def _order(state) -> list[int]:
+    """The padding modes, that of the state last, so that it is drawn on top."""
+    return sorted(range(3), key=lambda mode: mode == state.paddingMode)
+
+
+def _tap_boxes(data: Data) -> list[Box]:
+    taps = data.taps[data.state.paddingMode]
+    return [Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=CHOSEN)
+            for row, column, *_, inside, _ in taps.tolist() if inside]
+
+
+def _here(data: Data, axis: int) -> float:
+    return float(data.inputs["grid"][(data.state.sample, *data.chosen, axis)])
+
+
+def _map(data: Data) -> Panel:
+    state = data.state
+    axis = "xy".index(state.axis)
+    size, here, breaks = (state.width, state.height)[axis], _here(data, axis), data.breaks[axis]
+    marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), PAPER, tr("the image"))]
+    for mode in _order(state):
+        marks.append(Line(breaks, data.coordinates[mode, axis], mode, NAMES[mode],
+                          3.0 if mode == state.paddingMode else 1.8))
+    kinks = [(breaks[at], data.coordinates[mode, axis][at]) for mode, at in enumerate(data.kinks[:, axis])]
+    marks += [Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0), Rule("x", here, kind=CHOSEN)]
+    marks += [Dots(np.array([here]), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
+    ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
+    title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
+             tr("which column is read for x = −3 … 3; ◆ are kinks"))
+    return Panel("map", title, tuple(marks), Axis("", -REACH, REACH, ticks=()),
+                 Axis("", -0.55 * size - 0.5, 1.55 * size - 0.5, ticks=ticks), 8, TALL)
+
+
+def _slope(data: Data) -> Panel:
+    state = data.state
+    axis = "xy".index(state.axis)
+    size, here = (state.width, state.height)[axis], _here(data, axis)
+    breaks, steepest = np.repeat(data.breaks[axis], 2)[1:-1], 1.35 * max(size / 2, 0.5)
+    marks = [Rule("x", here, kind=CHOSEN)]
+    for mode in _order(state):
+        aside = (mode - 1) * 0.035 * steepest  # side by side where they agree
+        marks.append(Line(breaks, np.repeat(data.slopes[mode, axis], 2) + aside, mode, "",
+                          3.0 if mode == state.paddingMode else 1.8))
+    marks += [Dots(np.array([here]), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0)
+              for mode in _order(state)]
+    ticks = tuple((slope, number(slope)) for slope in dict.fromkeys((-size / 2, 0.0, size / 2)))
+    return Panel("slope", tr("its slope is the factor of gridGrad"), tuple(marks), Axis("", -REACH, REACH),
+                 Axis("", -steepest, steepest, ticks=ticks), 8, LOW)
+
+
+def _taps(data: Data) -> Panel:
+    taps = data.taps[data.state.paddingMode]
+    side = round(len(taps) ** 0.5)
+    values = np.where(taps[:, 5] > 0, taps[:, 6], np.nan).reshape(side, side)
+    words = tuple(f"{number(weight) if side < 4 else f'{weight:.3f}'}\n"
+                  + (f"{row:.0f}, {column:.0f}" if inside else tr("outside"))
+                  for row, column, weight, *_, inside, _ in taps.tolist())
+    return Panel("taps", ntr("{n} tap: weight / row, column", "{n} taps: weight / row, column", len(taps)),
+                 (Heat(values, *_grey(data), words=words),), NONE, NONE, 5, TALL)
+
+
+def _corners(data: Data) -> Panel:
+    marks = []
+    for down, edge in ((0.0, 0.5), (1.9, 0.0)):
+        now = data.state.alignCorners == (down > 0)
+        centres = np.arange(4.0)
+        marks.append(Image(PIXELS, "grey", 0.0, 1.0, y=down))
+        for x, label, align in ((-edge, "−1", "right"), (3 + edge, "1", "left")):
+            marks += [Line(np.full(2, x), np.array([down - 0.75, down + 0.75]), CHOSEN, "", 3.0 if now else 1.2),
+                      Note(x, down, f" {label} ", align) if edge else Note(x, down - 1.0, label)]
+        marks += [*[Note(-1.5, down, "▶")] * now, Dots(centres, np.full(4, down), CHOSEN, "", 1.8)]
+    title = tr("alignCorners True: ±1 at centres") if data.state.alignCorners else tr("alignCorners False: ±1 at edges")
+    return Panel("corners", title, tuple(marks), Axis("", -2.2, 5.2, ticks=()), Axis("", 2.8, -1.2, ticks=()), 5, LOW)
+
+
+def _out(data: Data, mode: int) -> Panel:
+    state = data.state
+    marks = (Image(data.outs[mode], *_grey(data)), _chosen_cell(state))
+    title = "▶ " * (mode == state.paddingMode) + tr("out, {mode}: {value}", mode=NAMES[mode], value=number(data.outs[mode][data.chosen]))
+    return Panel(f"out {NAMES[mode]}", title, marks, NONE, NONE, 4, SMALL, ("column", "row"), square=True)
+
+
+def _chosen_cell(state) -> Box:
+    return Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, kind=CHOSEN)
+
+
+def _input_grad(data: Data) -> Panel:
+    marks = (Heat(data.inputGrad, *scale(data.inputGrad)), *_tap_boxes(data))
+    return Panel("inputGrad", "inputGrad", marks, NONE, NONE, 4, SMALL, square=True)
+
+
+def _grid_grad(data: Data) -> Panel:
+    state, (rows, columns) = data.state, data.margin
+    vectors = np.where(np.isfinite(data.gridGrad), data.gridGrad, 0.0)
+    longest = float(np.hypot(vectors[..., 0], vectors[..., 1]).max())
+    long = ARROW * max(state.height + 2 * rows, state.width + 2 * columns) / (longest or 1.0)
+    at, moved = (part.reshape(-1, 2).T for part in (data.pixels, long * vectors))
+    mine = state.row * state.grid_width + state.column
+    here, there = at[:, mine:mine + 1], moved[:, mine:mine + 1]
+    marks = (Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=PAPER), Arrows(*at, *moved, PAPER),
+             Arrows(*here, *there, CHOSEN), Dots(*here, CHOSEN, "", 3.5))
+    title = tr("gridGrad (n {n}) ≤ {longest}", n=state.sample, longest=number(longest)) if state.samples > 1 else tr(
+        "gridGrad ≤ {longest}", longest=number(longest))
+    return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL, square=True)
+
+
+def headline(data: Data) -> list[str]:
+    """One sentence a padding mode: what it samples for the chosen point, what comes out, the slopes; and the errors."""
+    lines = [tr("{sign} {mode}: {sentence}", sign=sign + " ▶" * (mode == data.state.paddingMode), mode=name,
+                sentence=sentence(data, mode)) for mode, (sign, name) in enumerate(zip(SIGNS, NAMES))]
+    first, second = map(number, data.errors)
+    return [*lines, tr("{dtype}: inputGrad differs from the float64 truth by at most {first}, gridGrad by {second}.",
+                       dtype=data.state.dtype, first=first, second=second)]
+
+
+def sentence(data: Data, mode: int) -> str:
+    (column, slope_x), (row, slope_y) = data.sources[mode]
+    taps = data.taps[mode]
+    lost = int((taps[:, 5] == 0).sum())
+    told = {"column": number(column), "row": number(row), "lost": lost, "all": len(taps),
+            "out": number(data.outs[mode][data.chosen]), "x": signed(slope_x), "y": signed(slope_y)}
+    if lost == len(taps):
+        return tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **told)
+    if lost:
+        return tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **told)
+    return tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **told)
+
+
+def plane(state) -> str:
+    """Which sample and channel is shown, where there are several."""
+    return tr(" (n {n}, c {c})", n=state.sample, c=state.channel) if state.samples * state.channels > 1 else ""
+
+
+def corners(data: Data) -> list[str]:
+    """What alignCorners means along x, in pixels: for False and True, where -1 and 1 lie."""
+    width = data.state.width
+    edges = tr("alignCorners False: x = -1 and 1 are the outer edges, columns -0.5 and {last}; one pixel is {size} wide.",
+               last=f"{width - 0.5:g}", size=number(2 / width))
+    if width == 1:
+        return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and 0; one pixel only: the slope is 0.")]
+    return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and {last}; one pixel is {size} wide.",
+                      last=width - 1, size=number(2 / (width - 1)))]
+
+
+def describe(data: Data) -> str:
+    """Return the whole picture in words and tables."""
+    state, (row, column) = data.state, data.chosen
+    x, y = (float(v) for v in data.inputs["grid"][state.sample, row, column])
+    u, v = data.pixels[row, column]
+    inside = ((data.pixels >= -0.5) & (data.pixels <= np.array([state.width, state.height]) - 0.5)).all(-1)
+    mode = NAMES[state.paddingMode]
+    lines = [
+        tr("{name}: {points} points on {pixels} pixels ({image}); {interpolation}, {mode}, alignCorners {aligned}, {dtype}",
+           name=OP.aclnn_name, points=f"{state.grid_height} x {state.grid_width}", pixels=f"{state.height} x {state.width}",
+           image=tr(state.image), interpolation=INTERPOLATIONS[state.interpolationMode], mode=mode, aligned=state.alignCorners,
+           dtype=state.dtype),
+        *_shown(state),
+        tr("{on} of {all} points lie on the image.", on=int(inside.sum()), all=inside.size),
+        tr(ON if inside[row, column] else OUTSIDE, row=row, column=column, x=number(x), y=number(y), u=number(u), v=number(v)),
+        *headline(data),
+        tr("Its taps under {mode}:", mode=mode),
+        tr("  tap  row  column  weight     d/dx       d/dy       pixel      inputGrad gets"),
+        *_tap_rows(data),
+        tr("Its gridGrad: {gradient}. All points: x {all_x}; y {all_y}.", gradient=_vector(data.gridGrad[row, column]),
+           all_x=extent(data.gridGrad[..., 0]), all_y=extent(data.gridGrad[..., 1])),
+        *(tr("out under {mode}: {extent}.", mode=name, extent=extent(out)) for name, out in zip(NAMES, data.outs)),
+        tr("inputGrad: {extent}; {some} of {all} pixels get some.", extent=extent(data.inputGrad),
+           some=int((data.inputGrad != 0).sum()), all=data.inputGrad.size),
+        tr("Coordinate map of {axis}: {zeros}; {border}; {reflection}.", axis=state.axis,
+           **{name: _kinks(data, k) for k, name in enumerate(NAMES)}),
+        *corners(data),
+    ]
+    return "\n".join([*lines, *map(tr, data.notices)])
+
+
+def _shown(state):
+    if plane(state):
+        yield tr("Shown is sample {sample} of {samples}, channel {channel} of {channels}; its gridGrad is the sum over all "
+                 "channels.", sample=state.sample, samples=state.samples, channel=state.channel, channels=state.channels)
+
+
+def _vector(pair) -> str:
+    return f"({number(pair[0])}, {number(pair[1])})"
+
+
+def _tap_rows(data: Data):
+    upstream = float(data.inputs["gradOutput"][(data.state.sample, data.state.channel, *data.chosen)])
+    for at, (row, column, weight, dx, dy, inside, value) in enumerate(data.taps[data.state.paddingMode]):
+        place = f"{row:4.0f} {column:7.0f}"
+        gets = number(weight * upstream) if inside else tr("nothing: outside")
+        pixel = number(value) if inside else "-"
+        yield f"  {at:3d} {place}  {number(weight):<9}  {number(dx):<9}  {number(dy):<9}  {pixel:<9}  {gets}"
+
+
+def _kinks(data: Data, mode: int) -> str:
+    axis = "xy".index(data.state.axis)
+    at = data.breaks[axis][data.kinks[mode, axis]]
+    if not at.size:
+        return tr("{mode} has no kink", mode=NAMES[mode])
+    return tr("{mode} kinks at {places}", mode=NAMES[mode], places=", ".join(number(x) for x in at))
+
+
+def subject():
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, describe)

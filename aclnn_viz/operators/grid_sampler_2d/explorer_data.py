@@ -1,0 +1,270 @@
+"""The grid-sampler explorer: state -> data. The front end and the figure draw this data and compute nothing.
+
+What is varied: the image, the points (dragged one by one, or all of them turned, scaled, shifted and jittered), the
+modes, the dtype, the device. What is seen: the image as the padding mode continues it beyond its border, with the
+points on it; the taps of the chosen point; three coordinate maps above each other, one a padding mode, and below each
+its slope; the three outputs; where gradients land on the image; the gradient of every point as an arrow.
+What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of
+gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; alignCorners only moves -1 and 1.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.images import IMAGES, image
+from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.families import sampling
+
+from . import page
+
+OP = operator("grid_sampler_2d")
+XP = NumPyArrays()
+PADDINGS = ("zeros", "border", "reflection")
+INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions.
+
+    A dragged point is dragged in every sample.
+    """
+
+    interpolationMode: int = choice(0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator")
+    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
+    alignCorners: bool = flag(False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges")
+    dtype: str = fields.dtype()
+    row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
+    column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
+    axis: str = choice("x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn")
+    samples: int = whole(1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more")
+    channels: int = whole(1, 1, 4, "C", "Shapes", "channels: each is darker than the one before; gridGrad is their sum")
+    height: int = whole(32, 1, 96, "H", "Shapes")
+    width: int = whole(32, 1, 96, "W", "Shapes")
+    grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
+    grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
+    rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
+    scale: float = real(1.2, 0.05, 3.0, 0.01, "scale", "Grid")
+    shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
+    shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
+    jitter: float = real(0.0, 0.0, 2.0, 0.01, "jitter", "Grid", "in distances of neighbours")
+    image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
+    gradOutput: str = choice("ones", {"ones": "ones", "random": "random", "chosen": "chosen point only"},
+                             "gradOutput", "Tensors")
+    seed: int = fields.seed()
+    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown", below="samples")
+    channel: int = whole(0, 0, 3, "c", "Tensors", "the channel of image, out and inputGrad that is shown",
+                         below="channels")
+    device: str = fields.device()
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    plan: str = fields.plan()
+    moved: tuple = ()
+
+    def __post_init__(self):
+        check_indices(self)
+        if not isinstance(self.moved, (list, tuple)):
+            raise StateError("moved", "moved must be a list of (row, column, x, y)", repr(self.moved), "pass a list")
+        object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
+
+    def _checked(self, point):
+        try:
+            row, column, x, y = point
+            inside = 0 <= row < self.grid_height and 0 <= column < self.grid_width
+            if inside and row == int(row) and column == int(column) and abs(x) < np.inf and abs(y) < np.inf:
+                return int(row), int(column), float(x), float(y)
+        except (TypeError, ValueError):
+            pass
+        raise StateError("moved", "each moved point is (row, column, x, y), on the grid and finite", repr(point),
+                         f"choose a row below {self.grid_height} and a column below {self.grid_width}")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn, of the shown sample and channel; gridGrad is that of all channels together.
+
+    Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre.
+    """
+
+    state: State
+    inputs: dict  # of op.backward
+    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
+    margin: tuple[int, int]  # rows, columns
+    pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
+    outs: np.ndarray  # (3, Hout, Wout), one a padding mode
+    inputGrad: np.ndarray  # (H, W)
+    gridGrad: np.ndarray  # (Hout, Wout, 2)
+    outputs: dict  # of op.backward, over all samples and channels
+    sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
+    taps: np.ndarray  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    breaks: np.ndarray  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
+    coordinates: np.ndarray  # (3, 2, B): the maps there
+    slopes: np.ndarray  # (3, 2, B - 1): their slopes between
+    kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
+    notices: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """The largest distance of each output from the truth; asked for after all is drawn, for it takes as long again."""
+        truth = OP.truth(**self.inputs)
+        return tuple(_distance(self.outputs[name], truth[name]) for name in ("inputGrad", "gridGrad"))
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        return self.state.row, self.state.column
+
+
+def points(state: State) -> np.ndarray:
+    """Return the grid (N, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
+    shape = height, width = state.grid_height, state.grid_width
+    y, x = np.meshgrid((2 * np.arange(height) + 1) / height - 1, (2 * np.arange(width) + 1) / width - 1, indexing="ij")
+    if state.jitter:
+        steps = np.random.default_rng(state.seed).standard_normal((state.samples, *shape, 2)) * state.jitter
+        x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
+    turn = np.radians(state.rotate + 20.0 * np.arange(state.samples))[:, None, None]
+    grid = state.scale * np.stack([x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)], axis=-1)
+    grid += (state.shift_x, state.shift_y)
+    for row, column, x, y in state.moved:
+        grid[:, row, column] = x, y
+    return grid
+
+
+def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
+    """Return (offset, factor): x is offset + factor * place, with the first of `size` pixels at place 0."""
+    if not aligned:
+        return 1 / size - 1, 2 / size
+    return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
+
+
+def _named(state: State) -> tuple:
+    """What the images of a state depend on."""
+    return state.image, state.samples, state.channels, state.height, state.width, state.seed, state.dtype
+
+
+@lru_cache(16)  # most movements leave the image as it is
+def _images(name: str, samples: int, channels: int, height: int, width: int, seed: int, dtype: str) -> np.ndarray:
+    """(N, C, H, W): samples are mirrored, upside down, or both; channel c is the image to the power c + 1."""
+    plain = image(name, height, width, seed)
+    turned = [plain, plain[:, ::-1], plain[::-1], plain[::-1, ::-1]][:samples]
+    made = round_to(np.stack([[one**power for power in range(1, channels + 1)] for one in turned]), dtype)
+    made.flags.writeable = False
+    return made
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for."""
+    size, shape = (state.samples, state.channels), (state.grid_height, state.grid_width)
+    upstream = np.ones((*size, *shape))
+    if state.gradOutput == "random":
+        upstream = np.random.default_rng(state.seed + 1).standard_normal((*size, *shape))
+    elif state.gradOutput == "chosen":
+        upstream = np.zeros((*size, *shape))
+        upstream[..., state.row, state.column] = 1.0
+    pixels = _images(*_named(state))
+    return {"gradOutput": round_to(upstream, state.dtype), "input": pixels,
+            "grid": round_to(points(state), state.dtype), "interpolationMode": state.interpolationMode,
+            "paddingMode": state.paddingMode, "alignCorners": state.alignCorners}
+
+
+def compute(state: State, backward=host(OP)) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    Raises whatever `backward` raises: a device refuses what its product lacks.
+    """
+    given = inputs(state)
+    n, c, size = state.sample, state.channel, (state.height, state.width)
+    grid = np.asarray(given["grid"][n], np.float64)
+    shown = {"input": given["input"][n:n + 1, c:c + 1], "grid": given["grid"][n:n + 1]}
+    outputs, notices = backward(state, given)
+    modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
+    outs = [OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
+    chosen = grid[state.row, state.column]
+    maps = [_maps(length, *modes.values()) for length in size[::-1]]
+    most = max(breaks.size for breaks, *_ in maps)
+    margin, surround = _surround(n, c, state.paddingMode, state.alignCorners, *_named(state))
+    return Data(
+        state=state, inputs=given, outputs=outputs, notices=notices, surround=surround, margin=margin,
+        pixels=np.stack([sampling.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], -1),
+        outs=np.stack(outs).astype(np.float64), inputGrad=np.asarray(outputs["inputGrad"][n, c], np.float64),
+        gridGrad=np.asarray(outputs["gridGrad"][n], np.float64),
+        sources=np.array([[_sampled(chosen[k:k + 1], n, state.interpolationMode, mode, state.alignCorners)
+                           for k, n in enumerate(size[::-1])]
+                          for mode in range(3)])[..., 0],
+        taps=np.stack([_taps(state, mode, chosen, given["input"][n, c]) for mode in range(3)]),
+        **{name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
+           for at, (name, axis, short) in enumerate((("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1),
+                                                     ("kinks", 1, 0)))},
+    )
+
+
+def _distance(values, truth) -> float:
+    return float(np.max(np.abs(np.asarray(values, np.float64) - truth), initial=0.0))
+
+
+def _stretched(values, length):
+    """The last axis continued to `length` with nan (False for bools), where one axis has fewer kinks than the other."""
+    filler = np.full((*values.shape[:-1], length - values.shape[-1]), False if values.dtype == bool else np.nan)
+    return np.concatenate([values, filler], axis=-1)
+
+
+def _sampled(x: np.ndarray, size: int, interpolation: int, mode: int, aligned: bool):
+    """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
+    if interpolation == sampling.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
+        u, slope = sampling.bicubic_source(XP, x, size, mode, aligned)
+        return sampling.pad_index(XP, u, size, mode, aligned), slope
+    u, slope = sampling.source(XP, x, size, mode, aligned)
+    return u, np.zeros_like(slope) if interpolation == sampling.NEAREST else slope
+
+
+@lru_cache(64)  # most movements leave the maps as they are
+def _maps(size: int, interpolation: int, aligned: bool):
+    """The maps of one axis of `size` pixels: the xs of all possible kinks, values there, slopes between, real kinks."""
+    first, slope = sampling.unnormalise(0.0, size, aligned)
+    period = size if not aligned else size - 1
+    low = 0.0 if aligned else -0.5
+    ends = [-REACH, REACH]
+    inner = []
+    if slope:
+        turns = np.arange(-2, 4) * period + low
+        spots = np.concatenate([turns, turns - 0.5, turns + 0.5, [0.0, size - 1.0]])
+        inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
+    breaks = np.unique(np.round([*ends, *inner], 12))
+    between = (breaks[1:] + breaks[:-1]) / 2
+    values = np.stack([_sampled(breaks, size, interpolation, mode, aligned)[0] for mode in range(3)])
+    slopes = np.stack([_sampled(between, size, interpolation, mode, aligned)[1] for mode in range(3)])
+    kinks = np.zeros(values.shape, bool)
+    kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
+    return breaks, values, slopes, kinks
+
+
+def _taps(state: State, mode: int, chosen: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    height, width = pixels.shape
+    modes = state.interpolationMode, mode, state.alignCorners
+    found = []
+    across = [[float(part) for part in tap] for tap in sampling.taps(XP, chosen[0], width, *modes)]
+    for row, wy, dy in sampling.taps(XP, chosen[1], height, *modes):
+        for column, wx, dx in across:
+            inside = 0 <= row < height and 0 <= column < width
+            value = pixels[int(row), int(column)] if inside else 0.0
+            found.append([float(row), column, wy * wx, wy * dx, dy * wx, inside, value])
+    return np.array(found)
+
+
+@lru_cache(16)
+def _surround(sample: int, channel: int, paddingMode: int, aligned: bool, *images):
+    """The image and a margin around it, read pixel by pixel through the padding mode."""
+    pixels = _images(*images)[sample, channel]
+    rows, columns = (max(2, -(-n * 3 // 10)) for n in pixels.shape)
+    y, x = (sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
+            for m, n in zip((rows, columns), pixels.shape))
+    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), pixels.shape)
+    values = np.where(inside, np.asarray(pixels, np.float64).reshape(-1)[index], np.nan)
+    return (rows, columns), values.reshape(y.size, x.size)

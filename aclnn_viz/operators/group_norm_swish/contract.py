@@ -1,0 +1,163 @@
+"""The contract of aclnnGroupNormSwishGrad.
+
+Sources: ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp and group_norm_swish_grad_def.cpp,
+op_kernel/group_norm_swish_grad.h; aclnnGroupNormSwishGrad, CANN documentation.
+"""
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
+from aclnn_viz.operators.contract.call import Call
+from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Workaround
+from aclnn_viz.operators.contract.rules import (
+    SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
+    tensor_names, unchecked_shape, undocumented_dtypes,
+)
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
+
+from .declaration import OPERATOR
+
+SOURCE = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
+KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
+
+PARAMETERS = OPERATOR.c_parameters
+NAMES = tensor_names(PARAMETERS)
+INPUTS = tensor_names(PARAMETERS, output=False)
+
+# One data type for all: the tiling compares the six inputs, and that the lookup lists no mixture is inferred.
+DTYPE_ROWS = tuple(
+    DtypeRow(dict.fromkeys(NAMES, dtype), products=products, since=since)
+    # The registry of CANN 8.1 knows no 950; the first version that does is inferred.
+    for products, since in (((A2, A3), None), ((ASCEND_950,), Version.parse("8.5.0")))
+    for dtype in (ACL_FLOAT, ACL_FLOAT16, ACL_BF16)
+)
+
+
+def groups(call: Call) -> int:
+    """Read numGroups as the tiling does, in int32_t."""
+    return (call["numGroups"] + 2**31) % 2**32 - 2**31
+
+
+def channels(call: Call) -> int:
+    return extent(call["x"], 1) or 0
+
+
+def uneven(call: Call) -> bool:
+    return groups(call) == 0 or channels(call) // groups(call) == 0 or channels(call) % groups(call) != 0
+
+
+def group_too_wide(call: Call) -> bool:
+    """The tiling rounds C/G up to blocks of 8 or 16 channels first, which leaves the limit of 4000 where it is."""
+    return groups(call) > 0 and channels(call) // groups(call) > 4000
+
+
+def discarded(name: str, fails: Callable[[Call], bool], text: str, *about: str) -> Check:
+    """The tiling makes this check, reports its failure and goes on with an empty plan, which cannot be launched."""
+    return Check(name, fails, ACLNN_SUCCESS, text, SOURCE, about, launch_status=ACLNN_ERR_RUNTIME_ERROR, inferred=True)
+
+
+TILING = (
+    discarded("dy shape as x", lambda call: call["dy"].shape != call["x"].shape, "dy must have the shape of x", "dy",
+              "x"),
+    discarded("mean axis 1", lambda call: extent(call["mean"], 1) != groups(call), "axis 1 of mean must be numGroups",
+              "mean", "numGroups"),
+    discarded("mean axis 0", lambda call: extent(call["mean"], 0) != extent(call["x"], 0),
+              "axis 0 of mean must be as long as axis 0 of x", "mean", "x"),
+    discarded("rstd shape as mean", lambda call: call["rstd"].shape != call["mean"].shape,
+              "rstd must have the shape of mean", "rstd", "mean"),
+    discarded("mean rank", lambda call: call["mean"].rank != 2, "mean and rstd must have 2 axes", "mean"),
+    *(discarded(f"{name} shape", lambda call, name=name: call[name].shape != call["x"].shape[1:2],
+                f"{name} must be (C,)", name, "x") for name in ("gamma", "beta")),
+    discarded("batch times groups", lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
+              "N * numGroups must not be 0", "x", "numGroups"),
+    discarded("group width", uneven, "C must be a multiple of numGroups, and not 0", "x", "numGroups"),
+    discarded("spatial size", lambda call: prod(call["x"].shape[2:]) == 0,
+              "the product of the axes after C must not be 0", "x"),
+    discarded("group width limit", group_too_wide, "C / numGroups must not exceed 4000", "x", "numGroups"),
+)
+
+
+def of_discarded(check: Check) -> Constraint:
+    return Constraint(check.name, f"{check.text}: the library answers success to phase 1 and cannot launch",
+                      "device.run", lambda call, arrays: check.fails(call), check.source)
+
+
+def _scaled(array: np.ndarray, scale: float) -> np.ndarray:
+    """The array times a number, rounded once to its own format."""
+    return (array.astype(np.float64) * scale).astype(array.dtype)
+
+
+def _swish_scale(inputs: dict) -> float:
+    return float(np.float32(inputs["swishScale"]))  # as the library narrows it
+
+
+def _scales(inputs: dict) -> bool:
+    scale = _swish_scale(inputs)
+    return bool(np.isfinite(scale)) and scale != 0
+
+
+def _rescaled_swish(inputs: dict):
+    """z sigmoid(s z) = z' sigmoid(z') / s with z' = s z = x_hat (s gamma) + s beta, so that swishScale may be 1."""
+    scale = _swish_scale(inputs)
+    given = inputs | {"dy": _scaled(inputs["dy"], 1 / scale), "gamma": _scaled(inputs["gamma"], scale),
+                      "beta": _scaled(inputs["beta"], scale), "swishScale": 1.0}
+
+    def finish(outputs: dict) -> dict:
+        return {name: value if name == "dxOut" else _scaled(value, scale) for name, value in outputs.items()}
+
+    return given, finish
+
+
+RESCALED = Workaround(
+    "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and dbetaOut by s",
+    _scales, _rescaled_swish)
+CONSTRAINTS = (
+    undocumented_dtypes(DTYPE_ROWS),
+    strided_outputs(PARAMETERS),
+    *(of_discarded(check) for check in TILING),
+    Constraint("dy rank", "dy must have at least 2 axes; the library does not check it", "device.run",
+               lambda call, arrays: call["dy"].rank < 2, SOURCE),
+    unchecked_shape("dxOut", lambda call: call["x"].shape, "dxOut must have the shape of x", SOURCE),
+    unchecked_shape("dgammaOut", lambda call: call["gamma"].shape, "dgammaOut must have the shape of gamma", SOURCE),
+    unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
+    Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
+               "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
+               RESCALED, predicted=True, until=Version.parse("9.1.0.pre")),
+    Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
+               lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),
+)
+
+
+def switched_off(call: Call) -> tuple[str, ...]:
+    flags = (("dgammaOut", "dgammaIsRequire"), ("dbetaOut", "dbetaIsRequire"))
+    return tuple(name for name, flag in flags if not call[flag])
+
+
+def workspace_size(call: Call) -> int:
+    """The system part, and for 16-bit tensors the two parameter gradients in FLOAT (this part is inferred)."""
+    size = SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS)
+    if call["x"].dtype != ACL_FLOAT:
+        size += sum(temporary(byte_size(call[name], ACL_FLOAT)) for name in ("gamma", "beta"))
+    return size
+
+
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """numGroups is read as int32_t, dataFormatOptional never."""
+    groups = int(np.int64(call["numGroups"]).astype(np.int32))
+    return arrays | attributes | {"numGroups": groups, "dataFormatOptional": "NCHW"}
+
+
+CONTRACT = Contract(
+    operator=OPERATOR,
+    generated=True,
+    dtype_rows=DTYPE_ROWS,
+    steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
+    constraints=CONSTRAINTS,
+    workspace_size=workspace_size,
+    fills=lambda call: dict.fromkeys(switched_off(call), 0.0) if call["x"].dtype == ACL_FLOAT else {},
+    untouched=lambda call: () if call["x"].dtype == ACL_FLOAT else switched_off(call),
+    kernel_inputs=kernel_inputs,
+)

@@ -1,0 +1,198 @@
+"""The gradient of group norm + swish in panels and in words: groups on channels, the swish, the three terms of dx."""
+
+import numpy as np
+
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.words.speech import message, ntr, tr
+
+from .explorer_data import OP, Data, State, compute, inputs
+
+TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
+TALL, LOW = 222, 172
+SUMS = message("sums over {samples} samples and {positions} positions")
+NOT_ASKED = message("sums over {samples} samples and {positions} positions; not asked: {outputs}")
+OVERALL = message("Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx "
+                  "would be {without} here, and {times} times as large overall.")
+HERE = message("Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx would "
+               "be {without} here.")
+
+
+def panels(data: Data) -> list[Panel]:
+    """Return the six panels of a state's data."""
+    return [_map(data), _swish(data), _line(data), _terms(data), _growth(data), _parameters(data)]
+
+
+def _map(data: Data) -> Panel:
+    state, values = data.state, data.dx[data.state.sample]
+    right = state.positions - 0.5
+    marks = [Heat(values, *scale(values))]
+    tall = 0.75 * TALL / state.numGroups  # pixels of a group, about
+    for group in sorted(range(state.numGroups), key=lambda group: group == data.group):  # the chosen one on top
+        if tall < 8 and group != data.group:
+            continue
+        label = tr("group {group}", group=group) if tall > 16 else ""
+        marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
+                         LEFT if group == data.group else PAPER))
+    marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
+    title = tr("dxOut of sample {sample}: {groups}", sample=state.sample, groups=groups(data))
+    return Panel("map", title, tuple(marks), Axis(tr("position")), Axis(tr("channel")), 8, TALL, ("position", "channel"))
+
+
+def _swish(data: Data) -> Panel:
+    state, own, chosen = data.state, data.chosen, element(data)
+    z, swish, slope, early = data.curve
+    marks = [Line(z, swish, TAKEN, tr("swish")), Line(z, slope, LEFT, tr("its slope")),
+             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, tr("group {group}", group=data.group), 2.2)]
+    if data.early:
+        marks.append(Line(z, early, WRONG, tr("slope in CANN {cann}", cann=state.cann)))
+    used = data.early_slope if data.early else data.slope
+    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, tr("chosen"), 5.0))
+    return Panel("swish", tr("swish: z · σ({scale} z)", scale=number(state.swishScale)), tuple(marks), Axis("z = γ x̂ + β"),
+                 Axis("", -1.0, 2.0), 6, TALL)
+
+
+def groups(data: Data) -> str:
+    return ntr("numGroups {groups}, {n} channel each", "numGroups {groups}, {n} channels each", data.depth,
+               groups=data.state.numGroups)
+
+
+def element(data: Data) -> tuple[int, int, int]:
+    """The index of the chosen element."""
+    return data.state.sample, data.state.channel, data.state.position
+
+
+def _line(data: Data) -> Panel:
+    own, chosen = data.chosen, element(data)
+    xhat, dxhat = data.xhat[own].ravel(), data.dxhat[own].ravel()
+    mean, along = data.means[data.state.sample, data.group]
+    n = xhat.size
+    ends = np.array([min(-2.5, xhat.min()), max(2.5, xhat.max())])
+    here, at = data.xhat[chosen], data.dxhat[chosen]
+    marks = [Line(ends, n * (mean + along * ends), WRONG, tr("without 1/n: {n} times that", n=n)),
+             Line(ends, mean + along * ends, TAKEN, tr("mean + x̂ · mean(dx̂ x̂), taken away")),
+             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, tr("what is left: dx / rstd"), 2.6),
+             Dots(xhat, dxhat, LEFT, "", 2.2), Dots(here.reshape(1), at.reshape(1), CHOSEN, "", 5.0)]
+    reach = 1.15 * max(float(np.abs(dxhat).max()), 1e-9)
+    return Panel("line", tr("group {group}: dx̂ over x̂, n = {n}", group=data.group, n=n), tuple(marks), Axis("x̂"),
+                 Axis(tr("dx̂ = dy · slope · γ"), -reach, reach), 6, TALL)
+
+
+def terms(data: Data) -> np.ndarray:
+    """The chosen element: direct, mean and along, without signs, and dx of these three; (4,), in float64."""
+    chosen = element(data)
+    mean, along = data.means[data.state.sample, data.group]
+    parts = np.array([data.dxhat[chosen], mean, data.xhat[chosen] * along]) * data.rstd[data.state.sample, data.group]
+    return np.append(parts, parts[0] - parts[1] - parts[2])
+
+
+def _terms(data: Data) -> Panel:
+    direct, mean, along, dx = terms(data)
+    at = np.arange(4.0)
+    marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
+             Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
+             Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
+    ticks = tuple(zip(at.tolist(), (tr("direct"), tr("−mean"), tr("−x̂·mean"), "dx")))
+    n, c, p = element(data)
+    title = tr("dx[{place}] = {dx} in its terms", place=f"{n}, {c}, {p}", dx=number(dx))
+    return Panel("terms", title, marks, Axis("", -0.6, 3.6, ticks=ticks), Axis(""), 6, LOW)
+
+
+def _growth(data: Data) -> Panel:
+    right, wrong = data.norms
+    own = data.depth * data.state.positions
+    drawn = [np.where(values > 0, values, np.nan) for values in (wrong, right)]
+    marks = (Line(data.sizes, drawn[0], WRONG, tr("without 1/n")), Dots(data.sizes, drawn[0], WRONG, tr("without 1/n"), 3.5),
+             Line(data.sizes, drawn[1], LEFT, "dx"), Dots(data.sizes, drawn[1], LEFT, "dx", 3.5),
+             Rule("x", own, f"n = {own}", CHOSEN))
+    ends = data.sizes[0] / 1.3, data.sizes[-1] * 1.3
+    return Panel("growth", tr("root mean square of dx by group size"), marks,
+                 Axis(tr("elements of a group, n"), *ends, "log"), Axis("", scale="log"), 6, LOW)
+
+
+def _parameters(data: Data) -> Panel:
+    state, channels = data.state, np.arange(data.state.channels)
+    marks, off = [Rule("y", 0.0, kind=PAPER)], []
+    if state.numGroups <= 16:
+        marks += [Rule("x", group * data.depth - 0.5, kind=PAPER) for group in range(1, state.numGroups)]
+    for name, values, moved, kind in (("dgammaOut", data.dgamma, -0.2, TAKEN), ("dbetaOut", data.dbeta, 0.2, LEFT)):
+        if values is None:
+            off.append(name)
+        else:
+            marks.append(Bars(channels + moved, values, kind, name, 0.38))
+    marks.append(Rule("x", state.channel, kind=CHOSEN))
+    title = tr(NOT_ASKED if off else SUMS, samples=state.samples, positions=state.positions,
+               outputs=", ".join(off))
+    if len(off) == 2:
+        marks = [Note((state.channels - 1) / 2, 0.0, tr("dgammaIsRequire and dbetaIsRequire are off"))]
+    step = -(-state.channels // 16)
+    ticks = tuple((channel, str(channel)) for channel in range(0, state.channels, step))
+    return Panel("parameters", title, tuple(marks), Axis(tr("channel"), -0.6, state.channels - 0.4, ticks=ticks),
+                 Axis("", -1.0, 1.0) if len(off) == 2 else Axis(""), 8, LOW, ("channel",))
+
+
+def headline(data: Data) -> list[str]:
+    """One sentence each: the chosen element, the missing 1/n, the slope, the errors."""
+    state = data.state
+    direct, mean, along, dx = terms(data)
+    n = data.depth * state.positions
+    without = direct - n * (mean + along)
+    right, wrong = data.norms[:, list(data.sizes).index(n)]
+    times = number(wrong / right) if right > 0 else ""
+    return [tr("dx of channel {channel}, position {position}: direct {direct}, minus mean {mean}, minus x̂ times mean {along} = "
+               "{dx}.", channel=state.channel, position=state.position, direct=signed(direct), mean=signed(mean),
+               along=signed(along), dx=signed(dx)),
+            tr(OVERALL if times else HERE, n=n, group=data.group, without=signed(without), times=times),
+            _slope(data), _errors(data)]
+
+
+def _slope(data: Data) -> str:
+    state, chosen = data.state, element(data)
+    told = {"z": number(data.z[chosen]), "slope": number(data.slope[chosen]), "scale": number(state.swishScale),
+            "cann": state.cann, "early": number(data.early_slope[chosen])}
+    if not data.early:
+        return tr("z = {z} has the slope {slope} for swishScale {scale}.", **told)
+    if state.swishScale == 1:
+        return tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **told)
+    return tr("z = {z} has the slope {slope}, but the kernel of CANN {cann} leaves out one factor swishScale = {scale}: "
+              "{early}.", **told)
+
+
+def _errors(data: Data) -> str:
+    return tr("Largest error: {errors}.", errors=", ".join(f"{name} {number(value)}" for name, value in data.errors.items()))
+
+
+def text(data: Data) -> str:
+    """Return the whole picture in words and tables."""
+    state, (sample, channel, _) = data.state, element(data)
+    own = data.chosen
+    mean, along = data.means[sample, data.group]
+    lines = [tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
+                name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions,
+                groups=groups(data), dtype=state.dtype, scale=number(state.swishScale)),
+             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
+             tr("Group {group} of sample {sample}: rstd {rstd}, mean of dx̂ {mean}, mean of dx̂ x̂ {along}; z from {low} to "
+                "{high}.", group=data.group, sample=sample, rstd=number(data.rstd[sample, data.group]), mean=signed(mean),
+                along=signed(along), low=number(data.z[own].min()), high=number(data.z[own].max())), "",
+             tr("Channel {channel}, one line a position:", channel=channel),
+             tr("  position  x̂          z          slope      dx̂         dx"),
+             *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
+                                         (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
+               for p in range(state.positions)), "",
+             tr("Root mean square of dx by the size of the groups:"), tr("  n      dx         without 1/n"),
+             *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
+             tr("Parameters:"), tr("  channel  group  dgammaOut   dbetaOut"),
+             *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
+               for c in range(state.channels))]
+    return "\n".join([*lines, *map(tr, data.notices)])
+
+
+def _given(values, at: int) -> str:
+    return tr("not asked") if values is None else signed(values[at])
+
+
+def subject():
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)

@@ -1,0 +1,203 @@
+"""The explorer of the gradient of group norm + swish: state -> data -> panels.
+
+What is varied: samples, channels, positions and the number of groups; swishScale, the means of x, beta and dy; the
+flags of both parameter gradients; the chosen element and with it its group; the format and what computes the gradient.
+What is seen: dx of one sample as a map of channels and positions, with the groups drawn on the channels; swish and its
+slope, with the values of the chosen group upon it; dx-hat of that group over its x-hat, with the straight line that is
+taken away from it; the chosen dx as the sum of its three terms; the size of dx as groups grow, with and without the
+factor 1/n; dgamma and dbeta of the channels.
+What is understood: mean and rstd depend on every element of the group, and what flows back through them is a straight
+line in x-hat, the regression of dx-hat on it: dx is what is left, times rstd. The line is made of means: sums without
+1/n, as the documents print them, are n times too steep, and the more so the larger the group. Parameters add up over
+samples and positions, dx over neither. A slope that lacks one factor swishScale, as kernels before CANN 9.1 have it, is
+right for swishScale 1 only.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.gradients import computed_by, gradients
+from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.products import Version
+
+from . import page
+
+OP = operator("group_norm_swish")
+XP = NumPyArrays()
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved. The chosen element names the chosen group: the one of its sample and channel."""
+
+    numGroups: int = whole(3, 1, 48, "numGroups", "Operator", "must divide C")
+    swishScale: float = real(1.5, -2.0, 8.0, 0.05, "swishScale", "Operator")
+    dgammaIsRequire: bool = flag(True, "dgammaIsRequire", "Operator")
+    dbetaIsRequire: bool = flag(True, "dbetaIsRequire", "Operator")
+    dtype: str = fields.dtype()
+    sample: int = whole(0, 0, 7, "sample", "Element", below="samples")
+    channel: int = whole(9, 0, 47, "channel", "Element", "its group is the chosen one", below="channels")
+    position: int = whole(9, 0, 63, "position", "Element", below="positions")
+    samples: int = whole(2, 1, 8, "N", "Tensors")
+    channels: int = whole(12, 1, 48, "C", "Tensors")
+    positions: int = whole(24, 1, 64, "H·W", "Tensors")
+    x_mean: float = real(1.5, 0.0, 500.0, 0.5, "mean of x", "Tensors", "x has the standard deviation 2")
+    beta_mean: float = real(0.0, -6.0, 6.0, 0.05, "mean of beta", "Tensors", "where on the swish the values lie")
+    dy_mean: float = real(1.0, -2.0, 2.0, 0.05, "mean of dy", "Tensors", "dy has the standard deviation 1")
+    seed: int = fields.seed()
+    device: str = fields.device()
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    plan: str = fields.plan()
+
+    def __post_init__(self):
+        check_indices(self)
+        if self.channels % self.numGroups:
+            raise StateError("numGroups", f"numGroups must divide C, {self.channels}", f"{self.numGroups}",
+                             f"choose {', '.join(map(str, divisors(self.channels)))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn; N samples, C channels, S positions, G groups. The terms are in float64, from the given inputs.
+
+    dx = direct - shift - along: what flows straight through x-hat, and what flows back through mean and rstd.
+    """
+
+    state: State
+    inputs: dict  # of op.backward
+    computed_by: str
+    xhat: np.ndarray  # (N, C, S)
+    z: np.ndarray  # (N, C, S): what swish is applied to
+    slope: np.ndarray  # (N, C, S): of swish there
+    early_slope: np.ndarray  # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
+    curve: np.ndarray  # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
+    dxhat: np.ndarray  # (N, C, S)
+    means: np.ndarray  # (N, G, 2): of dxhat and of dxhat * xhat
+    rstd: np.ndarray  # (N, G)
+    dx: np.ndarray  # (N, C, S): dxOut
+    dgamma: np.ndarray | None  # (C,)
+    dbeta: np.ndarray | None  # (C,)
+    errors: dict[str, float]  # largest distance from the truth, by output
+    sizes: np.ndarray  # (D,): n for every possible numGroups, in increasing order
+    norms: np.ndarray  # (2, D): root mean square of dx, right and without 1/n
+    notices: tuple[str, ...]
+
+    @property
+    def depth(self) -> int:
+        """Channels in a group."""
+        return self.state.channels // self.state.numGroups
+
+    @property
+    def group(self) -> int:
+        return self.state.channel // self.depth
+
+    @property
+    def chosen(self) -> tuple:
+        """The index of the chosen group in an array (N, C, S)."""
+        return self.state.sample, slice(self.group * self.depth, (self.group + 1) * self.depth)
+
+    @property
+    def early(self) -> bool:
+        """Whether the gradient is predicted for kernels that lack one factor swishScale."""
+        state = self.state
+        return (state.device, state.plan) == ("host", "device") and Version.parse(state.cann) < Version.parse("9.1")
+
+
+def divisors(number: int) -> list[int]:
+    return [k for k in range(1, number + 1) if number % k == 0]
+
+
+def inputs(state: State) -> dict:
+    """Return the inputs of op.backward that a state stands for, with the statistics that its x has."""
+    dy, x, gamma, beta = _tensors(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
+                                  state.dy_mean, state.seed, state.dtype)
+    saved = OP.forward(x=x, gamma=gamma, beta=beta, numGroups=state.numGroups, swishScale=state.swishScale)
+    return {"dy": dy, "mean": saved["mean"], "rstd": saved["rstd"], "x": x, "gamma": gamma, "beta": beta,
+            "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
+            "dbetaIsRequire": state.dbetaIsRequire}
+
+
+@lru_cache(8)
+def _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    shape = samples, channels, positions
+    x = x_mean + 2 * rng.standard_normal(shape)
+    dy = dy_mean + rng.standard_normal(shape)
+    gamma, beta = 1 + 0.5 * rng.standard_normal(channels), beta_mean + 0.5 * rng.standard_normal(channels)
+    return tuple(round_to(array, dtype) for array in (dy, x, gamma, beta))
+
+
+def compute(state: State, backward=host(OP)) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    Raises whatever `backward` raises: CANN before 9.1 is refused for a swishScale other than 1, unless predicted.
+    """
+    given = inputs(state)
+    outputs, notices = gradients(OP, state, given, backward)
+    truth = OP.truth(**given)
+    shape = state.samples, state.numGroups, state.channels // state.numGroups, state.positions
+    mean, rstd = (np.float64(given[name])[:, :, None, None] for name in ("mean", "rstd"))
+    gamma, beta = (np.float64(given[name]).reshape(shape[1], shape[2], 1) for name in ("gamma", "beta"))
+    xhat = (np.float64(given["x"]).reshape(shape) - mean) * rstd
+    z = xhat * gamma + beta
+    slope = page.swish_slope(XP, z, state.swishScale)
+    dxhat = np.float64(given["dy"]).reshape(shape) * slope * gamma
+    sizes, norms = _growth(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
+                           state.dy_mean, state.seed, state.dtype, state.swishScale)
+    whole_shape = given["x"].shape
+    own = z[state.sample, state.channel * state.numGroups // state.channels]
+    return Data(
+        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
+        curve=_curve(max(3.0, 1.05 * float(np.abs(own).max())), state.swishScale),
+        xhat=xhat.reshape(whole_shape), z=z.reshape(whole_shape), slope=slope.reshape(whole_shape),
+        early_slope=early_slope(z, state.swishScale).reshape(whole_shape), dxhat=dxhat.reshape(whole_shape),
+        means=np.stack([dxhat.mean(page.GROUP), (dxhat * xhat).mean(page.GROUP)], axis=-1), rstd=rstd[:, :, 0, 0],
+        **{name: np.float64(outputs[out]) if out in outputs else None
+           for name, out in (("dx", "dxOut"), ("dgamma", "dgammaOut"), ("dbeta", "dbetaOut"))},
+        errors={name: float(np.abs(np.float64(outputs[name]) - truth[name]).max()) for name in truth},
+        sizes=sizes, norms=norms)
+
+
+def _curve(reach: float, scale: float) -> np.ndarray:
+    z = np.linspace(-reach, reach, 121)
+    sigmoid, _ = page.sigmoids(XP, scale * z)
+    return np.stack([z, z * sigmoid, page.swish_slope(XP, z, scale), early_slope(z, scale)])
+
+
+def early_slope(z, scale: float):
+    """The slope of swish as kernels before CANN 9.1 compute it.
+
+    Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h, tags before v9.1.0.
+    """
+    sigmoid, complement = page.sigmoids(XP, scale * z)
+    return sigmoid * (1.0 + z * complement)
+
+
+@lru_cache(16)  # nothing of it depends on the chosen element, the groups or the device
+def _growth(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype, scale):
+    """n of every possible group, and the root mean square of dx with the factor 1/n and without."""
+    dy, x, gamma, beta = (np.float64(each) for each in _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean,
+                                                               seed, dtype))
+    sizes, norms = [], []
+    for groups in reversed(divisors(channels)):
+        shape = samples, groups, channels // groups, positions
+        parts = x.reshape(shape)
+        centred = parts - parts.mean(page.GROUP, keepdims=True)
+        rstd = 1.0 / np.sqrt((centred * centred).mean(page.GROUP, keepdims=True) + 1e-5)
+        xhat = centred * rstd
+        weight = gamma.reshape(shape[1:3] + (1,))
+        slope = page.swish_slope(XP, xhat * weight + beta.reshape(weight.shape), scale)
+        dxhat = dy.reshape(shape) * slope * weight
+        line = xhat * (dxhat * xhat).mean(page.GROUP, keepdims=True) + dxhat.mean(page.GROUP, keepdims=True)
+        n = shape[2] * positions
+        sizes.append(n)
+        norms.append([np.sqrt(np.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)])
+    return np.array(sizes), np.array(norms).T

@@ -1,0 +1,53 @@
+"""How the device kernels of group norm + swish compute.
+
+Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h.
+"""
+
+from aclnn_viz.arrays.plan import AWAY, SEQUENTIAL, SHUFFLED, Note
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
+from aclnn_viz.words.speech import message
+
+
+def preset(product, version):
+    """Return the settings of the plan that differ from the general ones, and its notes."""
+    regular = product is ASCEND_950
+    settings = {"page": page, "rounding": AWAY, "tile": 1,
+                "leading": SEQUENTIAL if regular else SHUFFLED, "reciprocal_mean": regular}
+    notes = (
+        Note(message("x-hat as x * rstd + (-mean * rstd), slope as T / e, outputs cast with ties away"),
+             "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h",
+             inferred=product not in (A2, A3)),
+        Note(message("samples of dgamma and dbeta in turn; the compensation of stage 2 is not modelled") if regular else
+             message("samples of dgamma and dbeta by atomic additions, in a seeded order"),
+             "ops-nn norm/group_norm_swish_grad/op_kernel", inferred=True))
+    if version >= Version.parse("9.1.0.pre"):
+        return settings, notes
+    return settings | {"page": unscaled_page, "intended": page}, (
+        *notes, Note(message("one factor swishScale is missing"),
+                     "ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0"))
+
+
+def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
+    """x-hat as x * rstd + (-mean * rstd), which cancels where |mean| * rstd is large, and the swish slope as T / e."""
+    xhat = x * rstd + -mean * rstd
+    y = xhat * gamma + beta
+    e = xp.exp(y * -swishScale) + 1.0
+    inner = y - y / e
+    dz = ((inner * swishScale if scaled else inner) + 1.0) / e * dy
+    shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))  # one number a channel
+    count = x.shape[2] * x.shape[3]
+    c1, c2 = (_divided(xp, xp.sum(gamma * sums, axis=2, keepdims=True), count) for sums in (shift, along))
+    return {
+        "dxOut": dz * (rstd * gamma) - (xhat * (rstd * c2) + rstd * c1),
+        "dgammaOut": xp.sum(along, axis=0),
+        "dbetaOut": xp.sum(shift, axis=0),
+    }
+
+
+def unscaled_page(xp, dy, mean, rstd, x, gamma, beta, swishScale):
+    """Before CANN 9.1.0: one factor swishScale of the derivative is missing."""
+    return page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=False)
+
+
+def _divided(xp, total, count):
+    return total * (1.0 / count) if xp.plan.reciprocal_mean else total / count

@@ -1,0 +1,25 @@
+"""aclnnHardswishBackward: gradOutput and self of one shape and format, rank 0 to 8."""
+
+from aclnn_viz.operators.operator import Operator, Tensor
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, TRAINING
+
+from . import page
+
+OPERATOR = Operator(
+    name="hardswish",
+    page=page,
+    chapter=1,
+    prototype="""aclnnStatus aclnnHardswishBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *self, aclTensor *out,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_hardswish_backward.h",
+    library="ops-nn",
+    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    tensors={"self": Tensor("*P"), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
+    takes=("self",),
+    gives=("out",),
+    upstream={"gradOutput": "out"},
+    gradient_of={"out": "self"},
+    like="self",
+    shapes=({"shape": (6, 7)}, {"shape": (257,)}, {"shape": ()}),
+)

@@ -1,5 +1,0 @@
-"""The grid sampler in space: the same loop as of the plane one, with as many taps along the depth."""
-
-from aclnn_viz.operators.loops.grid_sampler_2d import PLAN, backward
-
-__all__ = ["PLAN", "backward"]

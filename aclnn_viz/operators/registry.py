@@ -1,0 +1,165 @@
+"""Where the files of an operator are: in one folder, of the kit or of a person, that holds a page and a declaration.
+
+A folder of the kit has its derivation among the chapters of `derivations` and its reference among the tests. For each
+file that is not required a default stands in.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from aclnn_viz.errors import loaded, problem, shown
+
+#: The files that an operator's folder may hold, and the package that opens each: what the one may import, the other may.
+KINDS = {
+    "page": "operators", "declaration": "operators", "contract": "operators", "plans": "operators", "peer": "operators",
+    "loops": "operators", "faults": "operators", "sample": "acl", "tiles": "tiles", "tile_faults": "tiles",
+    "cases": "cases", "puzzles": "checking", "puzzle_solutions": "checking", "tile_puzzles": "checking",
+    "tile_puzzle_solutions": "checking", "errata": "verification", "conventions": "verification",
+    "explorer": "explorers", "derivation": "derivations", "reference": "tests",
+}
+#: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.
+BESIDE = {"derivation": "derivations", "reference": "tests.reference"}
+REQUIRED = ("page", "declaration", "derivation", "reference")
+GAP = "GAP"  # marks what a skeleton leaves to fill
+ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
+
+_outside: dict[str, Path] = {}  # by name: folders that a person opened, and installed ones that were asked for
+
+
+def names() -> tuple[str, ...]:
+    """Return the short names of all operators: those of the kit, of folders opened, and installed ones asked for."""
+    return (*_own(), *_outside)
+
+
+@cache
+def _own() -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.py")))
+
+
+@cache
+def announced() -> dict[str, str]:
+    """Return the packages that are announced under the entry point `aclnn_viz.operators`, by operator; none is imported."""
+    return {one.name: one.value for one in entry_points(group="aclnn_viz.operators") if one.name not in _own()}
+
+
+def open_announced(name: str) -> None:
+    """Make the operator known that an installed package announces; ValueError where its folder is not found."""
+    try:
+        _outside[name] = Path(find_spec(announced()[name]).submodule_search_locations[0])
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(problem(f"the package that announces {name} is installed", f"no package {announced()[name]!r}",
+                                 "install it again")) from error
+
+
+def open_folder(folder: str | Path) -> str:
+    """Make the operator in a folder known under the folder's name, and return that name.
+
+    Raises ValueError when required files are missing, or when an operator of that name is known from elsewhere.
+    """
+    folder = Path(folder).resolve()
+    missing = [f"{kind}.py" for kind in REQUIRED if not (folder / f"{kind}.py").is_file()]
+    if missing:
+        there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
+        raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
+                                 f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
+    unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))}
+    if unfilled:
+        raise ValueError(problem(f"the files in {folder} must be filled in", ", ".join(
+            f"{count} gaps in {name}" for name, count in unfilled.items()), "run pytest there: it lists them"))
+    if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
+        raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
+                                 "rename the folder"))
+    _outside[folder.name] = folder
+    try:
+        if not hasattr(found := own("declaration", folder.name, "OPERATOR"), "aclnn_name"):
+            raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR, an Operator", shown(found), "mend that file"))
+    except ValueError:
+        del _outside[folder.name]  # it does not stand in the way of the others
+        raise
+    return folder.name
+
+
+def name_of(op) -> str:
+    """Return the short name of an operator, or of an object that has one; ValueError for any other."""
+    name = getattr(op, "name", op)
+    if isinstance(name, str) and name in names():
+        return name
+    raise ValueError(problem(f"an operator is one of {', '.join(names())}", shown(op), "use one of these names"))
+
+
+def holds_operator(folder: str | Path) -> bool:
+    """Tell whether a path is the folder of an operator, filled in or not."""
+    return (Path(folder) / "declaration.py").is_file()
+
+
+def outside() -> dict[str, Path]:
+    """Return the folders of the operators from outside that are still there, by name."""
+    return {name: folder for name, folder in _outside.items() if holds_operator(folder)}
+
+
+def folders() -> tuple[Path | str, ...]:
+    """Return what opens the operators from outside in another process: folders, and the names of announced ones."""
+    return tuple(name if name in announced() else folder for name, folder in outside().items())
+
+
+def sources(name: str) -> str | None:
+    """Return the identity of the sources of an operator from outside, None for one of the kit."""
+    return hashed(folder, folder.rglob("*.py")) if (folder := _outside.get(name)) else None
+
+
+def hashed(root: Path, paths: Iterable[Path]) -> str:
+    """Return the identity of files below a folder, the same on every platform."""
+    state = hashlib.sha256(root.name.encode())
+    for place, path in sorted((path.relative_to(root).as_posix(), path) for path in paths):
+        state.update(f"\n{place}\n".encode())
+        state.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return state.hexdigest()
+
+
+def file(kind: str, name: str) -> Path | None:
+    """Return the path of an operator's own file of a kind, None when it has none."""
+    folder = _outside.get(name)
+    path = folder / f"{kind}.py" if folder else ROOT / f"{_module_name(kind, name).replace('.', '/')}.py"
+    return path if path.is_file() else None
+
+
+@cache
+def module(kind: str, name: str) -> ModuleType | None:
+    """Return an operator's own module of a kind, None when it has none and the default serves."""
+    path = file(kind, name)
+    if path is None:
+        return None
+    if name in _own():
+        return import_module(_module_name(kind, name))
+    package = f"aclnn_viz_outside_{name}"
+    if package not in sys.modules:  # the folder as a package, so that its files can import each other
+        sys.modules[package] = ModuleType(package)
+        sys.modules[package].__path__ = [str(path.parent)]
+    return loaded(path, lambda: import_module(f"{package}.{kind}"))
+
+
+def _module_name(kind: str, name: str) -> str:
+    return f"{BESIDE[kind]}.{name}" if kind in BESIDE else f"aclnn_viz.operators.{name}.{kind}"
+
+
+def own(kind: str, name: str, attribute: str, default=None):
+    """Return what an operator's own file of a kind defines under a name, else the default.
+
+    >>> own("faults", "rms_norm", "FAULTS") is not None, own("faults", "rms_norm", "nothing", 7)
+    (True, 7)
+    """
+    return getattr(module(kind, name), attribute, default)
+
+
+def missing() -> list[str]:
+    """Name every required file that an operator lacks, in words."""
+    checkout = (ROOT / "tests" / "reference").is_dir()  # an installed kit has no judges
+    return [f"{name} needs its {kind}: {_module_name(kind, name).replace('.', '/')}.py" for name in names()
+            for kind in REQUIRED if file(kind, name) is None and (kind != "reference" or checkout or name in _outside)]

@@ -1,0 +1,144 @@
+"""The contract of aclnnRmsNormGrad.
+
+Sources: ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp and rms_norm_grad_def.cpp; aclnnRmsNormGrad, CANN
+documentation; operator registry of CANN 8.1.
+"""
+
+from math import nan, prod
+
+import numpy as np
+
+from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
+from aclnn_viz.operators.contract.call import Call
+from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow
+from aclnn_viz.operators.contract.rules import (
+    SYSTEM_WORKSPACE, UINT32, contiguous_copies, generated_steps, rank_in, strided_outputs, tensor_names, tiling_check,
+    undocumented_dtypes, wrapped_product,
+)
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING, Version
+
+from .declaration import OPERATOR
+
+SOURCE = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
+DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
+TILED = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2)  # whose tiling asks for rows
+
+PARAMETERS = OPERATOR.c_parameters
+NAMES = tensor_names(PARAMETERS)
+INPUTS = tensor_names(PARAMETERS, output=False)
+
+
+def row(data: int, gamma: int, products, **scope) -> DtypeRow:
+    """One combination: dy, x and dx alike, gamma alike or FLOAT, rstd and dgamma always FLOAT."""
+    return DtypeRow(dict(zip(NAMES, (data, data, ACL_FLOAT, gamma, data, ACL_FLOAT))), products=products, **scope)
+
+
+DTYPE_ROWS = (
+    *(row(data, gamma, products, since=since)
+      # The registry of CANN 8.1 knows no 950; the first version that does is inferred.
+      for products, since in (((A2, A3), None), ((ASCEND_950,), Version.parse("8.5.0")))
+      for data, gamma in ((ACL_FLOAT16, ACL_FLOAT), (ACL_BF16, ACL_FLOAT), (ACL_FLOAT16, ACL_FLOAT16),
+                          (ACL_FLOAT, ACL_FLOAT), (ACL_BF16, ACL_BF16))),
+    *(row(data, data, (INFERENCE,)) for data in (ACL_FLOAT16, ACL_FLOAT)),
+    *(row(data, data, (TRAINING,), documented=False) for data in (ACL_FLOAT16, ACL_FLOAT)),
+)
+
+
+def leading(call: Call) -> int:
+    """Count the axes of x that gamma does not cover."""
+    return call["x"].rank - call["gamma"].rank
+
+
+def rstd_differs(call: Call) -> bool:
+    rows, rstd = call["x"].shape[:leading(call)], call["rstd"].shape
+    if len(rstd) < len(rows):
+        return rstd != rows[:len(rstd)] or any(n != 1 for n in rows[len(rstd):])
+    return rstd[:len(rows)] != rows  # what follows is not compared
+
+
+def row_count(call: Call) -> int:
+    return wrapped_product(call["x"].shape[:leading(call)])
+
+
+TILING = (
+    rank_in("x", 1, 8, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
+    rank_in("gamma", 1, 8, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
+    tiling_check("gamma rank within x", lambda call: call["gamma"].rank > call["x"].rank,
+                 "gamma must not have more axes than x", SOURCE, ("gamma", "x")),
+    *(tiling_check(f"{name} rank as {other}", lambda call, name=name, other=other: call[name].rank != call[other].rank,
+                   f"{name} must have as many axes as {other}", SOURCE, (name, other))
+      for name, other in (("dy", "x"), ("dxOut", "dy"), ("dgammaOut", "gamma"))),
+    *(tiling_check(f"{name} shape as {other}",
+                   lambda call, name=name, other=other: call[name].shape != call[other].shape,
+                   f"{name} must have the shape of {other}", SOURCE, (name, other))
+      for name, other in (("dy", "x"), ("dxOut", "dy"))),
+    tiling_check("dy last axis", lambda call: call["dy"].shape[-1] == 0, "the last axis of dy must not be 0", SOURCE,
+                 ("dy",)),
+    tiling_check("rstd shape", rstd_differs, "rstd must have the axes of x that gamma does not cover", SOURCE,
+                 ("rstd", "x", "gamma")),
+    tiling_check("gamma shape", lambda call: call["gamma"].shape != call["dy"].shape[leading(call):],
+                 "gamma must have the last axes of dy", SOURCE, ("gamma", "dy")),
+    tiling_check("dgammaOut shape", lambda call: call["dgammaOut"].shape != call["dy"].shape[leading(call):],
+                 "dgammaOut must have the last axes of dy", SOURCE, ("dgammaOut", "dy")),
+    tiling_check("rstd size", lambda call: wrapped_product(call["rstd"].shape) != row_count(call), None, SOURCE),
+    tiling_check("gamma size", lambda call: prod(call["gamma"].shape) % 64 != 0,
+                 "the number of elements of gamma must be a multiple of 64", SOURCE, ("gamma",), products=(TRAINING,)),
+    tiling_check("rows", lambda call: row_count(call) == 0, "there must be at least one row", SOURCE, ("x", "gamma"),
+                 products=TILED),
+)
+
+
+def short_tail(call: Call, arrays) -> bool:
+    return any(t.rank and t.shape[-1] * DATA_TYPE_SIZES.get(t.dtype, 0) < 32
+               for t in (call["x"], call["dy"], call["gamma"]))
+
+
+def no_rows(call: Call, arrays=None) -> bool:
+    return prod(call["x"].shape[:max(leading(call), 0)]) == 0
+
+
+def not_finite(call: Call, arrays) -> bool:
+    return any(not np.isfinite(np.asarray(arrays[name], dtype=np.float64)).all() for name in INPUTS if name in arrays)
+
+
+CONSTRAINTS = (
+    undocumented_dtypes(DTYPE_ROWS),
+    strided_outputs(PARAMETERS),
+    Constraint("last axis of 32 bytes", "the last axis of x, dy and gamma must hold at least 32 bytes on this product: "
+               "the kernel copies blocks of 32 bytes", "device.run", short_tail, DOCUMENT, products=(INFERENCE,)),
+    Constraint("finite inputs", "inputs must not contain inf or nan on this product", "device.run", not_finite,
+               DOCUMENT, products=(INFERENCE,)),
+    Constraint("strided input", "older documents do not support strided inputs; the library makes them contiguous",
+               "nobody", lambda call, arrays: any(not call[name].is_contiguous for name in INPUTS), DOCUMENT),
+    Constraint("no rows", "x must have at least one row: the library answers a tiling error", "library",
+               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=TILED),
+    Constraint("no rows on 950", "x must have at least one row: the kernel fills dgammaOut with nan", "device.run",
+               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
+               "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h", products=(ASCEND_950,)),
+    Constraint("empty last axis", "older documents do not support empty tensors; the library answers success and "
+               "computes nothing", "nobody", lambda call, arrays: call["x"].shape[-1:] == (0,), DOCUMENT),
+    Constraint("32-bit sizes", "rows and columns must each stay below 2^32: their products wrap in uint32_t",
+               "device.run", lambda call, arrays: any(
+                   prod(part) >= UINT32 for part in (call["x"].shape[:max(leading(call), 0)], call["gamma"].shape)),
+               SOURCE),
+    Constraint("one axis", "the documents ask for two to eight axes of x; the library takes one", "nobody",
+               lambda call, arrays: call["x"].rank == 1, DOCUMENT),
+)
+
+def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
+    """rstd is read as one number a row; axes of length 1 may be missing, and axes behind the rows are not compared."""
+    rows = call["x"].shape[:call["x"].rank - call["gamma"].rank]
+    return arrays | {"rstd": arrays["rstd"].reshape(rows)}
+
+
+CONTRACT = Contract(
+    operator=OPERATOR,
+    generated=True,
+    dtype_rows=DTYPE_ROWS,
+    steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
+    constraints=CONSTRAINTS,
+    # The system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
+    workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
+    fills=lambda call: {"dgammaOut": nan} if row_count(call) == 0 else {},
+    kernel_inputs=kernel_inputs,
+)

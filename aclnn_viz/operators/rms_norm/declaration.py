@@ -1,0 +1,35 @@
+"""aclnnRmsNormGrad: gamma spans any number of trailing axes of x; rstd has one number a row, whatever its shape."""
+
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE
+
+from . import page
+
+OPERATOR = Operator(
+    name="rms_norm",
+    page=page,
+    chapter=2,
+    prototype="""aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
+        const aclTensor *dy, const aclTensor *x, const aclTensor *rstd, const aclTensor *gamma,
+        const aclTensor *dxOut, const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_rms_norm_grad.h",
+    library="ops-nn",
+    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    tensors={
+        "x": Tensor("*R *K", ranks=(1, 8)),
+        "gamma": Tensor("*K", "same or float32", why="the trailing axes of {like}"),
+        "dy": Tensor("*R *K"),
+        "rstd": Tensor("*R 1..K", "wide", why="one for each row of {like}", by_count=True),
+        "y": Tensor("*R *K"),
+        "dxOut": Tensor("*R *K"),
+        "dgammaOut": Tensor("*K", "wide"),
+    },
+    attributes={"epsilon": Attribute.epsilon(1e-6)},
+    takes=("x", "gamma", "epsilon"),
+    gives=("y", "rstd"),
+    upstream={"dy": "y"},
+    saved={"rstd": "rstd"},
+    gradient_of={"dxOut": "x", "dgammaOut": "gamma"},
+    like="x",
+    shapes=({"shape": (4, 6)}, {"shape": (2, 3, 2, 5), "gamma_ndim": 2}, {"shape": (3, 257)}),
+)

@@ -1,1 +1,0 @@
-"""What goes wrong in tiles: named wrong programs, one module an operator, each with what shows it."""

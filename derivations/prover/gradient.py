@@ -1,0 +1,50 @@
+"""Derivatives with respect to array entries, in index notation."""
+
+from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, exp, log
+
+from derivations.prover.expressions import NotUnderstood, freshen
+
+
+def gradient(e, leaf):
+    """
+    The derivative of `e` with respect to `leaf`, a symbol or an array entry x[p, i] with indices of its own.
+
+    Bound indices of `e` are renamed first, so they never meet the indices of `leaf`.
+
+    Raises NotUnderstood for functions whose derivative is not defined everywhere, such as Piecewise or floor.
+
+    >>> from sympy import IndexedBase, Sum, symbols
+    >>> i, j, n = symbols("i j n", integer=True)
+    >>> x = IndexedBase("x")
+    >>> gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[j]).function.has(x[j])
+    False
+    """
+    return _gradient(freshen(e), leaf)
+
+
+def _gradient(e, leaf):
+    if e == leaf:
+        return S.One
+    if isinstance(e, Indexed):
+        if isinstance(leaf, Indexed) and e.base == leaf.base:
+            return Mul(*[KroneckerDelta(a, b) for a, b in zip(e.indices, leaf.indices)])
+        return S.Zero
+    if not _depends(e, leaf):
+        return S.Zero
+    if isinstance(e, Add):
+        return Add(*[_gradient(arg, leaf) for arg in e.args])
+    if isinstance(e, Mul):
+        return Add(*[Mul(*e.args[:k], _gradient(arg, leaf), *e.args[k + 1:]) for k, arg in enumerate(e.args)])
+    if isinstance(e, Sum):
+        return Sum(_gradient(e.function, leaf), *e.limits)
+    if isinstance(e, exp):
+        return e * _gradient(e.args[0], leaf)
+    if isinstance(e, log):
+        return _gradient(e.args[0], leaf) / e.args[0]
+    if isinstance(e, Pow) and not _depends(e.exp, leaf):
+        return e.exp * Pow(e.base, e.exp - 1) * _gradient(e.base, leaf)
+    raise NotUnderstood(f"the derivative of {type(e).__name__}")
+
+
+def _depends(e, leaf):
+    return e.has(leaf.base) if isinstance(leaf, Indexed) else e.has(leaf)

@@ -1,0 +1,116 @@
+"""Formulas as they stand on paper: names, and bound indices with letters instead of numbers."""
+
+from sympy import Dummy, Eq, IndexedBase, Sum, Symbol, symbols
+from sympy.printing.latex import LatexPrinter
+
+from derivations.prover.expressions import substitute
+
+NAMES = {
+    "epsilon": r"\varepsilon", "eps": r"\varepsilon", "rstd": r"\rho", "mean": r"\mu", "gradOutput": "g", "self": "x",
+    "logProb": r"\ell", "target": "t", "weightOptional": "w", "gradLoss": "g", "gradZlossOptional": "g^{z}",
+    "lseForZlossOptional": r"\mathrm{lse}", "labelSmoothing": r"\alpha", "lseSquareScaleForZloss": r"\lambda",
+    "ignoreIndex": r"\mathrm{ignore}", "swishScale": "s", "dy": r"\mathit{dy}", "dz": r"\mathit{dz}", "input": "I",
+}
+GREEK = {"alpha", "beta", "gamma", "delta", "mu", "nu", "rho", "sigma", "tau", "theta", "kappa", "lambda", "phi", "psi"}
+SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
+
+
+def paper_name(name):
+    """
+    The LaTeX of a name: xhat, xhatbar and rho as on paper, the vendor's parameters by their customary letters.
+
+    >>> paper_name("xhatbar"), paper_name("rho"), paper_name("swishScale")
+    ('\\\\bar{\\\\hat{x}}', '\\\\rho', 's')
+    """
+    if name in NAMES:
+        return NAMES[name]
+    for suffix in ("bar", "hat", "tilde"):
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return rf"\{suffix}{{{paper_name(name[:-len(suffix)])}}}"
+    if name in GREEK:
+        return rf"\{name}"
+    if "_" in name and not name.startswith("_"):
+        head, _, tail = name.partition("_")
+        return rf"{paper_name(head)}_{{{tail}}}" if len(tail) < 2 else rf"{paper_name(head)}_{{\mathrm{{{tail}}}}}"
+    return name if len(name) == 1 or not name.isalpha() else rf"\mathrm{{{name}}}"
+
+
+def readable(e, letters=None):
+    """
+    Give the bound indices of `e` letters of their own; `letters` maps a length to the letters to take first.
+
+    >>> from sympy import IndexedBase
+    >>> i, n = symbols("i n", integer=True)
+    >>> readable(Sum(IndexedBase("x")[Dummy("b0")], (Dummy("b0"), 0, n))).variables[0].name != "b0"
+    True
+    """
+    return _Letters(letters or {}).renamed(e, frozenset())
+
+
+class _Letters:
+    def __init__(self, preferred):
+        self.preferred = preferred
+
+    def renamed(self, e, taken):
+        if isinstance(e, Sum):
+            taken = taken | {s.name for s in e.free_symbols if isinstance(s, Symbol)}
+            mapping = {}
+            limits = []
+            for v, low, high in reversed(e.limits):
+                letter = self._letter(v, high - low + 1, taken)
+                taken = taken | {letter.name}
+                limits.insert(0, (letter, *(substitute(self.renamed(limit, taken), mapping) for limit in (low, high))))
+                mapping[v] = letter
+            return Sum(self.renamed(substitute(e.function, mapping), taken), *limits)
+        if not e.args or isinstance(e, IndexedBase) or not e.has(Sum):
+            return e
+        if e.is_Mul or e.is_Add or e.is_Pow or e.is_Function:
+            taken = taken | {s.name for s in e.free_symbols if isinstance(s, Symbol)}
+        return e.func(*[self.renamed(arg, taken) for arg in e.args])
+
+    def _letter(self, v, length, taken):
+        own = [] if isinstance(v, Dummy) else [v.name]
+        for name in own + [s.name for s in self.preferred.get(length, ())] + SPARE_LETTERS:
+            if name not in taken:
+                return Symbol(name, integer=True)
+        return Dummy("k", integer=True)
+
+
+class PaperPrinter(LatexPrinter):
+    """LaTeX with names as on paper."""
+
+    def _print_Symbol(self, e, style="plain"):
+        return paper_name(e.name)
+
+    def _print_Dummy(self, e):
+        return paper_name(e.name)
+
+    def _print_IndexedBase(self, e):
+        return paper_name(e.name)
+
+    def _print_Indexed(self, e):
+        return f"{{{paper_name(e.base.name)}}}_{{{', '.join(map(self._print, e.indices))}}}"
+
+    def _print_round_half_even(self, e, exp=None):
+        text = rf"\operatorname{{round}}\left({self._print(e.args[0])}\right)"
+        return text if exp is None else rf"{{{text}}}^{{{exp}}}"
+
+
+def latex(e, letters=None):
+    """
+    The LaTeX of an expression or equation.
+
+    >>> latex(IndexedBase("xhat")[Symbol("i")])
+    '{\\\\hat{x}}_{i}'
+    """
+    if isinstance(e, Eq):
+        return f"{latex(e.lhs, letters)} = {latex(e.rhs, letters)}"
+    return PaperPrinter().doprint(readable(e, letters))
+
+
+def index_symbols(names):
+    return symbols(names, integer=True)
+
+
+def size_symbols(names):
+    return symbols(names, integer=True, positive=True)

@@ -1,0 +1,110 @@
+"""The question that everything else asks: are two expressions equal, under which assumptions, and if not, why not?"""
+
+from functools import lru_cache
+
+from sympy import KroneckerDelta, Pow, Sum, nan, zoo
+
+from derivations.prover.canonical import is_total
+from derivations.prover.expressions import NotUnderstood, TooLarge, multiplied
+from derivations.prover.normal_form import normal_form
+from derivations.prover.poles import require_no_poles
+from derivations.prover.ranges import Ranges
+from derivations.prover.rational import is_rationally_zero, operations, terms
+from derivations.prover.understood import as_expression, require_granted
+
+MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
+MAX_SHOWN = 60  # operations of a difference that a reason writes out
+
+
+class Answer(int):
+    """
+    True when an equation was proved; otherwise False, and `reason` says in one sentence what stood in the way.
+
+    It is an int, as bool is: it compares, adds and hashes like True or False (only `is` tells them apart).
+    `denominators` is what a proved equation divides by and is not known to differ from 0.
+
+    >>> Answer() == True, Answer("a matrix").reason
+    (True, 'a matrix')
+    """
+
+    def __new__(cls, reason="", denominators=()):
+        self = super().__new__(cls, not reason)
+        self.reason, self.denominators = reason, denominators
+        return self
+
+    def __getnewargs__(self):
+        return self.reason, self.denominators
+
+    def __repr__(self):
+        return repr(bool(self))
+
+
+def proves_equal(a, b, *, in_range=None):
+    """
+    True only when `a` equals `b` for all values of their symbols, all array entries and all lengths of the sums.
+
+    `a` and `b` are SymPy expressions (or integers) with sums over finite ranges of integers, array entries x[i],
+    Kronecker deltas, powers, exponentials and other functions. A free index has no range unless
+    `in_range={index: (first, last)}` grants one, both ends included; an IndexedBase as key grants it to all entries of
+    an array of indices. Equal means: equal wherever both sides are defined, as x*y/x equals y.
+
+    Returns an Answer, which is True or False and has `.reason`. False means "not proved", never "unequal". What is not
+    understood is not proved: floats, matrices, other objects; heads of unknown meaning, and what does not commute; sums
+    without end, or to limits that are not known to be integers; sums through what may be a pole; indices of which more
+    is declared than their range grants, as a positive index that starts at 0.
+
+    Raises TypeError when `in_range` is not such a mapping.
+
+    >>> from sympy import IndexedBase, KroneckerDelta, Product, Sum, symbols
+    >>> i, j, n = symbols("i j n", integer=True)
+    >>> x = IndexedBase("x")
+    >>> entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
+    >>> proves_equal(entry, x[i]), proves_equal(entry, x[i], in_range={i: (0, n - 1)})
+    (False, True)
+    >>> proves_equal(Product(i, (i, 1, n)), n).reason
+    'not understood: Product: Product(i, (i, 1, n))'
+    """
+    ranges = Ranges(in_range)
+    try:
+        return _examined(a, b, ranges)
+    except NotUnderstood as refusal:
+        return Answer(f"not understood: {refusal}")
+    except Exception as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
+        return Answer(f"given up: {type(error).__name__}: {error}")
+
+
+def _examined(a, b, ranges):
+    granted = frozenset(ranges.granted)
+    a, b = as_expression(a, granted), as_expression(b, granted)
+    for index, ends in ranges.granted.items():
+        require_granted(index, *ends)
+    return Answer() if a == b else _compared(a, b, ranges)
+
+
+@lru_cache(maxsize=2048)
+def _compared(a, b, ranges):
+    require_no_poles(a, ranges)
+    require_no_poles(b, ranges)
+    try:
+        difference = multiplied(normal_form(a, ranges) - normal_form(b, ranges))
+    except TooLarge:
+        if (a - b).has(Sum, KroneckerDelta) or terms(a - b) > MAX_EXPANDED:
+            raise
+        difference = a - b  # nothing but the expansion of fractions was to be done, and they may stay as they are
+    if difference.has(nan, zoo):
+        return Answer("not understood: a pole: the difference is not finite")
+    if difference == 0 or is_rationally_zero(difference):
+        return Answer(denominators=_denominators(a, b))
+    return Answer(f"no rule makes the difference 0: {_short(difference)}")
+
+
+def _short(e):
+    count = operations(e)
+    return str(e) if count <= MAX_SHOWN else f"{len(e.args)} terms of {count} operations"
+
+
+def _denominators(*expressions):
+    """What the expressions divide by and is not known to differ from 0."""
+    powers = {p for e in expressions for p in e.atoms(Pow)}
+    bases = {p.base for p in powers if not is_total(Pow(p.base, p.exp)) and not is_total(p)}
+    return tuple(sorted(bases, key=lambda base: (base.count_ops(), str(base))))
