@@ -105,7 +105,7 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
         parts = returned if several else (returned,)
-        if several and len(parts) == len(every):
+        if several and len(parts) == len(every) and set(names) <= set(every):
             names = every
         if len(parts) != len(names):
             told = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}

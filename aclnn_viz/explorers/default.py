@@ -121,7 +121,7 @@ def _signs(mask) -> str:
 
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
-    if low is None and high is None and 0 < known < 0.01:  # such as epsilon
+    if 0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0):  # such as epsilon
         return real(round(log10(known), 6), -12.0, 2.0, 0.1, f"{parameter.name} 10^", message("Operator"),
                     message("a power of ten"))
     low, high = known - 4.0 if low is None else low, known + 4.0 if high is None else high
