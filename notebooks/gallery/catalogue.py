@@ -30,9 +30,11 @@ MODULES = {
     "aclnn_viz/sweeps": "cards driving pictures place recipes reporting sources wording workers",
     "aclnn_viz/tiles": "buffers casts core fault hazards lanes reductions selection sync tensors",
     "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
-SHOWN = (*(f"aclnn_viz/{room}" for room in (
-    "accuracy", "checking", "cli", "explorers", "faults", "operators/plans", "pictures", "tiles/faults",
-    "verification/conventions", "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "notebooks/gallery/pages.py",
+OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle* tile_puzzle*".split()  # of an operator's folder
+SHOWN = (*(f"aclnn_viz/{package}/**/*.py" for package in (
+    "accuracy", "checking", "cli", "explorers", "operators/faults", "pictures", "verification/conventions",
+    "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/pages.py",
+    *(f"aclnn_viz/operators/*/{name}.py" for name in OWN_FILES),
     *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()))
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
@@ -58,8 +60,17 @@ def names() -> set[str]:
 
 def shown() -> list[Path]:
     """Return the modules that hold what people read: every one of these folders, whoever adds it."""
-    return sorted({path for place in SHOWN for path in (
-        (ROOT / place).rglob("*.py") if (ROOT / place).is_dir() else ROOT.glob(place))})
+    return sorted({path for place in SHOWN for path in ROOT.glob(place)})
+
+
+def explorer_files() -> list[Path]:
+    """Return the modules that hold what explorers show, those of operators last."""
+    return [path for place in ("explorers", "operators/*") for path in sorted((ROOT / "aclnn_viz").glob(
+        f"{place}/{'explorer*' if '*' in place else '*'}.py"))]
+
+
+def module_of(path: Path):
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 @cache
@@ -72,8 +83,8 @@ def messages() -> dict:
         how = "javascript" if path.suffix == ".js" else "python"
         for _, message, _, _ in extract(how, BytesIO(path.read_bytes()), KEYWORDS):
             found.setdefault(message, path.relative_to(ROOT))
-    for path in sorted((ROOT / "aclnn_viz/explorers").glob("*.py")):
-        for text in texts_of_states(importlib.import_module(f"aclnn_viz.explorers.{path.stem}")) - kept:
+    for path in explorer_files():
+        for text in texts_of_states(module_of(path)) - kept:
             found.setdefault(text, path.relative_to(ROOT))
     for text, where in {**steps(), **declared(), **told()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:

@@ -27,13 +27,14 @@ def declared() -> dict[str, str]:
     told("aclnn_viz/verification/conventions", "model", {*TOPICS})
     told("aclnn_viz/verification/errata", "model", {*KINDS})
     for op in operators():
-        told("aclnn_viz/verification/conventions", op.name, words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
-        told("aclnn_viz/operators/contract", op.name, {rule.text for rule in contract(op.name).constraints})
+        folder = f"aclnn_viz/operators/{op.name}"
+        told(folder, "conventions", words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
+        told(folder, "contract", {rule.text for rule in contract(op.name).constraints})
         differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()
-        told("aclnn_viz/operators/peers", op.name,
+        told(folder, "peer",
              {one.text for some in differing for one in some} | {*registry.own("peer", op.name, "REFUSED", ())})
     for one in errata():
-        told("aclnn_viz/verification/errata", one.operator if one.operator != "all" else "platform", words(one))
+        told(f"aclnn_viz/operators/{one.operator}" if one.operator != "all" else "aclnn_viz/verification", "errata", words(one))
     return found
 
 
