@@ -1,0 +1,30 @@
+"""Modules that have moved: CHANGELOG lists them all, and by its old path each is the module itself."""
+
+import re
+from importlib import import_module
+
+import pytest
+
+from aclnn_viz import moved
+from aclnn_viz.operators import registry
+from machine import ROOT
+
+OWN = {f"{old}.<name>": f"operators.<name>.{new}" for old, new in moved.FILES.items()}
+EXAMPLES = {kind: next(name for name in registry.names() if registry.file(kind, name)) for kind in moved.FILES.values()}
+PATHS = moved.MODULES | {old.replace("<name>", name): new.replace("<name>", name)
+                         for old, new in OWN.items() for name in [EXAMPLES[new.rpartition(".")[2]]]}
+
+
+def test_changelog_lists_every_module_that_moved_and_no_other():
+    listed = re.findall(r"(?m)^\| `aclnn_viz\.(\S+)` \| `aclnn_viz\.(\S+)` \|$", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    assert sorted(listed) == sorted((OWN | moved.MODULES).items())
+
+
+@pytest.mark.parametrize(("old", "new"), PATHS.items())
+def test_the_old_path_gives_the_module_itself(old, new):
+    assert import_module(f"aclnn_viz.{old}") is import_module(f"aclnn_viz.{new}")
+
+
+def test_a_path_that_never_was_is_not_found():
+    with pytest.raises(ModuleNotFoundError):
+        import_module("aclnn_viz.kernels.no_operator")
