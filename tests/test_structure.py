@@ -22,7 +22,6 @@ PACKAGES = {
     "command": "ctypes",
     "tables": "",
     "moved": "",
-    "command": "ctypes",
     "dtypes": "numpy ml_dtypes",
     "storage": "numpy",
     "words": "",
@@ -179,6 +178,12 @@ def test_packages_import_only_what_stands_above_them():
         elif broken := list(broken_rules(package, path.read_text(), name.rpartition(".")[0])):
             found[name] = broken
     assert found == {}
+
+
+def test_architecture_lists_the_packages_in_their_order():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    picture = [name for line in text.split("```")[1].splitlines()[1:] for name in re.split(" {3,}", line)[0].split(" · ") if name]
+    assert picture == re.findall(r"(?m)^\| `(\w+)` \|", text) == ORDER and len(text.splitlines()) <= 120
 
 
 def test_no_generic_module_names_an_operator():
