@@ -2,7 +2,7 @@
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
-# make gallery the pictures of README, and the lessons as static pages in build/gallery
+# make gallery the pictures of README and docs, and the lessons as static pages in build/gallery
 # make words   the catalogues of what explorers say in Chinese, brought up to date
 # make lessons the outputs that the lessons are committed with, and those in Chinese (one: make lessons ONLY=04)
 #

@@ -1,4 +1,4 @@
-"""The kit can be read before it is installed: the pictures of README are the present ones, the lessons become pages."""
+"""The kit can be read before it is installed: the pictures of README and docs are the present ones, the lessons become pages."""
 
 import importlib.util
 import re
@@ -10,7 +10,8 @@ from aclnn_viz.words.speech import LANGUAGES
 from machine import ROOT
 from notebooks.gallery import formulas, pages, pictures, reference
 
-SHOWN = re.findall(r"!\[(.*?)\]\((\S+?\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+SHOWN = [shown for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+         for shown in re.findall(r"!\[(.*?)\]\((?:\.\./)?(\S+?\.png)\)", path.read_text(encoding="utf-8"))]
 FETCHED = re.compile(r"""(?:src|href)\s*=\s*["'](?!data:|#|(?:\.\./|zh/|reference/)*[\w-]+\.html["'#])[^"']*|url\([^)]*\)|@import|<script""")
 
 
@@ -29,7 +30,7 @@ def output(**data):
     return [nbformat.v4.new_output("display_data", {kind.replace("_", "/"): value for kind, value in data.items()})]
 
 
-def test_readme_shows_every_picture_with_words_and_no_other():
+def test_readme_and_docs_show_every_picture_with_words_and_no_other():
     assert {path for _, path in SHOWN} == {f"notebooks/pictures/{p.name}" for p in pictures.PICTURES.iterdir()}
     assert all(20 < len(words) < 140 for words, _ in SHOWN)
 

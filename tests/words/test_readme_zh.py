@@ -1,11 +1,10 @@
 """The Chinese README is true and whole: its blocks are those of README, which run, and it has every one, every heading and
-all that README names in code; its links lead somewhere, and both ways."""
+all that README names in code; each leads to the other."""
 
 import re
 
 import pytest
 
-from aclnn_viz import cli
 from aclnn_viz.explorers import explorers
 from machine import ROOT
 
@@ -27,16 +26,14 @@ def gaps(text, whole=ENGLISH):
 
 
 def faults(text):
-    """What in a Chinese README is not what README says, or leads nowhere."""
+    """What in a Chinese README is not what README says."""
     yield from (f"a block that README has not: {block.splitlines()[1]}" for block in BLOCK.findall(text)
                 if block not in ENGLISH)
-    yield from (f"no {path}" for path in re.findall(r"\]\(([^)]+)\)", text) if not (ROOT / path).exists())
-    yield from (f"no command {name}" for name in re.findall(r"`aclnn-viz (?:--lang zh )?(\w+)", text) if name not in cli.COMMANDS)
     yield from (f"no explorer {name}" for name in re.findall(r'`"(\w+)"`', text) if name not in explorers()
                 and f'`"{name}"`' not in ENGLISH)
 
 
-def test_blocks_links_commands_and_explorers_are_there():
+def test_blocks_and_explorers_are_those_of_readme():
     assert list(faults(CHINESE)) == [] and len(BLOCK.findall(CHINESE)) >= 3
     assert "](README.md)" in CHINESE and "](README.zh.md)" in ENGLISH
 
@@ -45,13 +42,11 @@ def test_it_says_all_that_readme_says():
     assert [*gaps(CHINESE)] == []
 
 
-@pytest.mark.parametrize("part", ["make verify", "`--read FOLDER`", "### "])
+@pytest.mark.parametrize("part", ["make lab", "`ref.error`", "## "])
 def test_what_is_left_out_is_noticed(part):
     assert [*gaps(CHINESE.replace(part, ""))]
 
 
-@pytest.mark.parametrize("text", ["```sh\nmake everything\n```", "[x](notebooks/no.ipynb)", "`aclnn-viz simulate`", '`"hard_swish"`'])
+@pytest.mark.parametrize("text", ["```sh\nmake everything\n```", '`"hard_swish"`'])
 def test_what_is_not_there_is_noticed(text):
     assert list(faults(text))
-
-
