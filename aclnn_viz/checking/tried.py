@@ -6,7 +6,6 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.operators.arranging import Arrangement
 from aclnn_viz.words.speech import linked, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
@@ -65,10 +64,7 @@ class Tried:
 
 def arranged_sizes(op, bound: dict) -> dict[str, int | tuple[int, ...]]:
     """The lengths of bound parameters by the letters of the operator's shape patterns; a tuple for a starred letter."""
-    tensors = {name: tensor for name, tensor in op.tensors.items() if name in bound}
-    arrays = {name: bound[name] for name in tensors}
-    attributes = {name: value for name, value in bound.items() if name not in tensors}
-    return Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)[1]
+    return op.fitting(bound)[1]
 
 
 def sizes(op, bound: dict) -> dict[str, int]:

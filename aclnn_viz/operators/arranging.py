@@ -1,7 +1,7 @@
 """From the vendor's shapes to those of a page: every tensor checked against its declaration, then reshaped."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy as np
 from aclnn_viz.arrays.driver import Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.patterns import Pattern, Sizes, chosen
+from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, resolved, value
+from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.shapes import formats_of, need_dtype, need_float, need_integers, need_rank, need_shape
 
 
@@ -19,8 +20,10 @@ class Tensor:
 
     `shape` is a pattern (see `patterns`), `dtype` a rule (see `shapes.formats_of`) or such as "int64 or int32". `why`
     says in a refusal where the shape comes from. `ranks` limits the number of axes. `optional` tensors may be null.
-    Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, or an
-    entry such as "outputMask[0]". `layout` is the aclFormat with which the vendor's samples create it.
+    Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, an entry
+    such as "outputMask[0]", or an optional tensor that is given. `layout` is the aclFormat with which the vendor's samples
+    create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1". `status` is the
+    code for a tensor that does not fit.
     """
 
     shape: str
@@ -31,6 +34,9 @@ class Tensor:
     by_count: bool = False
     asked: str | None = None
     layout: str = "ND"
+    low: float | str | None = None
+    high: float | str | None = None
+    status: int = ACLNN_ERR_PARAM_INVALID
 
 
 class Arranged(NamedTuple):
@@ -53,8 +59,8 @@ class Arranged(NamedTuple):
 class Arrangement:
     """One direction of an operator: the tensors that it is given, those that it makes, and what must hold of them.
 
-    `like` sets format and sizes; `sizes` names the attributes that give sizes by themselves. `rules` see the bound
-    parameters and raise ValueError. `unseen` attributes are not passed to the page.
+    `like` sets format and sizes; `sizes` has the formulas of lengths, `ranges` the ends of values that are formulas.
+    `rules` see the bound parameters and raise ValueError. `unseen` attributes are not passed to the page.
     """
 
     tensors: dict[str, Tensor]
@@ -63,12 +69,14 @@ class Arrangement:
     sizes: dict[str, str]
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
+    ranges: dict[str, tuple] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
         arrays = {name: value for name, value in bound.items() if name in self.tensors}
         attributes = {name: value for name, value in bound.items() if name not in self.tensors}
         fmt, sizes, patterns = self.checked(arrays, attributes)
+        self._in_range(arrays, attributes | sizes)
         for rule in self.rules:
             rule(bound)
         shaped = {name: None if array is None else
@@ -76,7 +84,7 @@ class Arrangement:
                   for name, array in arrays.items()}
         axes, results = dict(page.AXES), {}
         for name, tensor in self.outputs.items():
-            if tensor.asked is None or asked(tensor.asked, attributes):
+            if tensor.asked is None or asked(tensor.asked, bound):
                 pattern = chosen(tensor.shape, attributes)
                 format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
                 results[name] = Result(_padded(pattern.page_shape(sizes), axes[name]), format, pattern.shape(sizes))
@@ -89,15 +97,15 @@ class Arrangement:
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
         first, like = self.tensors[self.like], arrays[self.like]
-        sizes: Sizes = {letter: attributes[name] for letter, name in self.sizes.items()}
         patterns = {name: chosen(tensor.shape, attributes) for name, tensor in self.tensors.items()}
         pattern = patterns[self.like]
         need_rank(self.like, like, *(first.ranks or pattern.ranks))
         fmt = need_float(self.like, like)
-        for letter, name in self.sizes.items():
-            if attributes[name] == ():
+        for name in self.sizes.values():
+            if attributes.get(name) == ():
                 raise ValueError(problem(f"{name} must name at least one axis of {self.like}", "()",
                                          "pass the lengths of the trailing axes"))
+        sizes = resolved(pattern.before(self.like, like.shape, attributes), self.sizes, attributes)
         self._split(arrays, patterns, sizes)
         if like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
             raise ValueError(problem(f"{self.like} must be ({pattern.text})", f"{self.like} {like.shape} and "
@@ -105,15 +113,37 @@ class Arrangement:
         try:
             sizes = pattern.bind(like.shape, sizes)
         except ValueError as axis:
-            name, at = next(iter(self.sizes.values())), axis.args[0]
+            name, at = next(iter(self.sizes.values()), None), axis.args[0]
+            if pattern.axes[at][0].isdigit():
+                raise ValueError(problem(f"axis {at} of {self.like} must be {pattern.axes[at]}", f"{self.like} {like.shape}",
+                                         "choose such a length")) from None
             raise ValueError(problem(
                 f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
                 f"{name} {attributes[name]}, {self.like} {like.shape}", "choose a divisor of that axis")) from None
-        need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes))
+        need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes) or f"({pattern.text})")
+        sizes = resolved(sizes, self.sizes, attributes)
         for name, tensor in self.tensors.items():
             if arrays.get(name) is not None and name != self.like:
                 sizes = self._compared(name, tensor, patterns[name], arrays, attributes, fmt, sizes)
+                sizes = resolved(sizes, self.sizes, attributes)
+        self._in_range(attributes, attributes | sizes)
         return fmt, sizes, patterns
+
+    def _in_range(self, given: dict, known: dict) -> None:
+        """Refuse values beyond ends that other parameters give; ends that are not known yet are not looked at."""
+        for name, ends in self.ranges.items():
+            if given.get(name) is None:
+                continue
+            low, high = (value(str(end), known) for end in ends)
+            numbers = np.asarray(given[name])
+            wrong = np.zeros(numbers.shape, bool) if low is None else numbers < low
+            wrong = wrong if high is None else wrong | (numbers > high)
+            if wrong.any():
+                told = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
+                first = tuple(int(k) for k in np.argwhere(wrong)[0])
+                raise ValueError(problem(f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {told}" * bool(told),
+                                         f"{numbers[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
+                                         "pass values in that range"))
 
     def _split(self, arrays, patterns, sizes) -> None:
         """Where the leading and the trailing axes of `like` both are any number, another tensor tells how many trail."""
@@ -156,14 +186,15 @@ class Arrangement:
         return sizes
 
 
-def asked(what: str, attributes: dict) -> bool:
-    """Tell whether a flag is set, or an entry of a mask: "dgammaIsRequire", "outputMask[0]"."""
+def asked(what: str, bound: dict) -> bool:
+    """Tell whether a flag is set, an entry of a mask, or an optional tensor given: "dgammaIsRequire", "outputMask[0]"."""
     name, _, entry = what.partition("[")
-    return bool(attributes[name][int(entry[:-1])] if entry else attributes[name])
+    flag = bound[name][int(entry[:-1])] if entry else bound[name]
+    return bool(flag) if isinstance(flag, bool | int) else flag is not None
 
 
 def _given(sizes: dict[str, str], attributes: dict) -> str:
-    return ", ".join(f"{name} {attributes[name]}" for name in sizes.values())
+    return ", ".join(f"{name} {attributes[name]}" for name in sizes.values() if name in attributes)
 
 
 def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:

@@ -26,17 +26,20 @@ from aclnn_viz.operators.prototype import parse
 class Attribute:
     """What is promised of one attribute: its C type, default, range or only values; `tries` are worth trying.
 
-    What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
+    `values` may map values to names: {0: "zeros", 1: "border"}. The ends `low` and `high` are numbers, or formulas of lengths
+    and other attributes (see `patterns`); of an array they hold for each element. `status` is the code for a value that
+    does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
     """
 
     c_type: str
     default: object = REQUIRED
-    values: tuple = ()
-    low: float | None = None
-    high: float | None = None
+    values: tuple | dict = ()
+    low: float | str | None = None
+    high: float | str | None = None
     length: int | None = None
     tries: tuple = ()
     seen: bool = True
+    status: int = codes.ACLNN_ERR_PARAM_INVALID
 
     @classmethod
     def epsilon(cls, default: float) -> "Attribute":
@@ -57,7 +60,8 @@ class Operator:
     operator. The roles: `upstream` maps each upstream gradient to the forward output that it belongs to, `saved` each
     saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
-    shape patterns to the attribute that decides them. `formats` tells what each product takes. `rules` (backward) and
+    shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
+    `formats` tells what each product takes. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
     `chapter` puts the operators in order.
 
@@ -129,7 +133,7 @@ class Operator:
         """The attributes that ask for every output."""
         found = {}
         for tensor in self.tensors.values():
-            if tensor.asked:
+            if tensor.asked and tensor.asked not in self.tensors:
                 name, _, entry = tensor.asked.partition("[")
                 found[name] = (True,) * self.attributes[name].length if entry else True
         return found
@@ -142,9 +146,13 @@ class Operator:
                    if name in {p.name for p in self.parameters} and (a.values or a.tries)}
         return tuple(dict(zip(choices, one)) for one in product(*choices.values()))
 
-    def asks_for(self, output: str, attributes: dict) -> bool:
-        """Tell whether the flags and masks ask for an output."""
-        return self.tensors[output].asked is None or asked(self.tensors[output].asked, attributes)
+    def asks_for(self, output: str, bound: dict) -> bool:
+        """Tell whether flags, masks and optional tensors ask for an output."""
+        return self.tensors[output].asked is None or asked(self.tensors[output].asked, bound)
+
+    def status_of(self, name: str) -> int:
+        """The code with which the library refuses a value of a parameter, or a shape or dtype of a tensor."""
+        return getattr((self.attributes | self.tensors).get(name), "status", codes.ACLNN_ERR_PARAM_INVALID)
 
     def layout(self, name: str) -> int:
         """Return the aclFormat with which the vendor's samples create a tensor; ValueError for another name."""
@@ -160,8 +168,9 @@ class Operator:
             return Parameter(name, c_type, output=name in self.gradient_of, c_name=self.c_names.get(name),
                              default=default, shape=tensor.shape, dtype=tensor.dtype)
         a = self.attributes[name]
-        return Parameter(name, a.c_type, c_name=self.c_names.get(name), default=a.default, values=a.values, low=a.low,
-                         high=a.high, length=a.length)
+        low, high = (end if not isinstance(end, str) else None for end in (a.low, a.high))
+        return Parameter(name, a.c_type, c_name=self.c_names.get(name), default=a.default, values=tuple(a.values), low=low,
+                         high=high, length=a.length, names=a.values if isinstance(a.values, dict) else {})
 
     @vendor_named("parameters")
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
@@ -220,17 +229,33 @@ class Operator:
 
     def arrange_backward(self, /, **bound) -> Arranged:
         """Check bound parameters against the declaration and return them as the page sees them."""
-        return self._arranged(bound, self.like, self.outputs, self.rules)
+        return self._arrangement(bound, self.like, self.outputs, self.rules)(self.page, bound)
 
     def arrange_forward(self, /, **bound) -> Arranged:
-        first = next(name for name in self.takes if name in self.tensors)
-        return self._arranged(bound, first, self.gives, self.forward_rules)
+        return self._arrangement(bound, self.first, self.gives, self.forward_rules)(self.page, bound)
 
-    def _arranged(self, bound, like, outputs, rules) -> Arranged:
+    @property
+    def first(self) -> str:
+        """The first tensor of the forward operator: a case is given its shape."""
+        return next(name for name in self.takes if name in self.tensors)
+
+    def fitting(self, bound: dict) -> tuple:
+        """Return the format, the lengths by letter and the patterns of bound parameters of backward; raises as `backward`."""
+        arrays = {name: value for name, value in bound.items() if name in self.tensors}
+        attributes = {name: value for name, value in bound.items() if name not in self.tensors}
+        return self._arrangement(bound, self.like).checked(arrays, attributes)
+
+    def _arrangement(self, bound, like, outputs=(), rules=()) -> Arrangement:
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in bound}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen)(self.page, bound)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges)
+
+    @cached_property
+    def _ranges(self) -> dict[str, tuple]:
+        ends = {name: (one.low, one.high) for name, one in (self.attributes | self.tensors).items()}
+        return {name: pair for name, pair in ends.items() if any(isinstance(end, str) for end in pair)
+                or name in self.tensors and "int" in self.tensors[name].dtype and pair != (None, None)}
 
     def _evaluate(self, page, arranged: Arranged):
         namespace = NumPyArrays()

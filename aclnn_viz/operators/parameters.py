@@ -2,8 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
 
 import numpy as np
@@ -16,6 +16,7 @@ REQUIRED = object()
 #: What a C type is to whoever calls from Python.
 KINDS = {
     "aclTensor *": "tensor", "int64_t": "int", "bool": "bool", "double": "float", "float": "float", "char *": "str",
+    "uint64_t": "int", "int32_t": "int", "int8_t": "int", "aclDataType": "int", "aclScalar *": "float",
     "aclBoolArray *": "bools", "aclIntArray *": "ints", "aclFloatArray *": "floats",
 }
 #: The arrays of plain values, by the kind of their elements.
@@ -35,7 +36,7 @@ class Parameter:
     before it. `output` marks a tensor that the operator writes. `c_name` is the name in the C header where that
     differs from the documents'. Python binds `default` where the caller passes nothing. `shape` and `dtype` are the
     rules of a tensor (see `Tensor`); `values` are the only ones allowed, `low` and `high` the ends of the range;
-    `length` is how many elements an array has, None for any number.
+    `length` is how many elements an array has, None for any number; `names` are those of values, which may be passed for them.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     length: int | None = None
+    names: Mapping = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -72,10 +74,26 @@ class Parameter:
             return self._tensor(value)
         if self.kind in ARRAYS:
             return self._array(value)
-        value = self._one(self.kind, value, f"pass one {self.kind}")
+        value = self.named(value)
+        value = self._one(self.kind, value, f"pass one {self.kind}") if not self.names or value in self.names else value
         if self.values and value not in self.values:
-            raise ValueError(problem(f"{self.name} must be one of {', '.join(map(repr, self.values))}", repr(value),
+            raise ValueError(problem(f"{self.name} must be one of {', '.join(map(self.shown, self.values))}", repr(value),
                                      "choose one"))
+        return self._in_range(value)
+
+    def named(self, value):
+        """Return the value that a name stands for, any other as it is."""
+        return next((one for one, name in self.names.items() if name == value), value) if isinstance(value, str) else value
+
+    def shown(self, value) -> str:
+        """Return one of the values as text, with its name.
+
+        >>> Parameter("mode", "int64_t", values=(0, 1), names={0: "zeros", 1: "border"}).shown(1)
+        '1 (border)'
+        """
+        return f"{value!r} ({self.names[value]})" if value in self.names else repr(value)
+
+    def _in_range(self, value):
         low, high = (-np.inf if self.low is None else self.low), (np.inf if self.high is None else self.high)
         if (low, high) != (-np.inf, np.inf) and not low <= value <= high:
             raise ValueError(problem(f"{self.name} must lie in [{low:g}, {high:g}]", repr(value),
@@ -99,7 +117,7 @@ class Parameter:
             example = (True, False, True) if kind == "bool" else (4, 16, 2)
             example = example[:self.length] if self.length else example
             raise TypeError(problem(f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"))
-        return tuple(self._one(kind, v, f"pass {kind}s") for v in value)
+        return tuple(self._in_range(self._one(kind, v, f"pass {kind}s")) for v in value)
 
     def _one(self, kind: str, value, fix: str):
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])

@@ -1,16 +1,24 @@
 """Shape patterns: how the axes of an operator's tensors belong together, and what a page makes of them.
 
-A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` for one axis whose length
-is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
-shape () or (1,). Pages see one axis a name, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
+A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` or `2*D` for one axis whose
+length is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
+shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, tells which axis D is. Pages see one axis a name
+and a factor, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
+
+A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1".
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
+from types import CodeType
+
+from aclnn_viz.errors import problem
 
 Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
+FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum}  # what a formula may call
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,12 @@ class Pattern:
 
     @cached_property
     def _tokens(self) -> list[str]:
-        return [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", self.text)
+        return [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", re.sub(r"@\w+", "", self.text))
+
+    @cached_property
+    def placed(self) -> str | None:
+        """The attribute that tells which axis the middle one of three is, if there is one."""
+        return next(iter(re.findall(r"@(\w+)", self.text)), None)
 
     @property
     def scalar(self) -> bool:
@@ -42,7 +55,7 @@ class Pattern:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that stand in the pattern, starred ones without their star."""
-        return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", self.text)))
+        return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(self._tokens))))
 
     @cached_property
     def _page_axes(self) -> list[list[str]]:
@@ -69,6 +82,16 @@ class Pattern:
         least = sum(axis[0] != "*" and not axis.startswith("1..") for axis in self.axes)
         return least, 8 if self.starred else least
 
+    def before(self, name: str, shape: tuple[int, ...], attributes: Mapping) -> Sizes:
+        """Return the lengths before the axis that an attribute tells, of the tensor `name`; ValueError where there is none."""
+        if self.placed is None:
+            return {}
+        at, rank = attributes[self.placed], len(shape)
+        if not -rank <= at < rank:
+            raise ValueError(problem(f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}", f"{at}, {name} {shape}",
+                                     "choose one of its axes"))
+        return {self.starred[0]: shape[:at % rank]}
+
     def bind(self, shape: tuple[int, ...], sizes: Sizes) -> Sizes:
         """Return the sizes with those that this shape adds; ValueError(axis) at the first axis that does not fit.
 
@@ -83,10 +106,11 @@ class Pattern:
             if axis[0] == "*":
                 sizes.setdefault(axis[1:], tuple(part))
             elif "*" in axis:
-                known = [name for name in axis.split("*") if name in sizes]
-                (rest,) = set(axis.split("*")) - set(known) or {None}
-                divisor = prod(sizes[name] for name in known)
-                if rest and (divisor < 1 or part[0] % divisor or not part[0]):
+                factors = axis.split("*")
+                known = [name for name in factors if name in sizes]
+                (rest,) = {name for name in factors if name[0].isalpha()} - set(known) or {None}
+                divisor = prod(_factor(name, sizes) for name in factors if name != rest)
+                if rest and (divisor < 1 or part[0] % divisor or known and not part[0]):
                     raise ValueError(at - 1)
                 if rest:
                     sizes[rest] = part[0] // divisor
@@ -108,7 +132,7 @@ class Pattern:
             return sizes[axis[1:]]
         if axis.startswith("1.."):
             return (1,) * len(sizes[axis[3:]])
-        return (prod(int(part) if part.isdigit() else sizes[part] for part in axis.split("*")),)
+        return (prod(_factor(part, sizes) for part in axis.split("*")),)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The vendor's shape."""
@@ -117,6 +141,44 @@ class Pattern:
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape under which a page sees the tensor."""
         return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self._page_axes)
+
+
+def _factor(text: str, sizes: Sizes) -> int:
+    return int(text) if text.isdigit() else sizes[text]
+
+
+@cache
+def formula(text: str) -> CodeType:
+    """Return a formula compiled; `co_names` are the letters, attributes and functions that it names."""
+    return compile(text, "a formula", "eval")
+
+
+def value(text: str, known: Mapping):
+    """Return what a formula gives, None where it names something that is not known; ValueError where it gives nothing.
+
+    >>> value("(H + 2*padding[0] - k) // 2 + 1", {"H": 7, "padding": (1, 1), "k": 3}), value("H", {})
+    (4, None)
+    """
+    code = formula(text)
+    given = {name: known.get(name) for name in code.co_names if name not in FUNCTIONS}
+    if None in given.values():
+        return None
+    try:
+        return eval(code, {"__builtins__": FUNCTIONS}, given)
+    except (ArithmeticError, IndexError, TypeError) as error:
+        raise ValueError(problem(f"{text} must give a length", ", ".join(f"{name} {one}" for name, one in given.items()),
+                                 f"change them: {error}")) from None
+
+
+def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> Sizes:
+    """Return the sizes with those that formulas give by now; ValueError for a length below 0."""
+    for letter, text in formulas.items():
+        if letter not in sizes and (found := value(text, attributes | sizes)) is not None:
+            if isinstance(found, int) and found < 0 and not text.isidentifier():
+                named = ", ".join(f"{name} {(attributes | sizes)[name]}" for name in formula(text).co_names if name not in FUNCTIONS)
+                raise ValueError(problem(f"{letter} = {text} must be at least 0", f"{found} for {named}", "change one of them"))
+            sizes = sizes | {letter: found}
+    return sizes
 
 
 @cache

@@ -6,7 +6,6 @@ Which checks the library makes in which order, and what it silently lets pass, i
 import numpy as np
 
 from aclnn_viz.dtypes import FORMATS, float_format
-from aclnn_viz.operators.arranging import Arrangement
 from aclnn_viz.operators.codes import ACL_INT32, ACL_INT64, ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.contract.call import Call, TensorDescriptor
 from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
@@ -37,6 +36,10 @@ def plain_contract(op: Operator) -> Contract:
     def misfit(call: Call) -> str | None:
         return _misfit(op, call)
 
+    def refused(call: Call) -> int | None:
+        text = misfit(call)  # which begins with the name of what does not fit
+        return text and op.status_of(text.partition(" ")[0])
+
     def wanted(call: Call) -> list[str]:
         return [name for name in op.outputs if op.asks_for(name, call.arguments)]
 
@@ -53,7 +56,8 @@ def plain_contract(op: Operator) -> Contract:
             Check("data types", lambda call: not any(row.matches(call, (op.like,)) for row in rows),
                   ACLNN_ERR_PARAM_INVALID, f"the data type of {op.like} is not supported on this product", source,
                   (op.like,)),
-            Check("declaration", lambda call: misfit(call) is not None, ACLNN_ERR_PARAM_INVALID, misfit, source),
+            *(Check("declaration", lambda call, code=code: refused(call) == code, code, misfit, source)
+              for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})),
             EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
         ),
         constraints=(),
@@ -66,20 +70,17 @@ def _misfit(op: Operator, call: Call) -> str | None:
     try:
         given = {p.name: _stand_in(p.name, call[p.name]) for p in op.parameters}
         bound = op.bind({name: value for name, value in given.items() if value is not None})
-        arrays = {name: value for name, value in bound.items() if name in op.tensors}
-        attributes = {name: value for name, value in bound.items() if name not in op.tensors}
-        tensors = {name: op.tensors[name] for name in arrays}
-        fmt, sizes, _ = Arrangement(tensors, {}, op.like, op.sizes).checked(arrays, attributes)
+        fmt, sizes, _ = op.fitting(bound)
     except (TypeError, ValueError) as refusal:
         return str(refusal)
     for name in op.outputs:
         rule, view = op.tensors[name], call[name]
         if view is None or not op.asks_for(name, call.arguments):
             continue
-        shape = chosen(rule.shape, attributes).shape(sizes)
+        shape = chosen(rule.shape, bound).shape(sizes)
         if view.shape != shape:
             return f"{name} must have shape {shape}"
-        if view.dtype != (wanted := formats_of(rule.dtype, op.like, fmt, arrays)[0][0]).acl_code:
+        if view.dtype != (wanted := formats_of(rule.dtype, op.like, fmt, bound)[0][0]).acl_code:
             return f"{name} must be {wanted.vendor_name}"
     return None
 
