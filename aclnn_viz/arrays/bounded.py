@@ -176,6 +176,10 @@ class BoundedArrays(PlannedArrays):
     def scatter_add(self, target, index, values):
         """As planned; terms may meet all others of their place. Undecided indices mark every place they may mean."""
         values = self.astype(values, self.atomics)
+        if np.any(target.data) or not target.exact:  # what is there is one more term of its place
+            values = self.concat([values, self.astype(target, values.dtype)], axis=1)
+            index = self.concat([index, np.arange(target.shape[1])])
+            return self.scatter_add(self.zeros_like(target), index, values)
         place = index.data if isinstance(index, BoundedArray) else index
         value = super().scatter_add(self.astype(target, self.atomics), place, values)
         channels, columns = target.shape

@@ -101,9 +101,9 @@ def _taken(parameter, value):
 
 def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
     """The shape that given arrays tell, None where they do not, and with it the options that they tell."""
-    for name in (default.first(op), op.like, *op.upstream):
+    for name in (op.first, op.like, *op.upstream):
         if isinstance(given.get(name), np.ndarray) and given[name].ndim and op.tensors[name].shape == \
-                op.tensors[default.first(op)].shape:
+                op.tensors[op.first].shape:
             told = {f"{other}_ndim": value.ndim for other, value in given.items()
                     if isinstance(value, np.ndarray) and f"{other}_ndim" in names}
             told |= {f"{other}_shape": value.shape for other, value in given.items()

@@ -36,7 +36,7 @@ class Step:
 
     def recipe(self, op: Operator, seed: int) -> Recipe:
         """The recipe; raises ValueError or TypeError where the operator does not take such a case."""
-        options = dict(self.options)
+        options = default.fitted(op, dict(self.options))
         if self.change:
             options |= self.change.of(case(op, seed=seed, **options))
         return Recipe(op.name, options)
@@ -108,7 +108,7 @@ def deep(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool
         shape = (each,) * len(lengths)
         yield Step("all axes", prod(shape), {"shape": shape, **{name: (5,) * n for name, n in others.items()},
                                              **turns(number)})
-    low, _ = op.tensors[default.first(op)].ranks or chosen(op.tensors[default.first(op)].shape, {}).ranks
+    low, _ = op.tensors[op.first].ranks or chosen(op.tensors[op.first].shape, {}).ranks
     if low <= 1 < len(lengths):  # one axis alone
         for number, length in enumerate((*REMAINDERS, *LONG, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})

@@ -15,19 +15,50 @@ from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
-from aclnn_viz.operators.patterns import Pattern, Sizes, chosen
+from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, formula, resolved, value
 from aclnn_viz.operators.shapes import formats_of
 
 LENGTHS = (3, 5, 2, 7)  # of axes that nothing tells
+GROWN = 64  # steps by which lengths grow until they fit
 
 
 def default_shape(op: Operator) -> tuple[int, ...]:
     """The shape of the first tensor of the forward operator where none is asked for."""
     if op.shapes:
         return op.shapes[0]["shape"]
-    pattern, lengths = Pattern(op.tensors[first(op)].shape), cycle(LENGTHS)
-    return pattern.shape({name: (next(lengths),) if name in pattern.starred else next(lengths)
-                          for name in pattern.names})
+    pattern, lengths = Pattern(op.tensors[op.first].shape), cycle(LENGTHS)
+    return fitted(op, {"shape": pattern.shape({name: (next(lengths),) if name in pattern.starred else next(lengths)
+                                               for name in pattern.names})})["shape"]
+
+
+def fitted(op: Operator, options: dict) -> dict:
+    """Options of a case in which an attribute names an axis that is there, and lengths have grown to the next that fit."""
+    shape = options.get("shape")
+    if shape is None:
+        return options
+    attributes = _told(op, options)
+    pattern = chosen(op.tensors[op.first].shape, attributes)
+    if pattern.placed in options and not -len(shape) <= options[pattern.placed] < len(shape):
+        return fitted(op, {name: value for name, value in options.items() if name != pattern.placed})
+    for _ in range(GROWN):
+        try:
+            sizes = pattern.bind(shape, resolved(pattern.before(op.first, shape, attributes), op.sizes, attributes))
+            small = {name for text in op.sizes.values() if not text.isidentifier() and (found := value(text, attributes | sizes))
+                     is not None and isinstance(found, int) and found < 1 for name in formula(text).co_names}
+            grow = [at for at, axis in enumerate(pattern.axes) if axis in small]
+        except (ValueError, KeyError, IndexError) as error:
+            at = error.args[0]
+            grow = [at] if isinstance(at, int) and at < len(pattern.axes) and pattern.axes[at - len(pattern.axes)][0].isdigit() \
+                else []
+        if not grow or not all(shape[at] for at in grow):
+            break
+        shape = tuple(n + (at in grow) for at, n in enumerate(shape))
+    return options | {"shape": shape}
+
+
+def _told(op: Operator, options: dict) -> dict:
+    """The attributes that a case of these options has, as far as they or the declaration tell."""
+    return {name: value for name, a in op.attributes.items() if (value := options.get(name, a.default)) is not REQUIRED}
 
 
 def options(op: Operator) -> tuple[str, ...]:
@@ -38,7 +69,7 @@ def options(op: Operator) -> tuple[str, ...]:
 def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
     """Of the options that a case takes those that give lengths which the shape does not tell, with their letters."""
     takes = registry.own("cases", op.name, "OPTIONS", options(op))
-    known, found = set(chosen(op.tensors[first(op)].shape, {}).names) | set(op.sizes), {}
+    known, found = set(chosen(op.tensors[op.first].shape, {}).names) | set(op.sizes), {}
     for tensor in op.tensors:  # in the order in which a case is drawn
         if tensor in {p.name for p in op.parameters} and f"{tensor}_shape" in takes:
             letters = tuple(name for name in chosen(op.tensors[tensor].shape, {}).names if name not in known)
@@ -80,42 +111,48 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict):
     tensor = op.tensors[name]
     shape = chosen(tensor.shape, known).shape(sizes)
     if "int" in tensor.dtype:  # a place in the last axis: what else is there to count
-        count = chosen(op.tensors[first(op)].shape, known).shape(sizes)[-1]
-        drawn = np.asarray(source.attribute(name, source.rng.integers(0, max(count, 1), shape)))
+        low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
+        count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
+        drawn = np.asarray(source.attribute(name, source.rng.integers(low or 0, max(count, (low or 0) + 1), shape)))
         return drawn if drawn.ndim or not shape else np.full(shape, drawn)
     arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
     fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
     return source.normal(name, shape, fmt=fmt)
 
 
-def first(op: Operator) -> str:
-    """The tensor whose shape a case is given."""
-    return next(name for name in op.takes if name in op.tensors)
-
-
 # Sizes
 
 def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict) -> Sizes:
     """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
-    name = first(op)
+    name = op.first
     pattern = chosen(op.tensors[name].shape, attributes)
     low, high = op.tensors[name].ranks or pattern.ranks
     if not low <= len(shape) <= high:
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"))
     for letter, attribute in op.sizes.items():
-        if attributes[attribute] is REQUIRED:
+        if attributes.get(attribute) is REQUIRED and letter not in pattern.axes and letter in pattern.names:
             attributes[attribute] = shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
-    sizes: Sizes = {letter: attributes[attribute] for letter, attribute in op.sizes.items()}
+    known = {name: value for name, value in attributes.items() if value is not REQUIRED}
+    sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
     unknown = [letter for letter in pattern.starred if letter not in sizes]
     if len(unknown) > 1:
         sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)):]
     try:
         sizes = pattern.bind(shape, sizes)
     except ValueError:
-        given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values())
+        given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values() if attribute in attributes)
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape} and {given}",
                                  "make them agree")) from None
-    return _remaining(op, source, sizes, attributes)
+    if pattern.shape(sizes) != tuple(shape):
+        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}", repr(shape),
+                                 "make it agree with the attributes"))
+    sizes = _remaining(op, source, sizes, known)
+    for letter, text in op.sizes.items():  # attributes that were left open are what the lengths are
+        name, _, entry = text.partition("[")
+        if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
+            attributes[name] = [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]] if entry else sizes[letter]
+    attributes |= {name: tuple(value) for name, value in attributes.items() if isinstance(value, list)}
+    return sizes
 
 
 def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
@@ -129,7 +166,7 @@ def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
         if tensor.shape == f"*{letter}" and f"{name}_ndim" in source.given:
             count = source.given[f"{name}_ndim"]
             if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= index(count) <= rank:
-                raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {first(op)}", repr(count),
+                raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {op.first}", repr(count),
                                          f"{name} spans that many trailing axes"))
             return index(count)
     return 1
@@ -139,6 +176,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
     """The sizes, with those that only another tensor knows."""
     lengths = cycle(LENGTHS)
     for name, tensor in op.tensors.items():
+        sizes = resolved(sizes, op.sizes, attributes)
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given = source.given.get(name)
@@ -149,21 +187,28 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
             sizes |= {letter: (next(lengths),) if letter in pattern.starred else next(lengths) for letter in unknown}
             continue
         try:
-            asked = tuple(map(index, asked))
-            if min(asked, default=0) < 0 or len(asked) not in (len(unknown), pattern.rank(
-                    dict.fromkeys(pattern.starred, ()) | sizes)):
+            asked, starred = tuple(map(index, asked)), [letter for letter in unknown if letter in pattern.starred]
+            whole = pattern.rank(dict.fromkeys(pattern.starred, ()) | sizes)
+            if min(asked, default=0) < 0 or not (len(asked) in (len(unknown), whole) or starred and len(asked) >= whole):
                 raise TypeError
         except TypeError:
             raise ValueError(problem(f"{name}_shape must be ({', '.join(unknown)})", repr(asked),
                                      f"give {len(unknown)} lengths of at least 0")) from None
-        sizes = sizes | dict(zip(unknown, asked)) if len(asked) == len(unknown) else pattern.bind(asked, sizes)
-    return sizes
+        if len(asked) == len(unknown) and not (starred and given is not None):
+            sizes = sizes | {letter: (n,) if letter in starred else n for letter, n in zip(unknown, asked)}
+        else:
+            sizes = pattern.bind(asked, sizes)
+    return resolved(sizes, op.sizes, attributes)
 
 
 # The suite
 
 def suite(op: Operator) -> Iterator[dict]:
     """Modes first, then formats, strides, tensors left out, and shapes, of which the operator may refuse some."""
+    return (fitted(op, options) for options in _suite(op))
+
+
+def _suite(op: Operator) -> Iterator[dict]:
     base, *others = op.shapes or ({},)
     modes = op.modes or ({},)
     yield from (base | mode for mode in modes)
@@ -184,7 +229,7 @@ def left_out(op: Operator) -> Iterator[dict]:
 def unasked(op: Operator) -> Iterator[dict]:
     """The attributes that leave out one output each."""
     for tensor in op.tensors.values():
-        if tensor.asked:
+        if tensor.asked and tensor.asked not in op.tensors:
             name, _, entry = tensor.asked.partition("[")
             everything = op.all_outputs[name]
             at = int(entry[:-1]) if entry else None
@@ -196,5 +241,6 @@ def varied_shapes(op: Operator) -> list[tuple[int, ...]]:
     usual = default_shape(op)
     rank = len(usual)
     primes, odd = (2, 3, 5, 7, 3, 2, 3, 2), (1, 17, 1, 31, 1, 3, 1, 5)
-    return [(1,) * rank, primes[:rank], odd[:rank], odd[1:rank + 1], usual[:-1] + (257,), (2,) + usual[:-1] + (3,),
-            usual[1:], (300,) + usual[1:], (0,) + usual[1:]]
+    shapes = [(1,) * rank, primes[:rank], odd[:rank], odd[1:rank + 1], usual[:-1] + (257,), (2,) + usual[:-1] + (3,),
+              usual[1:], (300,) + usual[1:], (0,) + usual[1:]]
+    return [fitted(op, {"shape": shape})["shape"] for shape in shapes]

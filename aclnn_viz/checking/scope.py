@@ -77,12 +77,15 @@ class Scope:
                 if not wanted:
                     asked = "attributes or optional tensors" if option == "where" else "tensors"
                     raise ValueError(problem(f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"))
+        where = {name: value if names[name].kind == "tensor" else type(value)(map(names[name].checked, value))
+                 if isinstance(value, (list, set, frozenset)) else names[name].checked(value)
+                 for name, value in (where or {}).items()}
         need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
         if isinstance(plan, str) and plan != "device":
             plan = plans.plan_of(op, plan)
         soc, cann = soc_of(SOC if soc is None else soc), str(version_of(CANN if cann is None else cann))
         scope = cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()),
-                    dict(where or {}), tuple(shapes or ()), dict(limits or {}), plan,
+                    where, tuple(shapes or ()), dict(limits or {}), plan,
                     flag("beyond", beyond))
         return scope
 

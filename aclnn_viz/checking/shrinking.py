@@ -81,7 +81,7 @@ class _Axes:
     def __init__(self, made):
         self.op, self.bound = made.operator, made.operator.bind(made.inputs)
         self.sizes = arranged_sizes(self.op, self.bound)
-        self.first = default.first(self.op)
+        self.first = self.op.first
         self.like = next(name for name in (self.first, self.op.like) if name in self.bound)
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
@@ -104,11 +104,12 @@ class _Axes:
         shape = options.get("shape", first.shape)
         cut["shape"] = tuple(length if one == axis else n for one, n in zip(self.of(self.like), shape))
         for option, letters in self.others.items():
-            cut[option] = tuple(length if (letter, 0) == axis else self.sizes[letter] for letter in letters)
+            cut[option] = tuple(length if (letter, at) == axis else n for letter in letters for at, n in enumerate(
+                np.atleast_1d(self.sizes[letter]).tolist()))
         for name, value in options.items():
             if name in self.op.tensors and isinstance(value, np.ndarray) and value.ndim == len(self.of(name)):
                 cut[name] = value[tuple(part if one == axis else slice(None) for one in self.of(name))]
-        return cut
+        return default.fitted(self.op, cut)
 
 
 def _fixed(made, options: dict, name: str) -> dict:

@@ -5,6 +5,7 @@ what computes the gradient. What is seen: every input, every output, and below e
 are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
 """
 
+from ast import literal_eval
 from dataclasses import dataclass, field, make_dataclass
 from functools import cache
 from itertools import product
@@ -12,7 +13,7 @@ from math import log10, prod
 
 import numpy as np
 
-from aclnn_viz.cases import case
+from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.gradients import computed_by
@@ -110,9 +111,13 @@ def _control(op, parameter, start: dict):
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
         return _real(parameter, float(known))
-    if kind == "int" and not getattr(parameter, "values", ()):
+    if kind == "int" and len(values) == 1:
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
-    return choice(known, {value: str(value) for value in values}, name, group, names=True) if len(values) > 1 else None
+    if kind.endswith("s"):  # an array, as text
+        return choice(repr(known), {repr(value): repr(value) for value in values}, name, group, names=True) if len(values) > 1 \
+            else None
+    return choice(known, {value: parameter.shown(value) if parameter.names else str(value) for value in values}, name, group,
+                  names=True) if len(values) > 1 else None
 
 
 def _signs(mask) -> str:
@@ -151,9 +156,10 @@ def options(op, state) -> dict:
             found |= {name: None} if value is False else {}
         elif value is not None and value != getattr(type(state)(), name) and name not in found:
             power = parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
-            signs = parameter.kind == "bools"
-            found[name] = 10.0**value if power else tuple(one == "+" for one in value.split()) if signs else value
-    return found
+            signs, array = parameter.kind == "bools", isinstance(value, str) and parameter.kind.endswith("s")
+            found[name] = 10.0**value if power else tuple(one == "+" for one in value.split()) if signs else literal_eval(
+                value) if array else value
+    return default.fitted(op, found)
 
 
 def drawn(op, state):

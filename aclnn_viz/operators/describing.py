@@ -60,7 +60,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
         allowed = message("16 to 64 bits") if p.name == op.like else linked("{some} or {more}", (
             _format(op, one) for one in p.dtype.split(" or ")))
     elif p.values:
-        allowed = ", ".join(map(repr, p.values))
+        allowed = ", ".join(map(p.shown, p.values))
     else:
         ends = (p.low, p.high)
         allowed = "" if ends == (None, None) else message(

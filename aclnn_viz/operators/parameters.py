@@ -75,7 +75,7 @@ class Parameter:
         if self.kind in ARRAYS:
             return self._array(value)
         value = self.named(value)
-        value = self._one(self.kind, value, f"pass one {self.kind}") if not self.names or value in self.names else value
+        value = self._one(self.kind, value, f"pass one {self.kind}") if not (self.names and isinstance(value, str)) else value
         if self.values and value not in self.values:
             raise ValueError(problem(f"{self.name} must be one of {', '.join(map(self.shown, self.values))}", repr(value),
                                      "choose one"))

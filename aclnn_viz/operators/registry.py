@@ -26,7 +26,7 @@ KINDS = {
 }
 #: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.
 BESIDE = {"derivation": "derivations", "reference": "tests.reference"}
-REQUIRED = ("page", "declaration", "derivation", "reference")
+REQUIRED = ("page", "declaration")
 GAP = "GAP"  # marks what a skeleton leaves to fill
 ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
 

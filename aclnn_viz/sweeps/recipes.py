@@ -18,7 +18,6 @@ import numpy as np
 from aclnn_viz.cases import Case
 from aclnn_viz.cases import suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.cases.default import first
 from aclnn_viz.cases.forms import Listed, Values, range_of, shape_of
 from aclnn_viz.cases.lists import drawn
 from aclnn_viz.dtypes import float_format
@@ -118,7 +117,7 @@ def elementwise(op: Operator) -> bool:
     >>> elementwise(known("hardswish")), elementwise(known("rms_norm"))
     (True, False)
     """
-    return set(op.page.AXES.values()) == {"e"} and set(p.kind for p in op.parameters) == {"tensor"} and bool(first(op))
+    return set(op.page.AXES.values()) == {"e"} and set(p.kind for p in op.parameters) == {"tensor"} and bool(op.first)
 
 
 def listed(entry: Listed, op: Operator, number: int, seed: int) -> str:

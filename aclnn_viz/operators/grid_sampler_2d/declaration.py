@@ -26,8 +26,8 @@ OPERATOR = Operator(
         "gridGrad": Tensor("N (Hout Wout) 2", asked="outputMask[1]", layout="NCHW"),
     },
     attributes={
-        "interpolationMode": Attribute("int64_t", 0, values=(0, 1, 2)),
-        "paddingMode": Attribute("int64_t", 0, values=(0, 1, 2)),
+        "interpolationMode": Attribute("int64_t", 0, values={0: "bilinear", 1: "nearest", 2: "bicubic"}),
+        "paddingMode": Attribute("int64_t", 0, values={0: "zeros", 1: "border", 2: "reflection"}),
         "alignCorners": Attribute("bool", False, tries=(True,)),
         "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),
     },
