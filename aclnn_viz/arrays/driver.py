@@ -56,7 +56,8 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
     # length of a block shows in their last bits: it is what it has always been.
     inner = list(sizes_of(axes, given))[1:]
     elements = BLOCK_ELEMENTS // (4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1)
-    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given, max(1, elements))):
+    filled = any(output.size for output in outputs.values())  # without, a page might look for the largest of no elements
+    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()):
         part = part_of(outputs[name], axes[name], block)
         round_into(part, total)
     return {name: output.reshape(results[name].documented_shape) for name, output in outputs.items()}

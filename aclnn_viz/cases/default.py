@@ -46,10 +46,10 @@ def fitted(op: Operator, options: dict) -> dict:
             small = {name for text in op.sizes.values() if not text.isidentifier() and (found := value(text, attributes | sizes))
                      is not None and isinstance(found, int) and found < 1 for name in formula(text).co_names}
             grow = [at for at, axis in enumerate(pattern.axes) if axis in small]
-        except (ValueError, KeyError, IndexError) as error:
-            at = error.args[0]
-            grow = [at] if isinstance(at, int) and at < len(pattern.axes) and pattern.axes[at - len(pattern.axes)][0].isdigit() \
-                else []
+        except ValueError as error:
+            grow = [error.args[0]] if len(error.args) > 1 and error.args[1][0].isdigit() else []
+        except (KeyError, IndexError):  # another rank, or an attribute that is chosen to fit
+            break
         if not grow or not all(shape[at] for at in grow):
             break
         shape = tuple(n + (at in grow) for at, n in enumerate(shape))
@@ -141,7 +141,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         sizes = pattern.bind(shape, sizes)
     except ValueError:
         given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values() if attribute in attributes)
-        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape} and {given}",
+        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape}" + f" and {given}" * bool(given),
                                  "make them agree")) from None
     if pattern.shape(sizes) != tuple(shape):
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}", repr(shape),

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import registry
+from aclnn_viz.operators.checked import check
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
 
 __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
@@ -35,7 +36,9 @@ def operator(name: "str | Path | Operator") -> Operator:
     'rms_norm'
     """
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
-        return registry.own("declaration", registry.open_folder(name), "OPERATOR")
+        found = registry.open_folder(name)
+        check(op := registry.own("declaration", found, "OPERATOR"), registry.file("declaration", found))
+        return op
     return known(name)
 
 

@@ -112,10 +112,10 @@ class Arrangement:
                                      f"{_given(self.sizes, attributes)}", "make them agree"))
         try:
             sizes = pattern.bind(like.shape, sizes)
-        except ValueError as axis:
-            name, at = next(iter(self.sizes.values()), None), axis.args[0]
-            if pattern.axes[at][0].isdigit():
-                raise ValueError(problem(f"axis {at} of {self.like} must be {pattern.axes[at]}", f"{self.like} {like.shape}",
+        except ValueError as error:
+            name, (at, axis) = next(iter(self.sizes.values()), None), error.args
+            if axis[0].isdigit():
+                raise ValueError(problem(f"axis {at} of {self.like} must be {axis}", f"{self.like} {like.shape}",
                                          "choose such a length")) from None
             raise ValueError(problem(
                 f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",

@@ -58,7 +58,7 @@ class Pattern:
         return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(self._tokens))))
 
     @cached_property
-    def _page_axes(self) -> list[list[str]]:
+    def page_axes(self) -> list[list[str]]:
         """Of each axis that a page sees, the tokens whose product is its length: one number has an axis of none."""
         axes, inside = [[]] if self.scalar else [], False
         for token in self._tokens:
@@ -93,7 +93,7 @@ class Pattern:
         return {self.starred[0]: shape[:at % rank]}
 
     def bind(self, shape: tuple[int, ...], sizes: Sizes) -> Sizes:
-        """Return the sizes with those that this shape adds; ValueError(axis) at the first axis that does not fit.
+        """Return the sizes with those that this shape adds; ValueError(axis, its text) at the first that does not fit.
 
         At most one starred name may be new; lengths that are known already are not compared with the shape.
         """
@@ -111,7 +111,7 @@ class Pattern:
                 (rest,) = {name for name in factors if name[0].isalpha()} - set(known) or {None}
                 divisor = prod(_factor(name, sizes) for name in factors if name != rest)
                 if rest and (divisor < 1 or part[0] % divisor or known and not part[0]):
-                    raise ValueError(at - 1)
+                    raise ValueError(at - 1, axis)
                 if rest:
                     sizes[rest] = part[0] // divisor
             elif axis[0].isalpha():
@@ -140,7 +140,7 @@ class Pattern:
 
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape under which a page sees the tensor."""
-        return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self._page_axes)
+        return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self.page_axes)
 
 
 def _factor(text: str, sizes: Sizes) -> int:
@@ -194,6 +194,12 @@ def chosen(text: str, attributes: dict) -> Pattern:
     """
     yes, name, value, no = _parts(text)
     return pattern(yes if name is None or str(attributes.get(name)) == value else no)
+
+
+def choices(text: str) -> list[Pattern]:
+    """Return the patterns of a text, of which attributes choose one."""
+    yes, _, _, no = _parts(text)
+    return [pattern(one) for one in (yes, no) if one is not None]
 
 
 @cache

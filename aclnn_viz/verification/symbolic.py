@@ -46,7 +46,7 @@ def claims() -> list:
     from derivations import chapters, theorems
 
     here = chapters()
-    found = (registry.module("derivation", op.name) for op in operators())
+    found = filter(None, (registry.module("derivation", op.name) for op in operators()))
     return list(theorems(*(module for module in found if module not in here)))
 
 
@@ -139,6 +139,8 @@ def formula_modes(op: Operator) -> tuple[dict, ...]:
 
 def formula_checks(op: Operator) -> Iterator[Check]:
     """The modes of an operator, a few a check, so that several cores share them."""
+    if registry.file("derivation", op.name) is None:
+        return
     tried, definition = formula_modes(op), symbolic_forward(op)
     for part in (tried[at:at + 6] for at in range(0, len(tried), 6)):
         yield formula_check(op, part)
