@@ -16,7 +16,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, formula, resolved, value
-from aclnn_viz.operators.shapes import formats_of
+from aclnn_viz.operators.shapes import formats_of, is_plain
 
 LENGTHS = (3, 5, 2, 7)  # of axes that nothing tells
 GROWN = 64  # steps by which lengths grow until they fit
@@ -110,7 +110,7 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
 def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict):
     tensor = op.tensors[name]
     shape = chosen(tensor.shape, known).shape(sizes)
-    if "int" in tensor.dtype:  # a place in the last axis: what else is there to count
+    if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
         low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
         count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
         drawn = np.asarray(source.attribute(name, source.rng.integers(low or 0, max(count, (low or 0) + 1), shape)))

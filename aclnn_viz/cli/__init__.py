@@ -37,7 +37,12 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         command = commands.add_parser(name, help=about.partition("\n")[0], description=about)
         command.add_argument("--json", action="store_true", help="print JSON instead of text")
         for flag, settings in options.items():
-            command.add_argument(flag, **{"type": _given} | settings if settings.get("action") != "store_true" else settings)
+            if isinstance(flag, tuple):  # one of several; the first stands for all where it has a default
+                group = command.add_mutually_exclusive_group(required="default" not in settings[flag[0]])
+                for one in flag:
+                    group.add_argument(one, **typed(settings[one]))
+            else:
+                command.add_argument(flag, **typed(settings))
         if name in TAKES_DATA:
             command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER", type=_given,
                                  help="open the operator in this folder, so that cases may name it")
@@ -47,6 +52,11 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
         language(chosen.lang)
     return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
+
+
+def typed(settings: dict) -> dict:
+    """The settings of an option, which refuses an empty text unless they say of what type it is, or that it takes none."""
+    return settings if settings.get("action") == "store_true" else {"type": _given} | settings
 
 
 def _given(text: str) -> str:
@@ -189,9 +199,13 @@ COMMANDS = {
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
-        "name": {"help": "the short name of the operator"},
-        "--prototype": {"required": True, "metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
-        "--to": {"default": ".", "metavar": "FOLDER", "help": "where the operator's folder is made"}}),
+        "name": {"nargs": "?", "default": "", "help": "the short name of the operator; the vendor's unless given"},
+        ("--prototype", "--doc"): {
+            "--prototype": {"metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
+            "--doc": {"metavar": "FILE.md", "help": "the vendor's document, docs/aclnn....md of a public repository"}},
+        ("--to", "--in-repo"): {
+            "--to": {"default": ".", "metavar": "FOLDER", "help": "where the operator's folder is made"},
+            "--in-repo": {"action": "store_true", "help": "among the kit's own operators"}}}),
 }
 
 TAKES_DATA = ("check", "run", "sweep", "report")

@@ -44,16 +44,17 @@ def describe(options) -> int:
 
 
 def new(options) -> int:
-    """Write the skeleton of a new operator: page, declaration, derivation and reference, with gaps to fill in.
+    """Write the skeleton of a new operator: page and declaration, with gaps to fill in, from C text or the vendor's document.
 
     Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.operators.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import read_file
 
-    prototype = read_file(Path(options.prototype), 1 << 20).decode("utf-8", "replace")  # comments may be in any encoding
-    folder = new_operator(options.name, prototype, options.to)
+    text = read_file(Path(options.prototype or options.doc), 1 << 20).decode("utf-8", "replace")  # in any encoding
+    home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
+    folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
-    print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else
-          tr("{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)))
+    print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else "\n".join([tr(
+        "{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)), *left * options.in_repo]))
     return 0

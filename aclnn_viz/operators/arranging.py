@@ -11,7 +11,7 @@ from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, resolved, value
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
-from aclnn_viz.operators.shapes import formats_of, need_dtype, need_float, need_integers, need_rank, need_shape
+from aclnn_viz.operators.shapes import formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Arrangement:
             raise ValueError(problem(f"{name} must have {count} elements, {why}",
                                      f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
                                      "pass what the forward operator saved"))
-        if "int" in tensor.dtype:
+        if is_plain(tensor.dtype):
             need_integers(name, array, tensor.dtype)
         else:
             need_dtype(name, array, *formats_of(tensor.dtype, self.like, fmt, arrays))

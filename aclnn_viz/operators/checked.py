@@ -9,8 +9,9 @@ from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import KINDS
 from aclnn_viz.operators.patterns import FUNCTIONS, choices, formula
 from aclnn_viz.operators.prototype import parse
+from aclnn_viz.operators.shapes import is_plain
 
-DTYPES = ("same", "same or float32", "wide", "float32", "int64", "int32", "int64 or int32", "int32 or int64", "bool", "uint8")
+DTYPES = ("same", "same or float32", "wide", "float32")
 
 
 def check(op: Operator, path: Path) -> None:
@@ -60,8 +61,8 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str, str]]:
                 yield from _misnamed(field, name, end, {*letters, *op.sizes, *op.attributes}) if isinstance(end, str) else ()
     for name, tensor in op.tensors.items():
         other = tensor.dtype.removeprefix("as ")
-        if tensor.dtype not in DTYPES and other not in op.tensors:
-            yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, or as another tensor", repr(tensor.dtype), "use one of these"
+        if not (is_plain(tensor.dtype) or tensor.dtype in DTYPES or other in op.tensors):
+            yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor", repr(tensor.dtype), "use one of these"
         if tensor.asked and tensor.asked.partition("[")[0] not in known:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked), "use the vendor's name"
         axes = getattr(op.page, "AXES", {}).get(name)

@@ -20,6 +20,7 @@ from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.products import Product
 from aclnn_viz.operators.prototype import parse
+from aclnn_viz.operators.shapes import is_plain
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ class Operator:
     def _ranges(self) -> dict[str, tuple]:
         ends = {name: (one.low, one.high) for name, one in (self.attributes | self.tensors).items()}
         return {name: pair for name, pair in ends.items() if any(isinstance(end, str) for end in pair)
-                or name in self.tensors and "int" in self.tensors[name].dtype and pair != (None, None)}
+                or name in self.tensors and is_plain(self.tensors[name].dtype) and pair != (None, None)}
 
     def _evaluate(self, page, arranged: Arranged):
         namespace = NumPyArrays()

@@ -9,6 +9,7 @@ from functools import wraps
 import numpy as np
 
 from aclnn_viz.errors import by_name, problem
+from aclnn_viz.operators.shapes import is_plain
 from aclnn_viz.storage.own import as_array
 
 REQUIRED = object()
@@ -16,7 +17,7 @@ REQUIRED = object()
 #: What a C type is to whoever calls from Python.
 KINDS = {
     "aclTensor *": "tensor", "int64_t": "int", "bool": "bool", "double": "float", "float": "float", "char *": "str",
-    "uint64_t": "int", "int32_t": "int", "int8_t": "int", "aclDataType": "int", "aclScalar *": "float",
+    "uint64_t": "int", "int32_t": "int", "int8_t": "int", "int": "int", "aclDataType": "int", "aclScalar *": "float",
     "aclBoolArray *": "bools", "aclIntArray *": "ints", "aclFloatArray *": "floats",
 }
 #: The arrays of plain values, by the kind of their elements.
@@ -103,7 +104,7 @@ class Parameter:
     def _tensor(self, value):
         if value is None and self.optional:
             return None
-        value = as_array(value, self.name, floating="int" not in (self.dtype or ""))
+        value = as_array(value, self.name, floating=not is_plain(self.dtype or ""))
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)
             return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))

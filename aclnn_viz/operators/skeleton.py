@@ -1,14 +1,26 @@
-"""A new operator in a folder of its own: the four files that it needs, with gaps that say what belongs there."""
+"""A new operator in a folder of its own: page and declaration, with gaps that say what belongs there.
+
+What a prototype alone leaves open in the declaration, the vendor's document tells; what the document says in words alone is
+guessed, and its words stand beside it.
+"""
 
 import re
+from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path
+from textwrap import wrap
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
-from aclnn_viz.operators.parameters import ARRAYS
+from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
+from aclnn_viz.operators.parameters import ARRAYS, KINDS
+from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
+from aclnn_viz.operators.shapes import PLAIN
 from aclnn_viz.storage.results import add, new_folder
 
+#: Tensors that forward saves, by what they are called.
+SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmax|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
 _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
 
 Source: {gap}: the public document or file that the formulas are from.
@@ -20,106 +32,41 @@ AXES = {{{axes}}}
 
 def forward(xp, {forward}):
     # {gap}: the forward operator over Array API functions of xp
-    return {{"out": ...}}
+    return {{{results}}}
 
 
 def backward(xp, {backward}):
     # {gap}: the gradients, from the saved tensors as they are given
     return {{{outputs}}}
 '''
-_DECLARATION = '''"""{aclnn_name}: {gap}: the shapes of its tensors in a few words."""
+_DECLARATION = '''"""{aclnn_name}: {about}."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import {products}
 
 from . import page
 
 OPERATOR = Operator(
     name="{name}", page=page, chapter=99,
     prototype="""{prototype}""",
-    header="{header}", library="ops-nn",  # {gap}: the header under aclnnop/ and the vendor's repository
-    formats={{(A2, A3, ASCEND_950): "float32 float16 bfloat16"}},  # {gap}: what each product takes
-    tensors={{
-        # {gap}: a shape pattern for each, such as "N C *P", and a dtype rule where it is not that of `like`
+    header="{header}", library="{library}",{check_header}{c_names}
+    formats={{
+{formats}
+    }},
+    tensors={{{check_tensors}
 {tensors}
-        "out": Tensor("{gap}: the shape of the forward output"),
     }},
-    attributes={{
-        # {gap}: default, `values`, `low` and `high`, and values worth trying, of each; forward ones such as eps, too{attributes}
+    attributes={{{check_attributes}
+{attributes}
     }},
-    takes=(),  # {gap}: the parameters of the forward operator
-    gives=("out",),  # {gap}: its outputs, saved tensors among them
-    upstream={{}},  # {gap}: upstream gradient -> the forward output that it belongs to
-    saved={{}},  # {gap}: saved tensor -> the forward output that it is, if there are any
-    gradient_of={{{gradients}}},  # {gap}: output -> the forward parameter whose gradient it is
-    like="{like}",  # {gap}: the tensor that sets format and sizes
-    shapes=({{"shape": (4, 6)}},),  # {gap}: options of av.case worth trying
-)
-'''
-_DERIVATION = '''"""{gap}: the derivation in one line: from which definition to which gradient.
-
-Documented backward: {gap}: its public source.
-"""
-
-from functools import cache
-
-from sympy import Eq, IndexedBase, Symbol, diff
-
-from derivations.formulas import Derivation, Formula
-from derivations.notation import index_symbols, latex, size_symbols
-from derivations.tape import Step
-from derivations.theorem import Book, Equation
-
-n = size_symbols("n")
-i = index_symbols("i")
-x = Symbol("x", real=True)
-book = Book("{name}")
-
-
-def definition(x):
-    ...  # {gap}: the forward operator, one entry
-
-
-def documented(x, factor=1):
-    ...  # {gap}: the documented gradient, with an argument for each mistake that a mutant makes
-
-
-@cache
-def derive():
-    """Derive the gradient of one entry."""
-    slope = diff(definition(x), x)
-    steps = (Step("Definition", Eq(Symbol("y"), definition(x)), "{gap}: why", latex(definition(x))),
-             Step("Chain rule", Eq(Symbol("d"), slope), "{gap}: why", latex(slope)))
-    # {gap}: one Formula for each output: its value at the entry `indices`, and the lengths of the leaves
-    return Derivation(steps, None, lambda: [Formula("{main}", documented(x), {{i: n}}, {{}})])
-
-
-@book.theorem("{gap}: what is proved.", **{{"{gap}: a mistake": {{"factor": 2}}}})
-def derivative_is_documented(factor=1):
-    return [Equation(diff(definition(x), x), documented(x, factor))]
-'''
-_REFERENCE = '''"""{gap}: the formulas in one line. Scalar loops at 50 digits that import nothing of the kit: they judge the page."""
-
-import mpmath
-import numpy as np
-
-mp = mpmath.mp.clone()
-mp.dps = 50
-
-
-def exact(array):
-    """Return an object array of the exact values of an array."""
-    return np.vectorize(lambda value: mp.mpf(float(value)), otypes=[object])(np.asarray(array))
-
-
-def forward(*, {forward}):
-    # {gap}: the forward operator, one number at a time
-    return {{"out": ...}}
-
-
-def backward(*, {backward}):
-    # {gap}: the gradients, one number at a time, written from the formulas and not from the page
-    return {{{outputs}}}
+    takes=({takes}),  # {gap_forward}the parameters of the forward operator
+    gives=({gives}),  # {gap_forward}its outputs, saved tensors among them
+    upstream={{{upstream}}},  # {gap_forward}upstream gradient -> the forward output that it belongs to
+    saved={{{saved}}},  # {gap_forward}saved tensor -> the forward output that it is, if there are any
+    gradient_of={{{gradients}}},  # {gap_forward}output -> the forward parameter whose gradient it is
+    like="{like}",  # {gap_forward}the tensor that sets format and sizes
+    shapes=({shapes}),{check_shapes}
+){codes}
 '''
 _TEST = '''"""What {name} has to pass: run pytest in this folder."""
 
@@ -138,17 +85,6 @@ filled = pytest.mark.skipif(bool(gaps(HERE)), reason="there are gaps to fill")
 
 def test_nothing_is_left_to_fill():
     assert not gaps(HERE), "\\n".join(["to fill in:", *gaps(HERE)])
-
-
-@filled
-@pytest.mark.parametrize("seed", range(5))
-def test_the_page_agrees_with_the_reference(seed):
-    op = av.operator(HERE)
-    for options in op.shapes:
-        inputs = av.case(op, dtype="float64", seed=seed, **options).inputs
-        expected = registry.module("reference", op.name).backward(**inputs)
-        for name, value in op.backward(**inputs).items():
-            np.testing.assert_allclose(value, expected[name].astype(float).reshape(value.shape), rtol=1e-10, atol=1e-12)
 
 
 @filled
@@ -177,33 +113,39 @@ def test_the_checker_passes_the_page_and_refuses_a_wrong_kernel():
 '''
 
 
-def new_operator(name: str, prototype: str, folder: str | Path) -> Path:
+def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False) -> Path:
     """Write the skeleton of an operator into `folder`/`name` and return that folder.
 
-    `prototype` is C text that declares phase 1, such as the vendor's header. Raises ValueError for a name that is no
-    Python name, for text that declares no or several such functions, and where the folder exists.
+    `text` is C that declares phase 1, such as the vendor's header, or the vendor's Markdown document, which names the operator
+    where `name` is empty; its sample program lies beside. `in_repo` writes no test. Raises ValueError for a name that is no Python
+    name or taken, for text that declares no or several such functions, and where the folder exists.
 
     >>> import tempfile
     >>> text = "aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \\
-    ...     "aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);"
+    ...     "aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor)"
     >>> sorted(path.name for path in new_operator("silu", text, tempfile.mkdtemp()).iterdir())
-    ['declaration.py', 'derivation.py', 'page.py', 'reference.py', 'test_silu.py']
+    ['declaration.py', 'page.py', 'test_silu.py']
     """
-    if not name.isidentifier() or name in registry.names():
-        raise ValueError(problem("an operator needs a name that Python takes and no operator has", repr(name),
-                                 "choose one such as my_op"))
-    declared = [one for one in parse(_plain(prototype)) if one.name.endswith("GetWorkspaceSize")]
+    document = read(text) if re.search(r"^#+ ", text, re.MULTILINE) and "```" in text else None
+    plain = _plain(document.prototype if document else text)
+    declared = [one for each in PROTOTYPE.finditer(plain) for one in parse(f"{each[0]};")]
     if len(declared) != 1:
         raise ValueError(problem("the prototype declares one function aclnn...GetWorkspaceSize",
                                  ", ".join(one.name for one in declared) or "none", "pass its declaration alone"))
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")).lower()
+    name = name or re.sub("^aclnn_|_(backward|grad)(?=$|_v)", "", snake)
+    if not name.isidentifier() or name in registry.names():
+        raise ValueError(problem("an operator needs a name that Python takes and no operator has", repr(name),
+                                 "choose one such as my_op"))
     target = Path(folder) / name
     if target.exists():
         raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
-    words = _words(name, declared[0])
+    words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
-        for kind, text in (("page", _PAGE), ("declaration", _DECLARATION), ("derivation", _DERIVATION),
-                           ("reference", _REFERENCE), (f"test_{name}", _TEST)):
-            add(own / f"{kind}.py", text.format(**words).encode())
+        for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": _TEST})).items():
+            add(own / file, template.format(**words).encode())
+        if document:
+            add(own / "sample.cpp", document.sample.encode())
     return target
 
 
@@ -221,33 +163,97 @@ def gaps(folder: str | Path) -> list[str]:
 def _plain(text: str) -> str:
     """C text without comments, macros and white space that says nothing."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*|\bACLNN_API\b|\bextern\b", " ", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"\s*\*\s*", " *", text).replace("* *", "**").strip() if ";" in text else text + ";"
+    return re.sub(r"\s*\*\s*", " *", re.sub(r"\s+", " ", text)).replace("* *", "**").strip()
 
 
-def _words(name: str, declared: Prototype) -> dict[str, str]:
-    parameters = [p for p in declared.parameters if p.role == "in"]
-    tensors = [p for p in parameters if p.kind == "tensor"]
-    outputs = [p.name for p in tensors if not p.c_type.startswith("const")] or [tensors[-1].name]
+def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
+    """What the templates hold: by the document where there is one, else gaps."""
+    parameters = [replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p for p in declared.parameters if p.role == "in"]
+    for p in parameters:
+        if p.c_type.removeprefix("const ") not in KINDS:
+            raise ValueError(problem(f"the type of {p.name} is one of {', '.join(KINDS)}", repr(p.c_type), "such operators cannot be declared"))
+    rows, gap = document.rows if document else {}, registry.GAP
+    tensors = [p.name for p in parameters if p.kind == "tensor"]
+    outputs = [p.name for p in parameters if p.name in tensors and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")] or tensors[-1:]
     inputs = [p.name for p in parameters if p.name not in outputs]
-    gap, plain = registry.GAP, [p for p in parameters if p.kind != "tensor"]
-    c_text = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in declared.parameters)
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", declared.name.removesuffix("GetWorkspaceSize")).lower()
-    quoted = "".join(f"{line}\n        " for line in _wrapped(c_text))
+    given = [one for one in inputs if one in tensors]
+    upstream = next((one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0])
+    saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
+    taken = [one for one in given if one not in (upstream, *saved)] or ["x" if "x" not in tensors else "forwardInput"]
+    result = next(one for one in ("out", "y", "forwardOutput") if one not in (*tensors, *taken))
+    of = {one: next((other for other in taken if _bare(one) == _bare(other)), taken[min(at, len(taken) - 1)]) for at, one in enumerate(outputs)}
+    attributes = [p for p in parameters if p.name not in tensors]
+    mask = next((p.name for p in attributes if p.kind == "bools"), None)
+    patterns: dict[str, str] = {}
+    for one in (*given, *taken, *outputs, result):
+        row = rows.get(one)
+        like = row and row.alike or (of.get(one) if one in of else upstream if one == result else None)
+        letters = "NCDHWXYZ"[:row.rank] if row and row.rank else ""
+        patterns[one] = patterns.get(like) or patterns.get(one) or (
+            " ".join(f"{letter}{len(patterns) or ''}" for letter in letters) if letters else f"*R{len(patterns) or ''}")
+
+    def tensor(one: str) -> str:
+        row = rows.get(one)
+        dtypes = [d.lower() for d in (row.dtypes if row else ()) if d.lower() in PLAIN]
+        floats = {NAMES[d] for d in (row.dtypes if row else ()) if d in NAMES}
+        dtype = " or ".join(dtypes) if dtypes and not floats else "float32" if floats == {"float32"} and one != like_ else ""
+        more = [repr(dtype).replace("'", '"')] * bool(dtype) + ["optional=True"] * bool(row and row.optional and not row.output)
+        more += [f'asked="{mask}[{outputs.index(one)}]"'] if mask and one in outputs else []
+        shape = patterns[one] if document else f"{gap}: the shape of {one}"
+        return _remarks(row) + f'        "{one}": Tensor({", ".join([repr(shape).replace(chr(39), chr(34)), *more])}),'
+
+    def attribute(p) -> str:
+        row, more = rows.get(p.name), ""
+        if p.name == mask:
+            more = f", {(True,) * len(outputs)}, length={len(outputs)}"
+        elif row and row.values and p.kind == "int":
+            more = f", {min(row.values)}, values={row.values}"
+        elif p.kind in ARRAYS and not document:
+            more = ", length=2"
+        return _remarks(row) + f'        "{p.name}": Attribute("{p.c_type}"{more}),'
+
+    like_ = next((one for one in taken if one in given), upstream)
+    forward = [*taken, *(p.name for p in attributes if p.name != mask)]
+    c_text = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in (*parameters, *(q for q in declared.parameters if q.role != "in")))
+    groups: dict = {}
+    for product, formats in (document.formats if document else {}).items():
+        groups.setdefault(formats, []).append(product)
+    groups = groups or {("float32", "float16", "bfloat16"): ["A2", "A3", "ASCEND_950"]}
+    check = f"  # {gap}: " if not document else None
     return {
-        "gap": gap, "name": name, "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"), "header": f"{snake}.h",
-        "prototype": f"aclnnStatus {declared.name}(\n        {quoted.rstrip()});",
-        "axes": ", ".join(f'"{p.name}": ""' for p in tensors) + ', "out": ""',
-        "forward": ", ".join(p for p in inputs if "grad" not in p.lower() and p != "dy") or "x",
-        "backward": ", ".join(inputs), "outputs": ", ".join(f'"{one}": ...' for one in outputs), "main": outputs[0],
-        "gradients": ", ".join(f'"{one}": "{gap}: a forward parameter"' for one in outputs), "like": tensors[0].name,
-        "tensors": "\n".join(f'        "{p.name}": Tensor("{gap}: the shape of {p.name}"),' for p in tensors),
-        "attributes": "".join(f'\n        "{p.name}": Attribute("{p.c_type}"{", length=2" if p.kind in ARRAYS else ""}),'
-                              for p in plain),
+        "gap": gap, "name": name, "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"),
+        "about": "as its document says, to be checked" if document else f"{gap}: the shapes of its tensors in a few words",
+        "products": ", ".join(sorted({product for some in groups.values() for product in some})),
+        "header": document and document.header or f"{snake}.h", "library": document and document.library or "ops-nn",
+        "c_names": "".join(f'\n    c_names={{"{p.name}": "{p.c_name}"}},' for p in parameters if p.c_name),
+        "check_header": f"{check}the header under aclnnop/ and the vendor's repository" if check else "",
+        "prototype": f"aclnnStatus {declared.name}(\n        " + "\n        ".join(wrap(c_text, 100)) + ");",
+        "formats": "\n".join(f'        ({", ".join(some)}{"," * (len(some) < 2)}): "{" ".join(formats)}",' for formats, some in groups.items())
+        + (f"{check}what each product takes" if check else ""),
+        "check_tensors": f"{check}a shape pattern for each, such as \"N C *P\", and a dtype rule where it is not that of `like`" if check
+        else "  # guessed from the remarks: what they say of lengths belongs into the patterns",
+        "tensors": "\n".join(map(tensor, dict.fromkeys([*tensors, *taken, result]))),
+        "check_attributes": f"{check}default, values, low and high, and values worth trying, of each; forward ones such as eps, too" if check else "",
+        "attributes": "\n".join(map(attribute, attributes)), "gap_forward": f"{gap}: " if check else "guessed: ",
+        "takes": _tuple(forward), "gives": _tuple([result, *saved]), "upstream": f'"{upstream}": "{result}"',
+        "saved": ", ".join(f'"{one}": "{one}"' for one in saved), "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
+        "like": like_, "shapes": '{"shape": (4, 6)},' if check else "", "check_shapes": f"{check}options of av.case worth trying" if check else "",
+        "codes": "".join(f"\n# {code} {error}: {when}" for code, error, when in (document.codes if document else ())),
+        "axes": ", ".join(f'"{one}": "{"." * len(pattern(patterns[one]).page_axes) if document else ""}"'
+                          for one in dict.fromkeys([*tensors, *taken, result])),
+        "forward": ", ".join(forward), "backward": ", ".join(one for one in inputs), "results": ", ".join(
+            f'"{one}": ...' for one in (result, *saved)), "outputs": ", ".join(f'"{one}": ...' for one in outputs),
     }
 
 
-def _wrapped(text: str) -> list[str]:
-    from textwrap import wrap
+def _bare(name: str) -> str:
+    """What a gradient and its tensor are both called."""
+    return re.sub(r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name).lower()
 
-    return wrap(text, 100)
+
+def _remarks(row: Row | None) -> str:
+    return "".join(f"        # {line}\n" for remark in (row.remarks if row else ()) for line in wrap(remark, 110))
+
+
+def _tuple(names: list[str]) -> str:
+    return "".join(f'"{one}", ' for one in names).rstrip() if len(names) < 2 else ", ".join(f'"{one}"' for one in names)
