@@ -35,7 +35,7 @@ PACKAGES = {
     "accuracy": "numpy",
     "checking": "numpy platformdirs",
     "pictures": "matplotlib numpy",
-    "verification": "numpy sympy torch",
+    "verification": "numpy sympy mpmath torch",
     "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
     "cli": "tqdm",

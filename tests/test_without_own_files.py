@@ -10,7 +10,7 @@ import pytest
 from aclnn_viz.operators import registry
 from machine import ROOT, SOAK
 
-OPTIONAL = tuple(kind for kind in registry.KINDS if kind not in registry.REQUIRED)
+OPTIONAL = tuple(kind for kind in registry.KINDS if kind not in (*registry.REQUIRED, *registry.BESIDE))
 PROGRAM = """
 import contextlib, io, json, sys
 from dataclasses import replace

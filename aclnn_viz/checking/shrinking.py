@@ -11,7 +11,7 @@ from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.tried import arranged_sizes
 from aclnn_viz.operators.parameters import REQUIRED
-from aclnn_viz.operators.patterns import chosen
+from aclnn_viz.operators.patterns import chosen, resolved
 
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
 SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
@@ -35,6 +35,8 @@ def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
     while progress and not budget.over:
         progress = False
         for smaller in _smaller(options, best):
+            if str(Recipe(recipe.operator, smaller)) == str(Recipe(recipe.operator, options)):
+                continue  # the lengths that a formula takes grew back
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
@@ -65,10 +67,10 @@ def _smaller(options: dict, found: Seen) -> Iterator[dict]:
              and (name not in op.saved or name in options)}
     lengths = sorted(((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1])
     for axis, n in lengths:
-        yield axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
+        yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
         for to in sorted({1, n // 2, n - 1}):
-            yield axes.cut(options, axis, slice(0, to))
+            yield from axes.cut(options, axis, slice(0, to))
     for name, value in options.items():
         plain = op.attributes[name].default if name in op.attributes else value
         if plain is not REQUIRED and not isinstance(value, np.ndarray) and value != plain:
@@ -81,11 +83,9 @@ class _Axes:
     def __init__(self, made):
         self.op, self.bound = made.operator, made.operator.bind(made.inputs)
         self.sizes = arranged_sizes(self.op, self.bound)
-        self.first = self.op.first
-        self.like = next(name for name in (self.first, self.op.like) if name in self.bound)
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
-                        for axis, n in zip(self.of(name), value.shape) if not axis[0].isdigit()}
+                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and axis[0] not in self.op.sizes}
 
     def of(self, name: str) -> list[tuple[str, int]]:
         """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
@@ -97,19 +97,28 @@ class _Axes:
             found += [(kept, at) for at in range(len(self.sizes[letter]))] if starred else [(token, 0)]
         return found
 
-    def cut(self, options: dict, axis, part: slice) -> dict:
-        """Options with every tensor cut along an axis, and with the shapes that follow."""
-        cut, first = dict(options), self.bound[self.like]
+    def cut(self, options: dict, axis, part: slice) -> Iterator[dict]:
+        """Options with every tensor cut along an axis, and with the shapes that follow; none where a formula forbids it."""
+        cut, (token, place), formulas = dict(options), axis, self.op.sizes
         length = len(range(*part.indices(self.lengths[axis])))
-        shape = options.get("shape", first.shape)
-        cut["shape"] = tuple(length if one == axis else n for one, n in zip(self.of(self.like), shape))
+        sizes = {letter: n for letter, n in self.sizes.items() if formulas.get(letter, "a").isidentifier()}
+        if isinstance(self.sizes.get(token), tuple):
+            sizes[token] = tuple(length if at == place else n for at, n in enumerate(sizes[token]))
+        else:  # of a product the factor that no attribute gives
+            rest = next(letter for letter in token.split("*") if letter not in formulas)
+            sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)
+        try:
+            sizes = resolved(sizes, formulas, {name: value for name, value in self.bound.items() if name in self.op.attributes})
+        except ValueError:
+            return
+        cut["shape"] = chosen(self.op.tensors[self.op.first].shape, self.bound).shape(sizes)
         for option, letters in self.others.items():
-            cut[option] = tuple(length if (letter, at) == axis else n for letter in letters for at, n in enumerate(
-                np.atleast_1d(self.sizes[letter]).tolist()))
+            cut[option] = tuple(n for letter in letters for n in np.atleast_1d(sizes[letter]).tolist())
         for name, value in options.items():
             if name in self.op.tensors and isinstance(value, np.ndarray) and value.ndim == len(self.of(name)):
-                cut[name] = value[tuple(part if one == axis else slice(None) for one in self.of(name))]
-        return default.fitted(self.op, cut)
+                shape = chosen(self.op.tensors[name].shape, self.bound).shape(sizes)
+                cut[name] = value[tuple(part if one == axis else slice(0, n) for one, n in zip(self.of(name), shape))]
+        yield default.fitted(self.op, cut)
 
 
 def _fixed(made, options: dict, name: str) -> dict:

@@ -160,6 +160,5 @@ def own(kind: str, name: str, attribute: str, default=None):
 
 def missing() -> list[str]:
     """Name every required file that an operator lacks, in words."""
-    checkout = (ROOT / "tests" / "reference").is_dir()  # an installed kit has no judges
     return [f"{name} needs its {kind}: {_module_name(kind, name).replace('.', '/')}.py" for name in names()
-            for kind in REQUIRED if file(kind, name) is None and (kind != "reference" or checkout or name in _outside)]
+            for kind in REQUIRED if file(kind, name) is None]

@@ -3,16 +3,16 @@
 By differences: with a right gradient the residual of the first-order Taylor polynomial, |L(p + h v) - L(p) - h <grad, v>|,
 is quartered when h is halved (rate 2); with a wrong one it is halved (rate 1). No step size has to be chosen, and the
 verdict does not depend on the scale of the numbers. By another derivative: JAX differentiates the forward pass, where it
-is installed, and differences at 60 digits do where an operator has no reference of its own; the gradients must agree to
+is installed, and differences at 60 digits do where an operator has neither a derivation nor a reference; the gradients must agree to
 `DIGITS` bits of the largest terms that they are made of.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 
-from aclnn_viz.arrays import exact
 from aclnn_viz.arrays.jax_arrays import derived, evaluated
 from aclnn_viz.cases import case, default
 from aclnn_viz.cases.draw import Draw
@@ -150,9 +150,8 @@ def derived_checks(op: Operator) -> Iterator[Check]:
     unit = message("of 2^-{digits} S", digits=DIGITS)
     if "jax" in installed():
         yield Check(op.name, message("jax.grad of forward"), "float64", unit, partial(differing, op))
-    if registry.file("reference", op.name) is None:
-        yield Check(op.name, message("differences of forward"), message("{n} digits", n=exact.DIGITS), unit,
-                    partial(differing, op, by=by_differences))
+    if find_spec("mpmath") and not any(registry.file(kind, op.name) for kind in registry.BESIDE):
+        yield Check(op.name, message("differences of forward"), message("{n} digits", n=60), unit, partial(differing, op, by=by_differences))
 
 
 def differing(op: Operator, backward=None, by=None) -> Iterator[tuple[float, str | None]]:
@@ -178,6 +177,8 @@ def gradients(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray
 
 def by_differences(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray]:
     """The same by differences, nan at kinks."""
+    from aclnn_viz.verification import exact  # which needs mpmath
+
     xp = exact.ExactArrays()
 
     def forward(arranged, arrays):
