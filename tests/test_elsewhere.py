@@ -12,7 +12,7 @@ import aclnn_viz as av
 from aclnn_viz.cases import default
 from aclnn_viz.cases.deep import deep
 from aclnn_viz.explorers import default as explorers
-from aclnn_viz.verification import derived, numeric
+from aclnn_viz.verification import numeric, rates
 
 ELSEWHERE = Path(__file__).parent / "elsewhere"
 #: Of each page five mistakes, and what the verdict names of each.

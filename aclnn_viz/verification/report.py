@@ -17,7 +17,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.cases.default import default_shape
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import Operator, operators
+from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.storage.reading import read_file
 from aclnn_viz.storage.results import need_place, new_file
 from aclnn_viz.verification import symbolic

@@ -130,5 +130,5 @@ if __name__ == "__main__":
     for language in LANGUAGES[1:]:
         made = updated(language)
         place(language).write_bytes(text(made))
-        waiting = [f"{messages()[one.id]}: {one.id}" for one in made if one.id and not "".join(one.string)]
+        waiting = [f"{messages()[one.id]}: {one.id}" for one in made if one.id and not "".join(one.string or "")]
         print(f"{language}: {len(waiting)} messages wait for a translation", *waiting, sep="\n  ")
