@@ -1,4 +1,4 @@
-"""Tables in words and in HTML. A view has no colours of its own, so that it reads the same on light and on dark paper."""
+"""Tables as text and as HTML. They set no colours of text or background, so they can be read on light and dark pages."""
 
 import html
 from unicodedata import combining, east_asian_width

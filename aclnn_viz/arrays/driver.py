@@ -52,8 +52,8 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
                 round_into(part, values.pop(name))
         return values
 
-    # Sums along an inner axis (over the channels of a sample) are of what a page has added up already, so that the
-    # length of a block shows in their last bits: it is what it has always been.
+    # Where an output is a sum over an inner axis (the channels of a sample), each block has added its part already, so
+    # another length of blocks would round differently. This length stays, so that results keep their last bits.
     inner = list(sizes_of(axes, given))[1:]
     elements = BLOCK_ELEMENTS // (4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1)
     filled = any(output.size for output in outputs.values())  # without, a page might look for the largest of no elements

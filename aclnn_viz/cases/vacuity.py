@@ -34,8 +34,8 @@ class Vacuity:
         return tuple(name for name, value in self.influence.items() if value == 0.0)
 
     def __str__(self) -> str:
-        blind = linked("{some}, {more}", self.blind) if self.blind else message("nothing of these")
-        told = tr("{operator}, {n} cases: cannot fail on {terms}", operator=self.operator, n=self.cases, terms=blind)
+        blind = linked("{some}, {more}", self.blind) if self.blind else message("none of these")
+        told = tr("{operator}, {n} cases; known blind spots: {terms}", operator=self.operator, n=self.cases, terms=blind)
         width = max((columns(said(name)) for name in self.influence), default=0)
         return "\n".join([told, *(f"  {padded(said(name), width)}  {value:.3g}" for name, value in self.influence.items())])
 

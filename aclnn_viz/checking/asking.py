@@ -1,4 +1,4 @@
-"""A kernel that can be asked more, after the cases of its check: on others that count, judged as those were."""
+"""Run a kernel on more cases after its check, to tell explanations apart; they are chosen and judged as in the check."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,15 +10,15 @@ from aclnn_viz.checking.observing import Seen
 from aclnn_viz.checking.running import run
 from aclnn_viz.checking.scope import Ready, Scope
 
-SHARED = 5
+SHARED = 5  # where other programs use the same core, processor time passes more slowly than the clock
 
 
 class Budget:
-    """Seconds of one core that a search may take; where others share the core, so many times as long by the clock."""
+    """How long a search may take: so many seconds of processor time, and at most `SHARED` times as many by the clock."""
 
     def __init__(self, seconds: float):
         self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
-        self.look = 0.0  # when the processor's clock is read again: that of the wall costs a tenth
+        self.look = 0.0  # when processor time is read again: reading it costs ten times as much as reading the clock
 
     @property
     def over(self) -> bool:
@@ -49,10 +49,10 @@ class Asking:
     lost: bool = False
 
     def on(self, ready: Ready, most: float = float("inf")) -> Seen | None:
-        """What the kernel returns on a case; None where there is no such case, or none that counts or has at most so
-        many elements, and where the kernel returns nothing, or is lost.
+        """Run the kernel on a case and judge it. None where the operator does not take the case, the scope leaves it out, its
+        outputs have more than `most` elements, or the kernel returns nothing (`lost`: it hangs).
 
-        The kernel comes first: to find out what is right takes longer.
+        The kernel runs first, for the truth takes longer to compute.
         """
         if self.lost:
             return None

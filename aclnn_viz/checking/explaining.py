@@ -54,7 +54,7 @@ class Explanation:
             lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
                       tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
         lines += [f"  {tr(self.evidence)}"]
-        lines += [tr("  no case tells it apart from:")] * bool(self.equal)
+        lines += [tr("  these edits give the same numbers on every case:")] * bool(self.equal)
         lines += [f"    {tr(one)}" for one in self.equal]
         return "\n".join(lines)
 

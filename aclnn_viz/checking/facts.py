@@ -15,7 +15,7 @@ GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not give
 
 
 class Facts(NamedTuple):
-    """What is kept of a case, however large it was: what it says by a word or a number, and its lengths."""
+    """What is remembered of a case without its arrays: format, attributes, which optional tensors are given, and lengths."""
 
     choices: dict
     lengths: dict[str, int]
@@ -33,7 +33,7 @@ class Condition(NamedTuple):
 
 
 def choices(made: Case) -> dict:
-    """What a case says by a word or a number: format, layout, attributes, and which optional tensors are given."""
+    """The format of a case, whether a tensor is strided, its attributes, and which optional tensors are given."""
     found: dict = {"dtype": made.dtype}
     optional = {p.name for p in made.operator.parameters if p.kind == "tensor" and p.optional}
     for name, value in made.inputs.items():
@@ -180,12 +180,12 @@ def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
     >>> import aclnn_viz as av
     >>> half, single = (Facts.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
     >>> common([half], [single])
-    "all with dtype='float16', the others without"
+    "exactly the cases with dtype='float16'"
     """
     if condition := separating(some, others):
-        return message("all with {condition}, the others without", condition=condition.text)
+        return message("exactly the cases with {condition}", condition=condition.text)
     if told := _either(some, others):
-        return message("all with {condition}, the others without", condition=linked("{some} or {more}", told))
+        return message("exactly the cases with {condition}", condition=linked("{some} or {more}", told))
     shared = set.intersection(*(set((name, _repr(value)) for name, value in one.choices.items()) for one in some))
     told = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
             if any(_repr(one.choices.get(name)) != value for one in others)]

@@ -61,7 +61,7 @@ class Slot:
             if square == 0.0:
                 return None
             number = 1.0 + float(slope @ (wanted - low)[sure]) / square
-            for _ in range(3):  # where the page is not straight in the number
+            for _ in range(3):  # Newton steps: the page need not be linear in the number
                 here, step = self._flat(one, number)[sure], 1e-4 * max(abs(number), 1e-3)
                 slope = (self._flat(one, number + step)[sure] - here) / step
                 square = float(slope @ slope)

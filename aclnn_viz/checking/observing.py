@@ -19,9 +19,9 @@ from aclnn_viz.checking.judging import Miss, Prepared, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators.faults.edits import sources
 
-FEW = 0.1  # the share of elements that may hang on the rounding of a comparison, before float32 is tried
-ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
-STEPS = 1.51  # of a 16-bit output, which may have been rounded before it was changed
+FEW = 0.1  # in at most this share of elements float32 may decide: there a rounding decides a comparison (x < 3)
+ORDERS = 16.0  # a wrong kernel may differ by this many times the bound of a right one: mistakes amplify rounding errors
+STEPS = 1.51  # ulps by which a 16-bit output may differ: it may have been rounded before it was changed
 SINGLE = 2.0**-24
 
 
@@ -210,8 +210,8 @@ class Seen:
             return way.outputs(values, given) if way.outputs else values
 
     def shares(self, way: "Way") -> bool:
-        """Whether a way gives what the kernel gave, in float64 or, in few elements, where comparisons hang on rounding,
-        in float32 or on inputs that differ in their last digit."""
+        """Whether a way of computing gives the kernel's numbers in float64. A few elements may differ where a rounding
+        decides a comparison: there float32, or inputs changed in their last digit, must give the kernel's numbers."""
         try:
             values = self.computed(way)
             same = self._same(values, way.only)

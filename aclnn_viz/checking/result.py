@@ -21,7 +21,7 @@ from aclnn_viz.words.speech import linked, message, ntr, tr
 
 PRINTED = 24  # elements of a tensor
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
-NOTHING = message("nothing that the meter knows")
+NOTHING = message("none of those measured")
 
 
 def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
@@ -142,7 +142,7 @@ class CheckResult:
         lines = [self._verdict()]
         lines += [tr(self.unrun)] * self.stopped
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
-        told = [message("{n} with {why}", n=count, why=why) for why, count in self.left_out.items()]
+        told = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
         lines += [tr("  left out: {told}", told=linked("{some}, {more}", told))] * bool(told)
         lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
         if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
@@ -163,7 +163,7 @@ class CheckResult:
             lines += ["", tr("explanation: {told}", told=self.explanation)]
         lines += ["", tr("smallest counterexample: {told}", told=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
-            lines.append(tr("cannot fail on: {terms}", terms=self._blind))
+            lines.append(tr("known blind spots: {terms}", terms=self._blind))
             lines.append(tr("this depth, {depth}, did not try: {told}", depth=self.depth,
                             told=linked("{some}; {more}", self.untried)))
         return "\n".join(lines)
@@ -198,7 +198,7 @@ class CheckResult:
             told = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(told)))
         if self.passed:
-            rows.append((tr("cannot fail on"), tr(self._blind)))
+            rows.append((tr("known blind spots"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
     def __repr__(self) -> str:

@@ -25,10 +25,10 @@ ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others a
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Which cases of the suite count; `left_out` says of the others why, and how many there are; `notes` what a list of
-    cases does not tell.
+    """Which cases a kernel is judged on. `left_out` counts the other cases by the reason; `notes` says what a test list
+    (ATK, TTK) does not hold.
 
-    `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
+    A case counts if the operator of product `soc` and version `cann` takes it, or always with `beyond`. `dtypes` are
     formats; `where` maps attributes, and optional tensors, to the value that they must have (None: not given), a list
     to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
     elements, or to a shape with the greatest lengths (None: any). `plan` is the precision that the kernel is meant to
@@ -235,7 +235,7 @@ class Ready:
 
 def nothing_left(scope: Scope) -> ValueError:
     """The error of a check whose cases are all left out."""
-    told = ", ".join(f"{count} with {why}" for why, count in scope.left_out.most_common())
+    told = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
     return ValueError(problem("some case must remain to be judged", f"all left out: {told}" if told else "no case at all",
                               "ask for less, or pass beyond=True for what the product does not take"))
 
@@ -245,7 +245,7 @@ def _refused(name: str, made: Case, soc: str, cann: str) -> str:
     op, product, version = operator(name), product_of(soc), Version.parse(cann)
     why = refusal(op, made.inputs, product, version)
     if "data type" in why or why.startswith("status"):
-        return message("dtype={dtype!r}, which {soc} does not take so", dtype=made.dtype, soc=soc)
+        return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
     return why.partition(": ")[2].partition(";")[0] if why.startswith(op.aclnn_name) else why
 
 

@@ -1,15 +1,18 @@
-"""Which failing cases tell candidates apart for the least time: thousands are tried, and nearly all of them fall at the first."""
+"""The order in which failing cases are tried on candidate explanations, so that wrong candidates are rejected soon.
+
+Thousands of candidates are tried, and the first case rejects nearly all of them: it should be fast and show much.
+"""
 
 from collections.abc import Sequence
 
 from aclnn_viz.checking.observing import Seen
 
-SOME = 8  # elements, of which two candidates seldom agree by chance
+SOME = 8  # so many elements seldom agree by chance
 
 
 def sieves_first(failing: Sequence[Seen]) -> list[Seen]:
-    """The failing cases, at first the few that tell most for what they cost: each with some elements, the one on which the
-    page does least, the smallest and one in the middle."""
+    """Return the failing cases with three in front that have at least `SOME` elements: the one on which the page takes the
+    fewest steps, the smallest, and one of middle size."""
     usable = [one for one in failing if one.usable]
     if not usable:
         return list(failing)

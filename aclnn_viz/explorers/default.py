@@ -26,7 +26,7 @@ from aclnn_viz.pictures.text import extent, number
 from aclnn_viz.words.speech import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
-GIVEN, OUT, ERROR, PAPER = 0, 2, 1, 4  # kinds of marks
+GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
 TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of errors
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
@@ -263,7 +263,7 @@ def _drawn(name, title, values, kind, height, colours) -> Panel:
     row = values.ravel()
     at = np.arange(row.size, dtype=np.float64)
     bars = Bars(at, row, kind) if row.size <= LONGEST else Dots(at, row, kind)
-    return Panel(name, title, (Rule("y", 0.0, kind=PAPER), bars), Axis("", -0.6, row.size - 0.4), Axis(), 10, height)
+    return Panel(name, title, (Rule("y", 0.0, kind=GUIDE), bars), Axis("", -0.6, row.size - 0.4), Axis(), 10, height)
 
 
 # In words

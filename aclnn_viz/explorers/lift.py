@@ -1,4 +1,4 @@
-"""Lift-out: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
+"""Export: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import FLOAT32, float_format

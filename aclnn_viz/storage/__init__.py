@@ -1,1 +1,1 @@
-"""What lies on disk: results that are written whole or not at all, and cases in one form, each byte vouched for."""
+"""Files: results that are written whole or not at all, and cases with a checksum of each file."""

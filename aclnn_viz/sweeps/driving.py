@@ -1,7 +1,7 @@
-"""Drive a sweep: skip what is done, cut the rest into units of work, and take their rows as they come.
+"""One sweep: skip recipes that are in the ledger, cut the rest into units of work, and yield their rows as they are done.
 
-No more units than a window are out at a time and recipes are made as they are needed, so that memory does not grow with
-the sweep. A case that ends its worker is found by running what was out again, one case at a time.
+A limited number of units is with the workers at a time, and recipes are made when they are needed, so memory does not grow
+with the sweep. When a worker dies, its unit is run again one case at a time: so the case that ended it is found.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,9 @@ from aclnn_viz.sweeps.work import Row, died, work
 from aclnn_viz.sweeps.workers import Crew
 from aclnn_viz.words.speech import message
 
-SECONDS, MOST, FIRST = 0.5, 64, 4  # a unit of work should take so long, and has so many cases at most, and at first
-LOOKED_UP = 256  # keys that are looked for at once
+SECONDS = 0.5  # a unit of work should take about so long
+MOST, FIRST = 64, 4  # cases of a unit: at most, and before it is known how long a case takes
+LOOKED_UP = 256  # recipes that are looked up in the ledger by one query
 DEATH = message("it ended its worker")
 
 

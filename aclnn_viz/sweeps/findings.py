@@ -68,7 +68,7 @@ class Change:
 
     @property
     def rank(self) -> tuple:
-        """How bad a change is: right cases that are wrong count most, then how much an error grew."""
+        """By what changes are sorted, the worst first: the share of cases that became wrong, then how much the largest error grew."""
         return self.newly_wrong / self.cases, self.growth if self.worse else 0.0, self.newly_wrong
 
     @property

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from aclnn_viz.operators import registry
 
-UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}  # packages that decide no number
+UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}  # packages that no result of a sweep depends on: an edit there keeps results valid
 
 
 def kit() -> str:

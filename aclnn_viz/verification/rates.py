@@ -140,7 +140,7 @@ def rate_check(op: Operator, name: str = message("truth against forward"), forwa
                 scale = max(np.max(np.abs(v)) for v in direction.values())
                 found = rate(loss, point, gradient, direction, STEP / scale)
                 yield abs(found - SMOOTH), failure(found, message("for {mode}", mode=mode))
-    return Check(op.name, name, message("Taylor rate"), message("from 2"), run)
+    return Check(op.name, name, message("Taylor rate"), message("away from rate 2"), run)
 
 
 # By another derivative

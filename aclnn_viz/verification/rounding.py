@@ -103,4 +103,4 @@ def rounding_check(op: Operator, dtype: str) -> Check:
                     inputs = {name: strided(value) for name, value in inputs.items()}
                 value, failure = judge(op, inputs)
                 yield value, failure and message("{failure}; shape {shape}, {mode}", failure=failure, shape=options["shape"], mode=mode)
-    return Check(op.name, message("kernel against truth"), dtype, "u S", run)
+    return Check(op.name, message("kernel against truth"), dtype, message("times unit roundoff times scale"), run)

@@ -129,7 +129,7 @@ def formula_check(op: Operator, tried: tuple) -> Check:
             # A small case in which every optional tensor is given: what is absent is in no formula.
             value, failure = compare(op, mode, default.draw(op, Draw(FLOAT32, seed, dict(mode)), default.default_shape(op)))
             yield value, failure and message("{failure}, for {mode}", failure=failure, mode=mode)
-    return Check(op.name, message("kernel against symbols"), message("{n} digits", n=DIGITS), "u S", run)
+    return Check(op.name, message("kernel against symbols"), message("{n} digits", n=DIGITS), message("times unit roundoff times scale"), run)
 
 
 def formula_modes(op: Operator) -> tuple[dict, ...]:

@@ -79,4 +79,4 @@ def glossary(term: str = "") -> Glossary:
     if found:
         return found
     near = get_close_matches(name, [one.term for one in _all()], 3, 0.5) or [_all()[0].term, _all()[-1].term]
-    raise ValueError(problem("a term is one of the glossary", repr(term), f"ask for such as {', '.join(near)}"))
+    raise ValueError(problem("a term is one of the glossary", repr(term), f"try a similar one: {', '.join(near)}"))

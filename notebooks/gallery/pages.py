@@ -82,8 +82,8 @@ def index() -> str:
             ("glossary.html", tr("<a>The glossary</a>: the terms of the field in English and in Chinese."))]
     found = "\n".join("<li>" + text.replace("<a>", f'<a href="{place}">') + "</li>" for place, text in kept)
     head, beside = tr("aclnn-viz: the lessons"), tr("To look things up")
-    told = tr("Read here, moved by hand in JupyterLab: <code>make lab</code>. Whose kernel fails a test begins with 0, then 13; "
-              "whose first kernel is to be written, with 0, 1 and 2.")
+    told = tr("These pages are for reading; <code>make lab</code> opens the lessons in JupyterLab, where you move the pictures by hand. "
+              "If your kernel fails a test, read 0, then 13. If you write your first kernel, read 0, 1 and 2.")
     body = (f"<h1>{head}</h1>\n<p>{told}</p>\n"
             f'<ol start="0">\n{rows}\n</ol>\n<h2>{beside}</h2>\n<ul>\n{found}\n</ul>')
     return _framed(head, body, "index", [])

@@ -135,7 +135,7 @@ def test_a_kernel_is_judged_on_a_list(tmp_path):
     assert av.check(op, op.backward, cases=[av.case(op), av.case(op, shape=(3, 3))]).cases == 2
     with pytest.raises(TypeError, match="cases are those of rms_norm: got Case"):
         av.check(op, op.backward, cases=[av.case("hardswish")])
-    with pytest.raises(ValueError, match="some case must remain to be judged: got all left out: 1 with"):
+    with pytest.raises(ValueError, match="some case must remain to be judged: got all left out: 1 \\("):
         av.check(op, op.backward, cases=[av.case(op, dtype="float64")])
 
 

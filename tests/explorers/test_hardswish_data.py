@@ -219,7 +219,7 @@ def test_the_words_tell_the_numbers():
 
 
 @pytest.mark.parametrize(("values", "cause"), [
-    ({}, ": rounded to float32 first, they came to lie on a tie."), ({"arriving": "chosen"}, "0.5 ulp, at x = "),
+    ({}, ": these were rounded twice, to float32 and then to the format."), ({"arriving": "chosen"}, "0.5 ulp, at x = "),
     ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel.")])
 def test_the_words_tell_why(values, cause):
     shown = show(compute(State(**values)))

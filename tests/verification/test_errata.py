@@ -132,7 +132,7 @@ def test_one_spoiled_part_spoils_the_erratum_and_the_register():
         for part in erratum.evidence))
     found = errata.recompute([spoiled])
     assert not found[0].evidence.holds and not errata.to_json(found)["passed"]
-    assert "DOES NOT REPRODUCE" in errata.text_table(found) and "1 errata, 1 not reproduced" in errata.text_table(found)
+    assert "DOES NOT REPRODUCE" in errata.text_table(found) and "errata: 1, not reproduced: 1" in errata.text_table(found)
 
 
 def test_an_erratum_without_evidence_does_not_hold():
@@ -154,7 +154,7 @@ def test_a_kernel_that_is_mended_is_noticed(monkeypatch):
 
 def test_the_table_shows_title_verdict_texts_and_evidence(findings):
     lines = errata.text_table(findings).splitlines()
-    assert lines[-1] == f"{len(REGISTER)} errata, 0 not reproduced"
+    assert lines[-1] == f"errata: {len(REGISTER)}, not reproduced: 0"
     text = " ".join(" ".join(lines).split())
     for finding in findings:
         e = finding.erratum

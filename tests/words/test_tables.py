@@ -147,7 +147,7 @@ def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
 def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_same_value_is_not(monkeypatch):
     without, given, alone = (Facts.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
         {"weightOptional": None}, {}, {"reduction": "none"}))
-    assert common([without], [given]) == "all with weightOptional='none', the others without"
+    assert common([without], [given]) == "exactly the cases with weightOptional='none'"
     monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
     assert "weightOptional=未给出" in speech.tr(common([without], [given])) and "已给出" in speech.tr(common([given], [without]))
     assert "reduction='none'" in speech.tr(common([alone], [given]))

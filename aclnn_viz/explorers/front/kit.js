@@ -1,4 +1,4 @@
-// The common front end of all explorers: controls, messages, lift-out, theme, and the redraw that counts revisions.
+// The common front end of all explorers: controls, messages, export, theme, and the redraw that counts revisions.
 // The script that draws follows in the same module and ends with: export default explorer(build).
 
 // What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.

@@ -12,7 +12,7 @@ from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
 
-SOFTMAX, PRODUCT, TARGET, ROW, PAPER = range(5)  # kinds of marks
+SOFTMAX, PRODUCT, TARGET, ROW, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 230, 162
 IGNORED = message("Row {row} is ignored, for its target is ignoreIndex {index}: its gradient is exactly 0.")
 IGNORED_NAN = message("Row {row} is ignored, for its target is ignoreIndex {index}: its gradient is 0 · gradLoss/0 = NaN.")
@@ -54,9 +54,9 @@ def _ignored(data: Data) -> list:
     """Frames around ignored rows, or a mark at the edge of each where rows are too thin for a frame."""
     rows, classes = data.xGradOut.shape
     if rows <= 32:
-        return [Box(-0.5, first - 0.5, classes - 0.5, last + 0.5, kind=PAPER) for first, last in runs(~data.counted)]
+        return [Box(-0.5, first - 0.5, classes - 0.5, last + 0.5, kind=GUIDE) for first, last in runs(~data.counted)]
     lost = np.flatnonzero(~data.counted)
-    return [Dots(np.full(lost.size, -0.5), lost, PAPER, tr("ignored"), 2.5)]
+    return [Dots(np.full(lost.size, -0.5), lost, GUIDE, tr("ignored"), 2.5)]
 
 
 def runs(flags: np.ndarray) -> list[tuple[int, int]]:
@@ -90,7 +90,7 @@ def _gradient(data: Data) -> Panel:
     factor = number(data.factor[row]) if np.isfinite(data.factor[row]) else "NaN"
     title = tr("their difference × {factor}", factor=factor)
     told = values.any() and np.isfinite(values).all()
-    marks = [Rule("y", 0.0, kind=PAPER), Rule("x", state.column, kind=ROW)]
+    marks = [Rule("y", 0.0, kind=GUIDE), Rule("x", state.column, kind=ROW)]
     if told:
         marks.append(Bars(classes, values, PRODUCT, "xGradOut", 0.7))
         if data.zloss.any():
@@ -126,7 +126,7 @@ def _sums(data: Data) -> Panel:
     rows = np.arange(data.state.rows)
     sums = data.xGradOut.sum(1)
     series = [(np.abs(data.xGradOut).max(1), PRODUCT, tr("largest |xGradOut|")), (np.abs(sums), SOFTMAX, tr("|sum of the row|")),
-              (data.errors, PAPER, tr("error"))]
+              (data.errors, GUIDE, tr("error"))]
     if data.zloss.any():
         series.insert(1, (np.abs(sums + data.zloss.sum(1)), ROW, tr("|sum with the z-loss|")))
     marks = [Rule("x", data.state.row, kind=ROW)]

@@ -128,7 +128,7 @@ NOTHING = "nothing about coordinates that are no numbers, or too large"
 
 def row(topic, where, x, mode, returns, document, published, why, *options, pytorch=None, **named) -> Convention:
     return both(both_gradients, both_in_torch)(
-        topic, f"{where}: inputGrad, gridGrad by x", lambda of: of(x, mode, *options, **named), returns, document, published,
+        topic, f"{where}: inputGrad, and as the last number gridGrad by x", lambda of: of(x, mode, *options, **named), returns, document, published,
         why, pytorch)
 
 

@@ -12,7 +12,7 @@ from aclnn_viz.words.speech import message, ntr, tr
 from .explorer_data import INTERPOLATIONS, OP, REACH, Data, State, compute, inputs, pixel_units
 
 NAMES, SIGNS = [kind[0] for kind in KINDS], "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
-CHOSEN, PAPER = 3, 4  # kinds of marks
+CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
 TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
 PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four of them, to be told apart
@@ -51,7 +51,7 @@ def _image(data: Data) -> Panel:
         return np.clip(place[0], x.low + 0.6, x.high - 0.6), np.clip(place[1], y.high + 0.6, y.low - 0.6)
     u, v = inside(data.pixels[data.chosen])
     marks = [Image(data.surround, *_grey(data), -columns, -rows, 0.42), Image(inner, *_grey(data)),
-             Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=PAPER),
+             Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE),
              Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN),
              Note(-edge, below, "x=−1", "right"), Note(state.width - 1 + edge, below, "x=1", "left"), *_tap_boxes(data)]
     for mode in _order(state):
@@ -85,7 +85,7 @@ def _map(data: Data) -> Panel:
     state = data.state
     axis = "xy".index(state.axis)
     size, here, breaks = (state.width, state.height)[axis], _here(data, axis), data.breaks[axis]
-    marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), PAPER, tr("the image"))]
+    marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), GUIDE, tr("the image"))]
     for mode in _order(state):
         marks.append(Line(breaks, data.coordinates[mode, axis], mode, NAMES[mode],
                           3.0 if mode == state.paddingMode else 1.8))
@@ -165,7 +165,7 @@ def _grid_grad(data: Data) -> Panel:
     at, moved = (part.reshape(-1, 2).T for part in (data.pixels, long * vectors))
     mine = state.row * state.grid_width + state.column
     here, there = at[:, mine:mine + 1], moved[:, mine:mine + 1]
-    marks = (Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=PAPER), Arrows(*at, *moved, PAPER),
+    marks = (Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE), Arrows(*at, *moved, GUIDE),
              Arrows(*here, *there, CHOSEN), Dots(*here, CHOSEN, "", 3.5))
     title = tr("gridGrad (n {n}) ≤ {longest}", n=state.sample, longest=number(longest)) if state.samples > 1 else tr(
         "gridGrad ≤ {longest}", longest=number(longest))

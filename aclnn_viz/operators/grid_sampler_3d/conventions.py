@@ -31,7 +31,7 @@ def column(z: float, mode: tuple, planes: int, grad: float) -> list:
 
 
 def row(topic, where, z, mode, returns, document, published, pytorch, why, planes=None, grad=1.0) -> Convention:
-    return Convention(topic, f"{where}: inputGrad, gridGrad by z",
+    return Convention(topic, f"{where}: inputGrad, and as the last number gridGrad by z",
                       lambda: column(z, mode, planes or SIZES[mode[2]], grad), returns, document, published, why,
                       pytorch=f"{pytorch} ({READ})")
 

@@ -11,7 +11,7 @@ from aclnn_viz.words.speech import message, ntr, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
 
-TAKEN, WRONG, LEFT, CHOSEN, PAPER = range(5)  # kinds of marks
+TAKEN, WRONG, LEFT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 222, 172
 SUMS = message("sums over {samples} samples and {positions} positions")
 NOT_ASKED = message("sums over {samples} samples and {positions} positions; not asked: {outputs}")
@@ -36,7 +36,7 @@ def _map(data: Data) -> Panel:
             continue
         label = tr("group {group}", group=group) if tall > 16 else ""
         marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
-                         LEFT if group == data.group else PAPER))
+                         LEFT if group == data.group else GUIDE))
     marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
     title = tr("dxOut of sample {sample}: {groups}", sample=state.sample, groups=groups(data))
     return Panel("map", title, tuple(marks), Axis(tr("position")), Axis(tr("channel")), 8, TALL, ("position", "channel"))
@@ -92,7 +92,7 @@ def terms(data: Data) -> np.ndarray:
 def _terms(data: Data) -> Panel:
     direct, mean, along, dx = terms(data)
     at = np.arange(4.0)
-    marks = (Rule("y", 0.0, kind=PAPER), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
+    marks = (Rule("y", 0.0, kind=GUIDE), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
              Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
              Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
     ticks = tuple(zip(at.tolist(), (tr("direct"), tr("−mean"), tr("−x̂·mean"), "dx")))
@@ -115,9 +115,9 @@ def _growth(data: Data) -> Panel:
 
 def _parameters(data: Data) -> Panel:
     state, channels = data.state, np.arange(data.state.channels)
-    marks, off = [Rule("y", 0.0, kind=PAPER)], []
+    marks, off = [Rule("y", 0.0, kind=GUIDE)], []
     if state.numGroups <= 16:
-        marks += [Rule("x", group * data.depth - 0.5, kind=PAPER) for group in range(1, state.numGroups)]
+        marks += [Rule("x", group * data.depth - 0.5, kind=GUIDE) for group in range(1, state.numGroups)]
     for name, values, moved, kind in (("dgammaOut", data.dgamma, -0.2, TAKEN), ("dbetaOut", data.dbeta, 0.2, LEFT)):
         if values is None:
             off.append(name)

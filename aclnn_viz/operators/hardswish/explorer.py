@@ -22,11 +22,11 @@ STRETCHES = 384
 MOST_MISSES = 400
 LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
 CLASSES = ("0", "1", "2", "3", ">3")
-GRADIENT, TRUTH, SECOND, PAPER = 0, 2, 1, 4  # kinds of marks
+GRADIENT, TRUTH, SECOND, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
 NEAREST = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, "
                   "at x = {x}.")
 TIE = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, at "
-         "x = {x}: rounded to float32 first, they came to lie on a tie.")
+         "x = {x}: these were rounded twice, to float32 and then to the format.")
 CANCEL = message("{right} of {all} inputs give the number nearest to the truth, {wrong} do not; largest error {largest} ulp, "
                  "at x = {x}, where x / 3 and 0.5 cancel.")
 
@@ -38,7 +38,7 @@ def panels(data: Data) -> list[Panel]:
 
 def _forward(data: Data) -> Panel:
     y = data.value
-    marks = [Rule("x", kink, kind=PAPER) for kink in KINKS]
+    marks = [Rule("x", kink, kind=GUIDE) for kink in KINKS]
     marks += [Line(data.curve, data.curve_value, TRUTH, "out"),
               *(Line(data.x + np.array([-1.6, 1.6]), y + slope * np.array([-1.6, 1.6]), kind, label)
                 for slope, kind, label in _tangents(data)),
@@ -65,7 +65,7 @@ def _documented(x: float) -> float:
 def _slope(data: Data) -> Panel:
     g = data.gradOutput
     marks = (Line(PIECES[0], PIECES[1] * g, TRUTH, tr("gradient")),
-             *(Line(np.full(2, kink), g * np.array([inner, outer]), PAPER, tr("jump") if kink < 0 else "", 1.0)
+             *(Line(np.full(2, kink), g * np.array([inner, outer]), GUIDE, tr("jump") if kink < 0 else "", 1.0)
                for kink, inner, outer in zip(KINKS, (-0.5, 1.5), OPEN)),
              Dots(np.array(KINKS), data.kinks, GRADIENT, tr("on a kink"), 4.0),
              Dots(np.array(KINKS), OPEN * g, SECOND, tr("V2 there"), 4.0),
@@ -108,11 +108,11 @@ def _errors(data: Data) -> Panel:
         line = tuple(np.insert(values, np.searchsorted(middle, 0.0), np.nan) for values in line)
     marks = [Line(*line, TRUTH, tr("mean of a stretch"), 1.2),
              Dots(middle, np.maximum(worst, LEAST) if wide else worst, GRADIENT, tr("largest"), 1.8),
-             Rule("y", 0.5, "½", PAPER)]
+             Rule("y", 0.5, "½", GUIDE)]
     if missed.size:
         marks.insert(2, Dots(x[missed], np.maximum(sweep.errors[missed], LEAST), SECOND,
                              tr("not the nearest number"), 4.0))
-    marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, PAPER)
+    marks += [Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, GUIDE)
               for value, text in ((-3.0, ""), (-1.5, "-3, -1.5"), (3.0, "3"))]
     return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis),
                  Axis(tr("ulp"), LEAST * 0.8, top * 2, "log", ((LEAST, "0"), *_powers(top))) if wide

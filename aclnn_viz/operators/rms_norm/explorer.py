@@ -13,7 +13,7 @@ from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
 
-ARRIVING, PART, KEPT, OTHER, PAPER = range(5)  # kinds of marks
+ARRIVING, PART, KEPT, OTHER, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 BELOW = message("ε = {epsilon} against mean(x²) = {mean}: far below: scaling the row would not change y, so dx has no part "
                 "along x. Column {column} holds {share} % of the row's squares.")
 ABOVE = message("ε = {epsilon} against mean(x²) = {mean}: above: the row is hardly normalised, and dx keeps its part along x. "
@@ -35,7 +35,7 @@ def _row(data: Data) -> Panel:
     marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, tr("its part along x-hat"), 1.5),
              Line(at, data.kept, KEPT, tr("dx / rstd: the rest"), 1.5),
              Dots(at, data.kept, KEPT, "", 3.0 if at.size <= 64 else 1.0),
-             Rule("x", float(data.state.column), tr("outlier") if data.state.outlier else tr("chosen"), PAPER))
+             Rule("x", float(data.state.column), tr("outlier") if data.state.outlier else tr("chosen"), GUIDE))
     return Panel("row", tr("row {row}: dx / rstd is dy × gamma without its part along x-hat", row=data.state.row), marks,
                  Axis(tr("column"), -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
 
@@ -49,7 +49,7 @@ def _plane(data: Data) -> Panel:
 
     def arrow(x, y, kind, label):
         return Arrows(np.zeros(1), np.zeros(1), np.array([x]), np.array([y]), kind, label)
-    marks = (Rule("y", 0.0, "x", PAPER), arrow(along, across, ARRIVING, "dy × gamma"),
+    marks = (Rule("y", 0.0, "x", GUIDE), arrow(along, across, ARRIVING, "dy × gamma"),
              arrow(along, 0.0, PART, tr("part along x")), arrow(*kept, KEPT, "dx / rstd"))
     return Panel("plane", tr("the same in their plane"), marks,
                  Axis(tr("along x"), middle[0] - half * ASPECT, middle[0] + half * ASPECT),
@@ -70,7 +70,7 @@ def _epsilon(data: Data) -> Panel:
 
 
 def _mean_square_rule(data: Data):
-    return (Rule("x", data.mean_square, tr("mean x²"), PAPER),) if 1e-12 <= data.mean_square <= 1e2 else ()
+    return (Rule("x", data.mean_square, tr("mean x²"), GUIDE),) if 1e-12 <= data.mean_square <= 1e2 else ()
 
 
 def _orders(data: Data) -> Panel:
@@ -83,7 +83,7 @@ def _orders(data: Data) -> Panel:
         shown = np.maximum(errors, least)
         marks += [Line(lengths, shown, kind, name), Dots(lengths, shown, kind, "", 3.0)]
     size = state.rows if state.output == "dgammaOut" else state.columns
-    marks += [Rule("y", float_format(state.accumulate).unit_roundoff, tr("unit roundoff"), PAPER),
+    marks += [Rule("y", float_format(state.accumulate).unit_roundoff, tr("unit roundoff"), GUIDE),
               Rule("x", float(size), tr("now {size}", size=size), OTHER)]
     ticks = tuple((n, f"{n:.0f}") for n in lengths)
     return Panel("orders", tr("relative error of {output}", output=state.output), tuple(marks),

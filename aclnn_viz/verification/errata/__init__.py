@@ -61,7 +61,7 @@ def text_table(findings: list[Finding]) -> str:
     failed = sum(not finding.evidence.holds for finding in findings)
     counts = Counter(finding.erratum.rests_on for finding in findings)
     text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items()]
-    return "\n".join([*text, tr("{n} errata, {failed} not reproduced", n=len(findings), failed=failed)])
+    return "\n".join([*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)])
 
 
 def _paragraph(label: str, text: str) -> str:

@@ -16,7 +16,7 @@ CLASSES = {
     "recomputed": message("recomputed mathematically"),
     "two texts": message("two published texts contradict each other, and both are quoted"),
     "source": message("a published source does otherwise than the document, and the emulator does as the source"),
-    "emulator": message("nobody published it: the emulator's reading only"),
+    "emulator": message("no published source: only the emulator behaves so"),
 }
 
 
