@@ -57,5 +57,4 @@ class Moved:
     def exec_module(module) -> None:
         if new := new_path(module.__name__):
             sys.modules[module.__name__] = there = import_module(new)
-            if not hasattr(there, "__path__"):
-                there.__path__ = []  # what was a package held modules, which have moved, too
+            there.__path__ = getattr(there, "__path__", [])  # what was a package held modules, which have moved, too

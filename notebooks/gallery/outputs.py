@@ -41,9 +41,8 @@ NEAR = {"value": 1e-3, "error": 0.1}
 
 def lessons(language: str = LANGUAGES[0]) -> list[Path]:
     """Return the notebooks of an edition in learning order; a translation has one for each file of texts, made or to be made."""
-    if language == LANGUAGES[0]:
-        return sorted(LESSONS.glob("*.ipynb"))
-    return sorted(path.with_suffix(".ipynb") for path in (LESSONS / language).glob("*.md"))
+    return sorted(LESSONS.glob("*.ipynb") if language == LANGUAGES[0] else
+                  (path.with_suffix(".ipynb") for path in (LESSONS / language).glob("*.md")))
 
 
 def editions(path: Path) -> dict[str, Path]:
