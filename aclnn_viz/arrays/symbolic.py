@@ -1,0 +1,747 @@
+"""Arrays of symbolic sizes and entries: a page runs over them unchanged, and each entry is an expression in SymPy.
+
+An array is a tuple of axes and a function from indices to an expression. An axis is the tuple of lengths whose product
+is its length, outermost first: () has length 1, and what a page flattened keeps the lengths that it was made of.
+Comparisons are numbers 0 and 1, `where` is arithmetic with them, so nothing has to be decided here. Equal work gives the
+same array, so what two passes have in common is seen. What is not known is refused.
+"""
+
+from contextlib import contextmanager
+from fractions import Fraction
+from math import isfinite
+from numbers import Integral, Real
+
+from sympy import Add, Expr, Function, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, exp, expand, log, sqrt
+
+from derivations.expressions import fresh_index
+from derivations.proving import proves_equal
+from derivations.ranges import is_nonnegative
+
+BOOL, INT, REAL = "bool", "int", "real"
+RANK = {BOOL: 0, INT: 1, REAL: 2}
+FEW = 4  # operations of an expression that needs no name
+
+
+class Refused(Exception):
+    """The page does what symbolic arrays do not know; nothing is proved about it."""
+
+
+class Step(Function):
+    """A function that is constant but for jumps, so its derivative is 0 wherever it has one."""
+
+    pointwise = step = True
+    is_real = is_finite = True
+
+    @classmethod
+    def eval(cls, e, *others):
+        if e.is_Rational and not others:
+            return Integer(int(cls.of_number(e)))
+        return None
+
+
+class Truth(Step):
+    """0 or 1: its own square. The argument has no factor that is a positive number."""
+
+    is_integer = is_nonnegative = True
+    _eval_power = lambda self, n: self if n.is_Integer and n.is_positive else None
+
+    @classmethod
+    def eval(cls, d):
+        content, rest = tidy(d)
+        if rest.is_Rational:
+            return S.One if cls.of_number(rest) else S.Zero
+        if rest.is_integer and not rest.atoms(Indexed, Step):
+            if is_nonnegative(rest - cls.LEAST):
+                return S.One
+            if is_nonnegative(cls.LEAST - 1 - rest):
+                return S.Zero
+        return None if rest == d else cls(rest)
+
+
+class Above(Truth):
+    """d > 0"""
+
+    LEAST = 1  # whole number
+    of_number = staticmethod(lambda d: d > 0)
+
+
+class AtLeast(Truth):
+    """d >= 0"""
+
+    LEAST = 0
+    of_number = staticmethod(lambda d: d >= 0)
+
+
+class Magnitude(Function):
+    """The absolute value of what has no number as a factor and a canonical sign."""
+
+    pointwise = True
+    is_real = is_nonnegative = True
+
+    @classmethod
+    def eval(cls, e):
+        content, rest = tidy(e)
+        if rest.is_Rational:
+            return content * abs(rest)
+        if rest.could_extract_minus_sign():
+            return content * cls(plain(-rest))
+        return None if rest == e else content * cls(rest)
+
+
+class Whole(Step):
+    is_integer = True
+
+    @classmethod
+    def eval(cls, e):
+        return e if e.is_integer else super().eval(e)
+
+
+class Floor(Whole):
+    of_number = staticmethod(lambda e: e.p // e.q)
+
+
+class Ceil(Whole):
+    of_number = staticmethod(lambda e: -(-e.p // e.q))
+
+
+class Nearest(Whole):
+    """Ties to even."""
+
+    of_number = staticmethod(lambda e: round(Fraction(e.p, e.q)))
+
+
+class Truncated(Whole):
+    of_number = staticmethod(int)
+
+
+class Digit(Step):
+    """Of a number, its digit in front of the lengths that follow the k-th one: an index of an axis that was flattened."""
+
+    is_integer = True
+
+    @classmethod
+    def eval(cls, *_):
+        return None
+
+
+TRUTHS = Above, AtLeast
+
+
+def tidy(e):
+    """(positive number, rest) with e = number * rest, multiplied out where it is no sum over indices."""
+    e = plain(e)
+    if e.is_Rational:
+        return S.One, e
+    content, rest = e.primitive() if e.is_Add else e.as_coeff_Mul()
+    return (content, rest) if content > 0 else (-content, plain(-rest))
+
+
+def plain(e):
+    return e if e.has(Sum) else expand(e)
+
+
+def negated(c):
+    """1 - c, a comparison turned round."""
+    if isinstance(c, TRUTHS):
+        return (Above if isinstance(c, AtLeast) else AtLeast)(-c.args[0])
+    return 1 - c
+
+
+def exact(value):
+    """A number as it is written."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Integral):
+        return Integer(int(value))
+    if isinstance(value, Real) and isfinite(value):
+        return Rational(repr(float(value)))
+    raise Refused(f"{value!r} is no finite number")
+
+
+def flat(index, lengths):
+    number = S.Zero
+    for i, n in zip(index, lengths):
+        number = number * n + i
+    return number
+
+
+def fitted(index, have, want):
+    """The index of an axis, for one of the same length that was made of other lengths."""
+    if have == want or not want:
+        return index if want else ()
+    number = expand(flat(index, have))
+    return (number,) if len(want) == 1 else tuple(Digit(number, Integer(k), *want) for k in range(len(want)))
+
+
+def same_length(a, b):
+    return expand(Mul(*a) - Mul(*b)) == 0
+
+
+def broadcast(*several):
+    rank = max(map(len, several))
+    found = []
+    for together in zip(*(((),) * (rank - len(axes)) + axes for axes in several)):
+        longest = max(together, key=lambda axis: (bool(axis), len(axis)))
+        if not all(not axis or same_length(axis, longest) for axis in together):
+            raise Refused("axes of the lengths " + " and ".join(dict.fromkeys(str(Mul(*axis)) for axis in together)) + " meet")
+        found.append(longest)
+    return tuple(found)
+
+
+class SymbolicArray:
+    """One array. `deps` names the inputs that it is made of, as (name, axis and place of a component); `cases` is (c, a, b) of a `where`."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, xp, axes, entry, kind, key, deps, cases=None, leaf=None):
+        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps = xp, axes, entry, kind, key, deps
+        self.cases, self.leaf, self._known = cases, leaf, {}
+
+    ndim = property(lambda self: len(self.axes))
+    size = property(lambda self: self.xp.number(Mul(*(n for axis in self.axes for n in axis))))
+    shape = property(lambda self: tuple(self.xp.number(Mul(*axis)) for axis in self.axes))
+    T = property(lambda self: self.xp.permuted(self, range(self.ndim)[::-1]))
+
+    def __len__(self):
+        raise Refused("a length as a Python number")
+
+    __iter__ = __float__ = __index__ = __len__
+
+    def at(self, axes, index):
+        """The entry at the index of an array with these axes, to which this one is broadcast."""
+        index = tuple(fitted(i, have, want) for i, have, want in
+                      zip(index[len(axes) - self.ndim:], axes[len(axes) - self.ndim:], self.axes))
+        known = index, self.xp.moving
+        if known not in self._known:
+            e = self._entry(*index)
+            hidden = self.xp.moving is not None and self.leaf is None and self.deps and not self.cases \
+                and self.dtype != BOOL and not self.xp.moves(self) and (e.count_ops() > FEW or e.has(Sum, Step, exp, log))
+            self._known[known] = self.xp.named(f"f{self.key}", [i for axis in index for i in axis], self.dtype) if hidden else e
+        return self._known[known]
+
+    @property
+    def value(self):
+        """The expression of an array without axes."""
+        if any(self.axes):
+            raise Refused("an array where one number is needed")
+        return self.at(self.axes, self.axes)
+
+    def __bool__(self):
+        return self.xp.decide(self.value)
+
+    def __getitem__(self, index):
+        return self.xp.part(self, index if isinstance(index, tuple) else (index,))
+
+    def astype(self, dtype):
+        return self.xp.astype(self, dtype)
+
+    __hash__ = object.__hash__
+    __neg__ = lambda a: a * -1
+    __pos__ = lambda a: a
+    __abs__ = lambda a: a.xp.abs(a)
+    __invert__ = lambda a: a.xp.logical_not(a)
+    __pow__ = lambda a, b: a.xp.pow(a, b)
+
+
+def _operator(name, f, kind=None):
+    def method(a, b):
+        return a.xp.each(name, f, kind, a, b)
+
+    def swapped(a, b):
+        return a.xp.each(name, f, kind, b, a)
+    return method, swapped
+
+
+def equal(a, b, kinds=()):
+    """0 or 1; numbers that are not integers are the same where neither is above the other."""
+    if BOOL in kinds:
+        return a * b + (1 - a) * (1 - b)
+    if a.is_integer and b.is_integer:
+        return KroneckerDelta(a, b)
+    return AtLeast(a - b) * AtLeast(b - a)
+
+
+for _name, _f in {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
+                  "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b}.items():
+    _kind = {"truediv": REAL}.get(_name)
+    for _way, _method in zip(("", "r"), _operator(_name, _f, _kind)):
+        setattr(SymbolicArray, f"__{_way}{_name}__", _method)
+for _name, _f in {"lt": lambda a, b: Above(b - a), "gt": lambda a, b: Above(a - b), "le": lambda a, b: AtLeast(b - a),
+                  "ge": lambda a, b: AtLeast(a - b), "eq": equal, "ne": lambda a, b: negated(equal(a, b))}.items():
+    setattr(SymbolicArray, f"__{_name}__", _operator(_name, _f, BOOL)[0])
+
+
+def _of_each(name, f, kind=REAL):
+    return lambda self, *arrays: self.each(name, f, kind, *arrays)
+
+
+class SymbolicArrays:
+    """The namespace of a page over symbolic arrays.
+
+    `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
+    of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length)] of all
+    indices into an axis.
+    """
+
+    float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
+
+    def __init__(self, decide):
+        self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.moving = decide, {}, {}, {}, [], None
+        self.views = {}
+
+    def __getattr__(self, name):
+        raise Refused(f"xp.{name} is not known")
+
+    def float(self, x):
+        """Python's `float` in a page: sizes stay what they are."""
+        return x if isinstance(x, SymbolicArray) else float(x)
+
+    def decide(self, e):
+        if e in (S.Zero, S.One):
+            return e == 1
+        return self._decide(e)
+
+    def guard(self, x, smallest=None, largest=None):
+        """What keeps numbers finite does nothing to mathematics: that it is not reached is assumed."""
+        ends = [f"{end} {sign} numbers kept finite" for end, sign in ((smallest, "<="), (largest, ">=")) if end is not None]
+        self.assumed.update(dict.fromkeys(ends))
+        return self.lift(x)
+
+    # How arrays are made.
+
+    def made(self, axes, entry, kind, key, *parents, cases=None, deps=None):
+        key = (*key, *(p.key for p in parents))
+        if key not in self.arrays:
+            deps = frozenset().union(*(p.deps for p in parents)) if deps is None else deps
+            self.arrays[key] = SymbolicArray(self, tuple(axes), entry, kind, len(self.arrays), deps, cases)
+        return self.arrays[key]
+
+    def input(self, name, shape, kind=REAL):
+        """An input of the page; a length that is a number is written out where the page asks for one place of its axis."""
+        axes = tuple(() if n == 1 else (exact(n),) for n in shape)
+        array = self.made(axes, None, kind, ("input", name), deps=frozenset([(name, None)]))
+        array.leaf = name
+        array._entry = lambda *index: self._input_entry(name, [i for axis in index for i in axis], kind)
+        return array
+
+    def named(self, name, parts, kind):
+        assumptions = {"integer": True} if kind == INT else {"real": True}
+        return Indexed(IndexedBase(name, **assumptions), *parts) if parts else Symbol(name, **assumptions)
+
+    def _input_entry(self, name, parts, kind):
+        """An entry of an input. One whose indices are all digits of one number is an entry of the flattened input."""
+        digits = [(at, i) for at, i in enumerate(parts) if isinstance(i, Digit)]
+        if digits and [int(i.args[1]) for _, i in digits] == list(range(len(digits[0][1].args) - 2)) and \
+                len({(i.args[0], i.args[2:]) for _, i in digits}) == 1:
+            places, (number, _, *lengths) = [at for at, _ in digits], digits[0][1].args
+            view = f"{name}_{''.join(map(str, places))}"
+            self.views[view] = name, places, lengths
+            return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
+        return self.named(name, parts, kind)
+
+    def moves(self, array):
+        name, component, also = self.moving
+        return any(of in also or of == name and (None in (component, place) or place == component) for of, place in array.deps)
+
+    @contextmanager
+    def only(self, name, component=None, also=()):
+        """Within, whatever depends on neither this input nor these others is only named."""
+        before, self.moving = self.moving, name and (name, component, also)
+        try:
+            yield
+        finally:
+            self.moving = before
+
+    def number(self, e):
+        return self.made((), lambda: e, INT if e.is_integer else REAL, ("number", e), deps=frozenset())
+
+    def lift(self, x):
+        if isinstance(x, SymbolicArray):
+            return x
+        if isinstance(x, (list, tuple)):
+            raise Refused("a list as an array")
+        e = exact(x)
+        return self.made((), lambda: e, BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL, ("number", e, type(x)))
+
+    def _kind(self, arrays, kind):
+        return kind or max((a.dtype for a in arrays), key=RANK.get)
+
+    def each(self, name, f, kind, *arrays):
+        arrays = [self.lift(a) for a in arrays]
+        axes = broadcast(*(a.axes for a in arrays))
+        neutral = {"add": 0, "mul": 1, "sub": 0, "truediv": 1}.get(name)
+        if neutral is not None and not any(arrays[1].axes) and not arrays[1].deps and arrays[1].value == neutral and axes == arrays[0].axes:
+            return arrays[0]
+        if name == "eq" and all(a.dtype == BOOL for a in arrays):
+            f = lambda a, b: equal(a, b, (BOOL,))
+        if name in ("add", "mul"):
+            arrays.sort(key=lambda a: a.key)
+        if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
+            raise Refused(f"{name} of what is not true or false")
+        return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays)
+
+    # Functions of single entries.
+
+    sqrt, exp, log = _of_each("sqrt", sqrt), _of_each("exp", exp), _of_each("log", log)
+    abs = _of_each("abs", Magnitude, None)
+    square = _of_each("square", lambda e: e * e, None)
+    negative = _of_each("negative", lambda e: -e, None)
+    tanh = _of_each("tanh", lambda e: (exp(2 * e) - 1) / (exp(2 * e) + 1))
+    log1p, expm1 = _of_each("log1p", lambda e: log(1 + e)), _of_each("expm1", lambda e: exp(e) - 1)
+    reciprocal = _of_each("reciprocal", lambda e: 1 / e)
+    sign = _of_each("sign", lambda e: Above(e) - Above(-e), None)
+    floor, round, trunc, ceil = (_of_each(f.__name__, f, None) for f in (Floor, Nearest, Truncated, Ceil))
+    remainder = _of_each("remainder", lambda e, n: e - n * Floor(e / n), None)
+    maximum = _of_each("maximum", lambda a, b: b + (a - b) * Above(a - b), None)
+    minimum = _of_each("minimum", lambda a, b: b - (b - a) * Above(b - a), None)
+    logical_not = _of_each("not", negated, BOOL)
+    add, subtract, multiply, divide = (_of_each(n, f, k) for n, f, k in (
+        ("add", lambda a, b: a + b, None), ("sub", lambda a, b: a - b, None), ("mul", lambda a, b: a * b, None),
+        ("truediv", lambda a, b: a / b, REAL)))
+    logical_and = lambda self, a, b: self.lift(a) & b
+    logical_or = lambda self, a, b: self.lift(a) | b
+    asarray = lambda self, x, dtype=None: self.lift(x) if dtype is None else self.astype(x, dtype)
+
+    def pow(self, x, power):
+        power = self.lift(power).value
+        return self.each("pow", lambda e: e ** power, REAL if not power.is_Integer or power < 0 else None, x) if power.is_Rational \
+            else self._refuse("a power that is no number")
+
+    def _refuse(self, why):
+        raise Refused(why)
+
+    def clip(self, x, low=None, high=None, **ends):
+        low, high = ends.get("min", low), ends.get("max", high)
+        x = x if low is None else self.maximum(x, low)
+        return x if high is None else self.minimum(x, high)
+
+    def astype(self, x, dtype):
+        if dtype not in RANK:
+            raise Refused(f"the format {dtype!r}")
+        f = Truncated if dtype == INT else (lambda e: e) if dtype == REAL or x.dtype == BOOL else lambda e: negated(equal(e, S.Zero))
+        if dtype == x.dtype:
+            return x
+        return self._through(x, ("astype", dtype), lambda part: self.each(f"astype {dtype}", f, dtype, part))
+
+    def where(self, condition, x, y):
+        condition, x, y = map(self.lift, (condition, x, y))
+        if condition.dtype != BOOL:
+            raise Refused("a condition that is not true or false")
+        axes = broadcast(condition.axes, x.axes, y.axes)
+
+        def entry(*i):
+            c, a, b = (part.at(axes, i) for part in (condition, x, y))
+            return a if a == b else chosen(c, a, b)
+        kind = self._kind((x, y), None)
+        return self.made(axes, entry, kind, ("where",), condition, x, y, cases=(condition, x, y) if kind == INT else None)
+
+    def _through(self, x, key, f):
+        """Do the same to the condition and to both cases of what `where` made of whole numbers."""
+        if not x.cases:
+            return f(x)
+        c, a, b = (self.broadcast_to(part, x.axes) for part in x.cases)
+        return self.where(c if key[0] == "astype" else f(c), f(a), f(b))
+
+    def broadcast_to(self, x, axes):
+        return x if x.axes == axes else self.made(axes, lambda *i: x.at(axes, i), x.dtype, ("broadcast", axes), x)
+
+    # Functions that make and move entries.
+
+    def full(self, shape, value, dtype=REAL):
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        value, kind = self.lift(value), dtype
+        axes = tuple(() if n == 1 else (n,) for n in (self.lift(n).value for n in shape))
+        return self.made(axes, lambda *_: value.value, kind, ("full", axes, kind), value)
+
+    def full_like(self, x, value):
+        value = self.lift(value)
+        return self.made(x.axes, lambda *_: value.value, x.dtype, ("full", x.axes, x.dtype), value)
+
+    zeros_like = lambda self, x: self.full_like(x, 0)
+    ones_like = lambda self, x: self.full_like(x, 1)
+    zeros = lambda self, shape, dtype=REAL: self.full(shape, 0, dtype)
+    ones = lambda self, shape, dtype=REAL: self.full(shape, 1, dtype)
+
+    def arange(self, stop, dtype=INT):
+        n = self.lift(stop).value
+        return self.made(((n,),), lambda i: i[0], dtype, ("arange", n, dtype))
+
+    def permuted(self, x, order):
+        order = tuple(order)
+
+        def entry(*index):
+            return x.at(x.axes, tuple(index[order.index(k)] for k in range(x.ndim)))
+        return self._through(x, ("permuted",), lambda x: self.made([x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x)) \
+            if not x.cases else self._refuse("moved axes of chosen indices")
+
+    def moveaxis(self, x, source, destination):
+        order = [k for k in range(x.ndim) if k != source % x.ndim]
+        order.insert(destination % x.ndim, source % x.ndim)
+        return self.permuted(x, order)
+
+    def permute_dims(self, x, axes):
+        return self.permuted(x, axes)
+
+    transpose = permute_dims
+
+    def expand_dims(self, x, axis=0):
+        at = axis % (x.ndim + 1)
+        return self.part(x, (slice(None),) * at + (None,))
+
+    def reshape(self, x, shape):
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        wanted = [None if isinstance(n, int) and n == -1 else self.lift(n).value for n in shape]
+        total = Mul(*(n for axis in x.axes for n in axis))
+        rest = total / Mul(*(n for n in wanted if n is not None))
+        wanted = [rest if n is None else n for n in wanted]
+        if expand(Mul(*wanted) - total) != 0 or not all(n.is_integer for n in wanted):
+            raise Refused(f"reshape of {total} entries into {' x '.join(map(str, wanted))}")
+        return self._through(x, ("reshape",), lambda part: self._reshaped(part, tuple(wanted)))
+
+    def _reshaped(self, x, wanted):
+        """Old lengths and new axes are grouped where their products meet; within a group an index is a flat number."""
+        old, axes, groups, spare = [n for axis in x.axes for n in axis], [], [], []
+        for n in wanted:  # an axis of several whole old lengths is made of them
+            taken, left = [], list(old)
+            while left and not spare and not same_length(taken, [n]):
+                taken.append(left.pop(0))
+            if not spare and same_length(taken, [n]):
+                axes.append(tuple(taken))
+                groups.append(([len(axes) - 1], taken))
+                old = left
+                continue
+            axes.append((n,) if n != 1 else ())
+            spare.append(len(axes) - 1)
+            taken = []
+            for k in range(1, len(old) + 1):
+                if same_length(old[:k], [wanted[at] for at in spare]):
+                    groups.append((spare, old[:k]))
+                    old, spare = old[k:], []
+                    break
+        if old or spare:
+            raise Refused(f"reshape into {' x '.join(map(str, wanted))}")
+
+        def entry(*index):
+            parts = []
+            for places, lengths in groups:
+                have = tuple(n for at in places for n in axes[at])
+                parts += fitted(tuple(i for at in places for i in index[at]), have, tuple(lengths))
+            parts = iter(parts)
+            return x.at(x.axes, tuple(tuple(next(parts) for _ in axis) for axis in x.axes))
+        return self.made(axes, entry, x.dtype, ("reshape", tuple(axes)), x)
+
+    def part(self, x, index):
+        if any(isinstance(i, SymbolicArray) and i.ndim for i in index):
+            if len(index) == 1 and index[0].dtype == INT:
+                return self.take(x, index[0], axis=0)
+            raise Refused("an array as an index")
+        given = sum(i is not None and i is not Ellipsis for i in index)
+        at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
+        index = index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:]
+        axes, plan, places, old = [], [], [], iter(enumerate(x.axes))
+        for i in index:
+            if i is None:
+                axes.append(())
+                continue
+            k, axis = next(old)
+            length = Mul(*axis)
+            if isinstance(i, slice):
+                if i.step not in (None, 1):
+                    raise Refused("a slice with a step")
+                first, last = (default if end is None else self._end(end, length) for end, default in ((i.start, S.Zero), (i.stop, length)))
+                whole = first == 0 and expand(last - length) == 0
+                plan.append((len(axes), S.Zero if whole else first, axis if whole else None))
+                axes.append(axis if whole else () if expand(last - first) == 1 else (expand(last - first),))
+                if not whole:
+                    self.lookups.append((S.One, first, length))
+                    self.lookups.append((S.One, expand(last - 1), length))
+            else:
+                place = self._end(i, length)
+                self.lookups.append((S.One, place, length))
+                plan.append((None, place, None))
+                places.append((k, place))
+
+        def entry(*new):
+            found = []
+            for (where, first, whole), axis in zip(plan, x.axes):
+                if whole is not None:
+                    found.append(new[where])
+                else:
+                    number = first if where is None else first + flat(new[where], axes[where])
+                    found.append(fitted((number,), (Mul(*axis),), axis))
+            return x.at(x.axes, tuple(found))
+        deps = frozenset([(x.leaf, places[0])]) if x.leaf and len(places) == 1 and x.axes[places[0][0]] else None
+        if x.cases:
+            return self.where(*(self.part(self.broadcast_to(part, x.axes), index) for part in x.cases))
+        return self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
+
+    def _end(self, i, length):
+        e = self.lift(i).value
+        return e + length if e.could_extract_minus_sign() else e
+
+    def take(self, x, index, axis=0):
+        axis %= x.ndim
+        if index.dtype != INT:
+            raise Refused("a lookup at numbers that are not whole")
+        if index.cases:
+            c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+            around = (None,) * (x.ndim - axis - 1)
+            return self.where(c[(..., *around)], self._taken(x, a, axis, c), self._taken(x, b, axis, ~c))
+        return self._taken(x, index, axis)
+
+    def _taken(self, x, index, axis, condition=None):
+        if index.cases:
+            c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+            both = [part if condition is None else condition & part for part in (c, ~c)]
+            return self.where(c[(..., *(None,) * (x.ndim - axis - 1))], *(
+                self._taken(x, part, axis, own) for part, own in zip((a, b), both)))
+        axes = x.axes[:axis] + index.axes + x.axes[axis + 1:]
+        self._looked_up(index, Mul(*x.axes[axis]), condition)
+        here = slice(axis, axis + index.ndim)
+
+        def entry(*i):
+            place = fitted((index.at(index.axes, i[here]),), (Mul(*x.axes[axis]),), x.axes[axis])
+            return x.at(x.axes, i[:axis] + (place,) + i[here.stop:])
+        return self.made(axes, entry, x.dtype, ("take", axis), x, index)
+
+    def _looked_up(self, index, length, condition):
+        generic = tuple(tuple(Symbol(f"i{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(index.axes))
+        before, self.moving = self.moving, None
+        c = S.One if condition is None else condition.at(index.axes, generic)
+        self.lookups.append((c, index.at(index.axes, generic), length))
+        self.moving = before
+
+    def concat(self, arrays, axis=0):
+        return Pieces(self, [self.lift(a) for a in arrays], axis)
+
+    def stack(self, arrays, axis=0):
+        arrays = [self.lift(a) for a in arrays]
+        axes = broadcast(*(a.axes for a in arrays))
+        at = axis % (len(axes) + 1)
+
+        def entry(*i):
+            k = i[at][0] if i[at] else S.Zero
+            rest = i[:at] + i[at + 1:]
+            if k.is_Integer:
+                return arrays[int(k)].at(axes, rest)
+            return Add(*(KroneckerDelta(k, n) * a.at(axes, rest) for n, a in enumerate(arrays)))
+        return self.made((*axes[:at], (Integer(len(arrays)),) if len(arrays) > 1 else (), *axes[at:]), entry,
+                         self._kind(arrays, None), ("stack", at), *arrays)
+
+    def scatter_add(self, target, index, values):
+        indices, parts = (x.arrays if isinstance(x, Pieces) else [x] for x in (index, values))
+        if len(indices) != len(parts):
+            raise Refused("indices and values of different lengths")
+        for i in indices:
+            for c, number in self._leaves(i):
+                self._looked_up(number, Mul(*target.axes[-1]), c)
+
+        def entry(*i):
+            total, place = target.at(target.axes, i), flat(i[-1], target.axes[-1])
+            for one, value in zip(indices, parts):
+                axes = broadcast(value.axes, one.axes)
+                bound = tuple(fresh_index("s") for _ in axes[-1])
+                at = i[:-1] + (bound,)
+                limits = [(s, S.Zero, n - 1) for s, n in zip(bound, axes[-1])]
+                term = value.at(axes, at) * self._hits(one, axes[-1:], (bound,), place)
+                total += Sum(term, *limits[::-1]) if limits else term
+            return total
+        return self.made(target.axes, entry, REAL, ("scatter",), target, *indices, *parts)
+
+    def _leaves(self, index, condition=None):
+        if not index.cases:
+            yield condition, index
+            return
+        c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+        for own, part in ((c, a), (~c, b)):
+            yield from self._leaves(part, own if condition is None else condition & own)
+
+    def _hits(self, index, axes, at, place):
+        if index.cases:
+            c, a, b = index.cases
+            c = c.at(axes, at)
+            return c * self._hits(a, axes, at, place) + (1 - c) * self._hits(b, axes, at, place)
+        return KroneckerDelta(index.at(axes, at), place)
+
+    # Functions along axes.
+
+    def _along(self, x, axis, keepdims):
+        chosen = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        if any(not -x.ndim <= a < x.ndim for a in chosen):
+            raise Refused(f"axis {axis} of an array of {x.ndim} axes")
+        chosen = sorted({a % x.ndim for a in chosen})
+        axes = [() if a in chosen else own for a, own in enumerate(x.axes) if keepdims or a not in chosen]
+
+        def index(i, inner):
+            rest, inner = iter(i), iter(inner)
+            return tuple(tuple(next(inner) for _ in own) if a in chosen and (not keepdims or next(rest) is not None)
+                         else next(rest) for a, own in enumerate(x.axes))
+        return chosen, axes, index
+
+    def sum(self, x, /, *, axis=None, keepdims=False):
+        x = self.lift(x)
+        if isinstance(x, Pieces):
+            raise Refused("a sum over joined arrays")
+        chosen, axes, index = self._along(x, axis, keepdims)
+        lengths = [n for a in chosen for n in x.axes[a]]
+
+        def entry(*i):
+            bound = [fresh_index("s") for _ in lengths]
+            e = x.at(x.axes, index(i, bound))
+            return Sum(e, *[(s, S.Zero, n - 1) for s, n in zip(bound, lengths)][::-1]) if bound else e
+        return self.made(axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", tuple(chosen), keepdims), x)
+
+    def mean(self, x, /, *, axis=None, keepdims=False):
+        chosen, _, _ = self._along(x, axis, keepdims)
+        return self.sum(x, axis=axis, keepdims=keepdims) / self.number(Mul(*(n for a in chosen for n in x.axes[a])))
+
+    def max(self, x, /, *, axis=None, keepdims=False, name="max"):
+        """The entry at the place of the greatest one, which stays where it is when entries change a little."""
+        chosen, axes, index = self._along(x, axis, keepdims)
+        lengths = [n for a in chosen for n in x.axes[a]]
+
+        def entry(*i):
+            rest, inner = [k for axis in i for k in axis], []
+            for k, n in enumerate(lengths):
+                place = self.named(f"{name}{x.key}_{k}", rest, INT)
+                self.granted[getattr(place, "base", place)] = S.Zero, n - 1
+                inner.append(place)
+            return x.at(x.axes, index(i, inner))
+        self.assumed[f"one entry alone is the {name}imum"] = None
+        return self.made(axes, entry, x.dtype, (name, tuple(chosen), keepdims), x)
+
+    def min(self, x, /, *, axis=None, keepdims=False):
+        return self.max(x, axis=axis, keepdims=keepdims, name="min")
+
+
+class Pieces:
+    """Arrays joined along an axis: what is scattered, or an output of which each piece is proved by itself."""
+
+    def __init__(self, xp, arrays, axis):
+        self.xp, self.arrays, self.axis = xp, arrays, axis % arrays[0].ndim
+
+    def __getattr__(self, name):
+        raise Refused(f"{name} of joined arrays")
+
+
+def chosen(c, a, b):
+    """c*a + (1-c)*b, or the one formula that both are where the sign that c compares is known."""
+    if isinstance(c, TRUTHS):
+        d, w = c.args[0], Symbol("w", real=True)
+        size = Magnitude(d)
+        if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
+            above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
+            if _same(above, below):
+                return (above if size.args[0] == d else below).xreplace({w: d})  # all in the same exponential
+    return c * a + negated(c) * b
+
+
+def _in(e, d, w):
+    """`e` with the compared number, and its opposite, named."""
+    return e.xreplace({d: w, plain(-d): -w})
+
+
+def _same(a, b, known={}):
+    if (a, b) not in known:
+        known[a, b] = bool(proves_equal(a, b))
+    return known[a, b]

@@ -1,0 +1,265 @@
+"""What is to be proved of a page: its two passes, under each combination of options, over inputs of symbolic sizes."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from itertools import combinations, product
+from types import FunctionType
+
+import numpy as np
+from sympy import Integer, KroneckerDelta, Symbol
+
+from aclnn_viz.arrays.symbolic import INT, REAL, Refused, SymbolicArrays
+from aclnn_viz.errors import problem, shown
+from aclnn_viz.operators.patterns import chosen
+from aclnn_viz.operators.operator import Operator
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Two passes and their parameters: `inputs` maps names to (shape, kind), None where one is absent.
+
+    `attributes` are values or symbols. `saved` and `upstream` map inputs of backward to outputs of forward, `gradient_of`
+    outputs of backward to inputs of forward. `labels` maps an input of whole numbers to (how many there are, the symbol
+    of the number that is passed over, or None). `options` are what this combination is called by.
+    """
+
+    name: str
+    forward: Callable
+    backward: Callable
+    prelude: Callable | None
+    inputs: dict
+    attributes: dict
+    saved: dict
+    upstream: dict
+    gradient_of: dict
+    labels: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+
+    def __str__(self):
+        return ", ".join(f"{name}={value}" for name, value in self.options.items())
+
+    def traced(self):
+        """Yield a `Traced` for each way through the page's own Python."""
+        todo = [()]
+        while todo:
+            given = todo.pop()
+            made = list(given)
+            asked = []
+
+            def decide(e, asked=asked, made=made):
+                if e not in asked:
+                    asked.append(e)
+                    made.append(True) if len(made) < len(asked) else None
+                return made[asked.index(e)]
+            traced = Traced(self, decide)
+            yield replace_questions(traced, dict(zip(asked, made)))
+            todo += [(*made[:k], False) for k in range(len(given), len(asked))]
+
+
+class Traced:
+    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values."""
+
+    def __init__(self, subject, decide):
+        self.subject, self.xp = subject, SymbolicArrays(decide)
+        self.leaves = {name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()}
+        attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
+        self.given = self.leaves | attributes
+        self.known, self.equal = {}, {}
+        self.forward = self._called(subject.forward, {})
+        self.lookups = list(self.xp.lookups)
+        self.xp.lookups.clear()
+        self.backward = self._called(subject.backward, {
+            name: self.forward[of] for name, of in subject.saved.items() if subject.inputs.get(name, True) is not None})
+
+    def _called(self, function, saved):
+        copies, given = {}, self.given | saved
+        if self.subject.prelude:
+            given |= self._run(self.subject.prelude, given, copies)
+        return self._run(function, given, copies)
+
+    def _run(self, function, given, copies):
+        names = list(signature(function).parameters)[1:]
+        missing = [n for n in names if n not in given]
+        if missing:
+            raise Refused(f"{function.__name__} takes {', '.join(missing)}, which nothing gives")
+        return rebound(function, self.xp.float, copies)(self.xp, **{n: given[n] for n in names})
+
+
+def replace_questions(traced, answers):
+    """What was answered: an equality that held gives a symbol its value; any other answer is a known number."""
+    for e, answer in answers.items():
+        solved = _solved(e if answer else 1 - e)
+        if solved:
+            traced.equal |= solved
+        traced.known[e] = Integer(int(answer))
+    return traced
+
+
+def _solved(e):
+    """{symbol: value} of an equality of a symbol, or None."""
+    args = e.args if isinstance(e, KroneckerDelta) else [d.args[0] for d in e.args] if e.is_Mul and len(e.args) == 2 else ()
+    if isinstance(e, KroneckerDelta):
+        difference = args[0] - args[1]
+    elif args and (args[0] + args[1]).expand() == 0:
+        difference = args[0]
+    else:
+        return None
+    for s in difference.free_symbols:
+        if isinstance(s, Symbol) and difference.coeff(s, 1) in (1, -1) and not (difference - s * difference.coeff(s, 1)).has(s):
+            return {s: -(difference - s * difference.coeff(s, 1)) / difference.coeff(s, 1)}
+    return None
+
+
+def rebound(function, number, copies):
+    """A function whose `float`, and that of the functions that it calls, is `number`, which lets sizes be symbols."""
+    own = function.__globals__
+    if id(own) not in copies:
+        copies[id(own)] = made = dict(own, float=number)
+        made |= {name: rebound(value, number, copies) for name, value in own.items() if type(value) is FunctionType}
+    made = FunctionType(function.__code__, copies[id(own)], function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def of_functions(forward, backward, shapes) -> list[Subject]:
+    """The subject of two functions: `shapes` maps the tensors of forward to letters or numbers, every other parameter is a number."""
+    taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
+    missing = [name for name in shapes if name not in taken[0]]
+    if missing:
+        raise ValueError(problem("shapes names the tensors that forward takes", ", ".join(missing), f"choose among {', '.join(taken[0])}"))
+    sizes = {n: n if isinstance(n, int) else size(n) for shape in shapes.values() for n in shape}
+    inputs = {name: (tuple(map(sizes.get, shape)), REAL) for name, shape in shapes.items()}
+    attributes = {name: parameter(name) for name in dict.fromkeys(taken[0] + taken[1]) if name in taken[0] and name not in shapes}
+    probe = Traced(Subject("", forward, lambda xp: {}, None, inputs, attributes, {}, {}, {}), lambda e: True).forward
+    if not isinstance(probe, dict):
+        raise TypeError(problem("forward returns a dict of its outputs", shown(probe), 'return such as {"y": y}'))
+    upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
+    saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
+    unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]
+    if unknown or not upstream:
+        raise ValueError(problem("backward takes d and the name of each output, saved outputs and parameters of forward",
+                                 ", ".join(taken[1]), "name them so"))
+    inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
+    return [Subject(f"{forward.__name__}, {backward.__name__}", forward, backward, None, inputs, attributes, saved, upstream,
+                    {f"d{x}": x for x in shapes})]
+
+
+def size(letter):
+    return Symbol(letter, integer=True, positive=True)
+
+
+def parameter(name, c_type="double"):
+    return Symbol(name, **({"positive": True} if name in ("eps", "epsilon") else {"integer": True} if "int" in c_type else {"real": True}))
+
+
+def of_operator(op: Operator, page=None) -> list[Subject]:
+    """The subjects of an operator, or of another page in the place of its own backward pass: one a combination of options."""
+    page = page or op.page
+    seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
+    fixed, choices = {}, {}
+    for name, a in op.attributes.items():
+        if name not in seen:
+            fixed[name] = True if isinstance(a.default, bool) else a.default
+        elif a.length:
+            fixed[name] = (True,) * a.length if "Bool" in a.c_type else a.default
+        elif a.values:
+            choices[name] = a.values
+        elif isinstance(a.default, bool):
+            choices[name] = (False, True)
+        elif isinstance(a.default, str):
+            fixed[name] = a.default
+        else:
+            fixed[name] = parameter(name, a.c_type)
+    optional = [name for name, tensor in op.tensors.items() if tensor.optional]
+    found = []
+    for values in product(*choices.values()):
+        for count in range(len(optional) + 1):
+            for absent in combinations(optional, count):
+                mode = dict(zip(choices, values))
+                attributes = _allowed(op, fixed | mode, absent)
+                if attributes is not None:
+                    found.append(_subject(op, page, attributes, absent, mode))
+    return found
+
+
+def _subject(op, page, attributes, absent, mode):
+    sizes, inputs = _sizes(op, attributes, size), {}
+    for name, tensor in op.tensors.items():
+        if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
+            continue
+        shape = chosen(tensor.shape, attributes).page_shape(sizes)
+        shape += (1,) * (len(page.AXES[name]) - len(shape))
+        inputs[name] = None if name in absent else (shape, INT if tensor.dtype.startswith("int") else REAL)
+    labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
+    used = {name for name, value in mode.items()}
+    gone = {f"{name}=None": "" for name in absent}
+    options = {name: mode[name] for name in used} | {name.removesuffix("=None"): None for name in gone}
+    return Subject(op.name, op.page.forward, page.backward, getattr(page, "PRELUDE", None), inputs, attributes, op.saved,
+                   {d: y for d, y in op.upstream.items() if d not in absent},
+                   {out: x for out, x in op.gradient_of.items() if x not in absent}, labels, options)
+
+
+def _sizes(op, attributes, of):
+    """A length for each letter of the declaration, a tuple of one for those that stand for any number of axes."""
+    patterns = [chosen(tensor.shape, attributes) for tensor in op.tensors.values()]
+    starred = {n for p in patterns for n in p.starred}
+    return {n: (of(n),) if n in starred else of(n) for p in patterns for n in p.names}
+
+
+def _concrete(op, attributes, absent, sizes):
+    """Arrays and attributes for backward, as a caller passes them."""
+    inputs = {}
+    for parameter in op.parameters:
+        name = parameter.name
+        if name in op.tensors:
+            tensor = op.tensors[name]
+            kind = np.int64 if tensor.dtype.startswith("int") else np.float32
+            inputs[name] = None if name in absent else np.zeros(chosen(tensor.shape, attributes).shape(sizes), kind)
+        elif name in attributes and not hasattr(attributes[name], "free_symbols"):
+            inputs[name] = attributes[name]
+        if name in op.sizes.values():
+            letter = next(letter for letter, by in op.sizes.items() if by == name)
+            inputs[name] = sizes[letter]
+    return {name: value for name, value in inputs.items() if value is not None}
+
+
+def _accepts(op, inputs):
+    try:
+        op.arrange_backward(**op.bind(inputs))
+    except ValueError:
+        return False
+    return True
+
+
+def _allowed(op, attributes, absent):
+    """The attributes, a number kept at its default where the declaration takes no other with these tensors absent; None if it takes nothing."""
+    sizes = _sizes(op, attributes, defaultdict(iter((2, 3, 5, 7, 11, 13, 17, 19, 23)).__next__).__getitem__)
+    inputs = _concrete(op, attributes, absent, sizes)
+    found = dict(attributes)
+    for name, value in attributes.items():
+        if name in {p.name for p in op.parameters} and hasattr(value, "free_symbols") and not value.is_integer:
+            if not _accepts(op, inputs | {name: 0.3}):
+                if op.attributes[name].default is None:
+                    return None
+                found[name] = op.attributes[name].default
+    defaults = {name: value for name, value in found.items() if name in {p.name for p in op.parameters} and not hasattr(value, "free_symbols")}
+    return found if _accepts(op, inputs | {n: v for n, v in defaults.items() if n not in inputs}) else None
+
+
+def _labels(op, attributes, absent, name):
+    """(the length whose places these numbers are, the attribute whose value is taken beside), as the declaration's rules answer."""
+    found = []
+    for primes in ((5, 3, 7, 11, 13), (3, 5, 13, 7, 11)):
+        by_letter = defaultdict(iter(primes).__next__)
+        sizes = _sizes(op, attributes, by_letter.__getitem__)
+        inputs = _concrete(op, attributes, absent, sizes)
+        takes = [v for v in range(-2, 16) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
+        found.append({letter for letter, n in by_letter.items() if takes == list(range(n))})
+    letters = found[0] & found[1]
+    if not letters:
+        return None
+    beside = [a for a, value in attributes.items() if getattr(value, "is_integer", False) and hasattr(value, "free_symbols")
+              and _accepts(op, inputs | {name: np.full_like(inputs[name], 77), a: 77})]
+    return size(letters.pop()), attributes[beside[0]] if beside else None
