@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Real
 
-from sympy import Add, Expr, Function, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, exp, expand, log, sqrt
+from sympy import Add, Expr, Function, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Pow, Rational, S, Sum, Symbol, exp, expand, log, sqrt
 
 from derivations.expressions import fresh_index
 from derivations.proving import proves_equal
@@ -19,7 +19,6 @@ from derivations.ranges import is_nonnegative
 
 BOOL, INT, REAL = "bool", "int", "real"
 RANK = {BOOL: 0, INT: 1, REAL: 2}
-FEW = 4  # operations of an expression that needs no name
 
 
 class Refused(Exception):
@@ -195,7 +194,7 @@ class SymbolicArray:
 
     def __init__(self, xp, axes, entry, kind, key, deps, cases=None, leaf=None):
         self.xp, self.axes, self._entry, self.dtype, self.key, self.deps = xp, axes, entry, kind, key, deps
-        self.cases, self.leaf, self._known = cases, leaf, {}
+        self.cases, self.leaf, self._known, self._seen_by = cases, leaf, {}, None
 
     ndim = property(lambda self: len(self.axes))
     size = property(lambda self: self.xp.number(Mul(*(n for axis in self.axes for n in axis))))
@@ -211,13 +210,11 @@ class SymbolicArray:
         """The entry at the index of an array with these axes, to which this one is broadcast."""
         index = tuple(fitted(i, have, want) for i, have, want in
                       zip(index[len(axes) - self.ndim:], axes[len(axes) - self.ndim:], self.axes))
-        known = index, self.xp.moving
-        if known not in self._known:
-            e = self._entry(*index)
-            hidden = self.xp.moving is not None and self.leaf is None and self.deps and not self.cases \
-                and self.dtype != BOOL and not self.xp.moves(self) and (e.count_ops() > FEW or e.has(Sum, Step, exp, log))
-            self._known[known] = self.xp.named(f"f{self.key}", [i for axis in index for i in axis], self.dtype) if hidden else e
-        return self._known[known]
+        if self._seen_by is not self.xp.view:
+            self._seen_by, self._known = self.xp.view, {}
+        if index not in self._known:
+            self._known[index] = self.xp.seen(self, self._entry(*index), [i for axis in index for i in axis])
+        return self._known[index]
 
     @property
     def value(self):
@@ -286,7 +283,7 @@ class SymbolicArrays:
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
 
     def __init__(self, decide):
-        self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.moving = decide, {}, {}, {}, [], None
+        self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, {}, {}, {}, [], None
         self.views = {}
 
     def __getattr__(self, name):
@@ -339,18 +336,17 @@ class SymbolicArrays:
             return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
         return self.named(name, parts, kind)
 
-    def moves(self, array):
-        name, component, also = self.moving
-        return any(of in also or of == name and (None in (component, place) or place == component) for of, place in array.deps)
-
     @contextmanager
-    def only(self, name, component=None, also=()):
-        """Within, whatever depends on neither this input nor these others is only named."""
-        before, self.moving = self.moving, name and (name, component, also)
+    def seen_by(self, view):
+        """Within, entries are what `view(array, entry, indices)` makes of them: it may name or decide them."""
+        before, self.view = self.view, view
         try:
             yield
         finally:
-            self.moving = before
+            self.view = before
+
+    def seen(self, array, e, index):
+        return e if self.view is None else self.view(array, e, index)
 
     def number(self, e):
         return self.made((), lambda: e, INT if e.is_integer else REAL, ("number", e), deps=frozenset())
@@ -606,10 +602,9 @@ class SymbolicArrays:
 
     def _looked_up(self, index, length, condition):
         generic = tuple(tuple(Symbol(f"i{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(index.axes))
-        before, self.moving = self.moving, None
-        c = S.One if condition is None else condition.at(index.axes, generic)
-        self.lookups.append((c, index.at(index.axes, generic), length))
-        self.moving = before
+        with self.seen_by(named):
+            c = S.One if condition is None else condition.at(index.axes, generic)
+            self.lookups.append((c, index.at(index.axes, generic), length))
 
     def concat(self, arrays, axis=0):
         return Pieces(self, [self.lift(a) for a in arrays], axis)
@@ -722,6 +717,14 @@ class Pieces:
 
     def __getattr__(self, name):
         raise Refused(f"{name} of joined arrays")
+
+
+def named(array, e, index):
+    """A name for an entry that is more than a polynomial of entries and names, the same for equal arrays."""
+    if array.leaf or array.cases or array.dtype == BOOL or not array.deps or not e.has(Sum, Step, Magnitude, exp, log) \
+            and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
+        return e
+    return array.xp.named(f"f{array.key}", index, array.dtype)
 
 
 def chosen(c, a, b):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
+from sympy import Add, Dummy, Expr, Indexed, Integer, IndexedBase, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.symbolic import TRUTHS, Above, AtLeast, Magnitude, Pieces, Refused, Step, flat, plain, same_length
+from aclnn_viz.arrays.symbolic import TRUTHS, Above, AtLeast, Magnitude, Pieces, Refused, Step, flat, named, plain, same_length
 from derivations.expressions import substitute
 from derivations.gradient import gradient
 from derivations.normal_form import normal_form
@@ -24,17 +24,17 @@ class Claim:
     loss: Expr
     right: Expr
     ranges: dict
-    signs: tuple = ()
+    words: tuple = ()
 
-    def xreplace(self, mapping, sign=()):
+    def xreplace(self, mapping):
         def new(e):
             return e.xreplace(mapping)
-        return replace(self, loss=new(self.loss), right=new(self.right), signs=(*self.signs, *sign), leaves=tuple(map(new, self.leaves)),
+        return replace(self, loss=new(self.loss), right=new(self.right), leaves=tuple(map(new, self.leaves)),
                        ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
 
 
-def claims(traced, output, of, abstract):
-    """The claims about one output: one for each place of an axis whose length is a number, and for each joined piece."""
+def claims(traced, output, of):
+    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way in which numbers compare."""
     leaf, made = traced.leaves[of], traced.backward[output]
     for offsets, piece in _pieces(made):
         axes = piece.axes
@@ -46,16 +46,134 @@ def claims(traced, output, of, abstract):
                      for k, axis in enumerate(axes)]
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
-            ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, axes) for i, n in zip(axis, own) if not i.is_Integer}
-            component = (literal[0], Integer(places[0])) if len(literal) == 1 else None
-            with traced.xp.only(of if abstract else None, component, tuple(traced.subject.upstream)):
-                right = piece.at(axes, tuple(index))
-                at = [(flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, axes, offsets))]
-                entry = leaf.at(leaf.axes, tuple(at))
-                loss, used = _loss(traced, of, entry)
-            views = _views(traced.xp, of, [i for axis in at for i in axis])
-            claim = Claim(output, (entry, *views), loss, right, ranges | used)
-            yield claim.xreplace(traced.known).xreplace(traced.equal) if traced.known else claim
+            at = [(flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, axes, offsets))]
+            yield from _paths(traced, output, of, piece, index, at)
+
+
+def _paths(traced, output, of, piece, index, at):
+    xp, entry = traced.xp, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
+    ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
+    todo, tried = [((), dict(traced.equal))], 0
+    while todo:
+        given, sizes = todo.pop()
+        tried += 1
+        if tried > MAX_CASES:
+            raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
+        path = Path(of, entry, (*traced.subject.upstream,), given, traced.known, sizes)
+        try:
+            with xp.seen_by(path):
+                right = path.settled(piece.at(piece.axes, tuple(index)))
+                loss = _loss(traced, of, entry, path)
+        except OneOrMore as case:
+            todo += [(given, {**sizes, case.size: value}) for value in (S.One, Symbol(f"{case.size}'", integer=True, positive=True) + 1)]
+            continue
+        except Impossible:
+            continue
+        todo += path.others
+        views = _views(xp, of, [i for axis in at for i in axis])
+        claim = Claim(output, (entry, *views), loss, right, ranges | xp.granted, path.words)
+        yield claim.xreplace(sizes)
+
+
+class OneOrMore(Exception):
+    """Whether something moves depends on whether this size is 1."""
+
+    def __init__(self, size):
+        self.size = size
+
+
+class Impossible(Exception):
+    """Numbers cannot compare so."""
+
+
+class Path:
+    """How entries are seen where the signs of all compared numbers that move with one entry are given.
+
+    What does not move with the entry is named. A compared number that is not among `given` gets the sign 1; the paths
+    with the other sign are in `others`.
+    """
+
+    def __init__(self, of, entry, also, given, known, sizes):
+        self.of, self.entry, self.also, self.known, self.sizes = of, entry, also, known, sizes
+        self.given, self.signs, self.others, self.rows = given, [], [], {}
+
+    def __call__(self, array, e, index):
+        e = self.settled(e)
+        if any(of in self.also for of, _ in array.deps) or moves(e, self.entry, array.xp.views):
+            return e
+        return named(array, e, index)
+
+    @property
+    def words(self):
+        return (*(f"{n} = {value}" for n, value in self.sizes.items()), *(f"{d} > 0" for d in self.signs))
+
+    def settled(self, e):
+        e = e.xreplace(self.known).xreplace(self.sizes) if self.known or self.sizes else e
+        while True:
+            found = {}
+            for atom in e.atoms(*TRUTHS, Magnitude):
+                d = atom.args[0]
+                if not d.has(*TRUTHS, Magnitude):
+                    here = d.xreplace(self.rows) if self.rows else d
+                    side = self._side(here)
+                    if side:
+                        found[atom] = side * d if isinstance(atom, Magnitude) else Integer(int(side > 0))
+            if not found:
+                return e
+            e = e.xreplace(found)
+
+    def _side(self, d):
+        entry = self.entry.xreplace(self.sizes)
+        if not d.has(entry) or d.atoms(Dummy):  # or it stands in a sum
+            return None
+        for known in self.signs:
+            if d == known or expand(d + known) == 0:
+                return 1 if d == known else -1
+        slope = gradient(d, entry)
+        if slope == 0 or slope.has(entry) and any(s.has(entry) for s in d.atoms(Step, KroneckerDelta)):
+            return None
+        if not slope.is_nonzero:
+            for n in sorted((s for s in slope.free_symbols if s.is_integer and s.is_positive), key=str):
+                if expand(slope.subs(n, 1)) == 0:
+                    raise OneOrMore(n)
+        side = self.given[len(self.signs)] if len(self.signs) < len(self.given) else 1
+        fresh = len(self.signs) >= len(self.given)
+        possible = [s for s in (1, -1) if not any(_contradict(s * d, other) for other in self.signs)]
+        if fresh and side not in possible:
+            side = -1
+        if side not in possible:
+            raise Impossible
+        if fresh and len(possible) == 2:
+            self.others.append(((*self.taken, -side), self.sizes))
+        self.taken = (*self.taken, side)
+        self.signs.append(plain(side * d))
+        return side
+
+    taken = ()
+
+
+def moves(e, entry, views):
+    """Whether an entry, or another one that may be it, stands in `e` outside of steps and of indices."""
+    if isinstance(e, (Step, KroneckerDelta)):
+        return False
+    if isinstance(e, Indexed) and isinstance(entry, Indexed):
+        return _of(e, str(entry.base), views) and not _apart(e, entry)
+    return e == entry or any(moves(arg, entry, views) for arg in e.args)
+
+
+def _of(e, name, views):
+    return name in (str(e.base), views.get(str(e.base), ("",))[0])
+
+
+def _apart(a, b):
+    """Two entries of one input whose places along an axis are different numbers."""
+    return a.base == b.base and any(i.is_Integer and k.is_Integer and i != k for i, k in zip(a.indices, b.indices))
+
+
+def _contradict(a, b):
+    """a > 0 and b > 0 cannot both be: a positive multiple of one and the other add up to a number that is not positive."""
+    sums = (expand(a + factor * b) for factor in (S.One, S(2), S.Half))
+    return any(not total.atoms(Indexed) and (total.is_nonpositive or is_nonnegative(-total)) for total in sums)
 
 
 def _shape(axes):
@@ -79,90 +197,48 @@ def _views(xp, of, at):
             yield xp.named(view, [*rest, expand(flat([at[k] for k in places], lengths))], "real")
 
 
-def _loss(traced, of, entry):
-    """The sum of gradients times outputs, without the indices at which nothing depends on the entry; and ranges of chosen places."""
+def _loss(traced, of, entry, path):
+    """The sum of gradients times outputs, without the indices at which nothing depends on the entry."""
     terms = []
     for d, y in traced.subject.upstream.items():
         made, up = traced.forward[y], traced.leaves[d]
         for offsets, piece in _pieces(made):
             if piece is made and (piece.ndim != up.ndim or not all(map(same_length, piece.axes, up.axes))):
                 raise Refused(f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}")
-            index = tuple(tuple(Dummy(f"q{k}", integer=True) for _ in axis) for k, axis in enumerate(piece.axes))
+            index = tuple(tuple(Symbol(f"q{k}_{m}", integer=True) for m in range(len(axis))) for k, axis in enumerate(piece.axes))
             at = tuple((flat(i, axis) + offset,) if up.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
-            e = piece.at(piece.axes, index)
-            term = up.at(up.axes, at) * e
-            limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis)]
-            own = [a for a in e.atoms(Indexed) if str(a.base) == of or traced.xp.views.get(str(a.base), ("",))[0] == of]
-            for q, low, high in list(limits):  # an index that is also that of every entry: nothing else depends on the entry
-                at = next((k for k in range(len(getattr(entry, "indices", ()))) if all(
-                    str(a.base) == of and a.indices[k] == q for a in own)), None)
-                if own and at is not None:
-                    term = substitute(term, {q: entry.indices[at]})
-                    own = [substitute(a, {q: entry.indices[at]}) for a in own]
-                    limits.remove((q, low, high))
+            with traced.xp.seen_by(Probe(entry)):
+                places = _places(piece.at(piece.axes, index), entry, traced.xp.views)
+            places = {q: k for q, k in places.items() if any(q in i for i in index)}
+            path.rows = {q: entry.indices[k] for q, k in places.items()}
+            e = path.settled(piece.at(piece.axes, index))
+            if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
+                raise Refused("rows that are mixed only where numbers compare in one way")
+            limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
+            term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
-    return Add(*terms), dict(traced.xp.granted)
+            path.rows = {}
+    return Add(*terms)
 
 
-# Cases: off the places where compared numbers meet, every comparison stays as it is when an entry changes a little.
-
-def cases(claim, found=()):
-    """Yield the claim for each way in which the numbers that depend on the entry compare, as far as both are compared."""
-    d = _undecided(claim)
-    if d is None:
-        yield claim
-        return
-    entry = claim.leaves[0]
-    slope = gradient(d, entry)
-    if not slope.is_nonzero:
-        for n in sorted((s for s in slope.free_symbols if s.is_integer and s.is_positive), key=str):
-            if expand(slope.subs(n, 1)) == 0 and n not in claim.leaves:
-                for value in (S.One, Symbol(n.name, integer=True, positive=True, odd=None) + 1):
-                    longer = value if value == 1 else Symbol(f"{n.name}'", integer=True, positive=True) + 1
-                    yield from cases(claim.xreplace({n: longer}, ((f"{n} = 1" if value == 1 else f"{n} > 1"),)), found)
-                return
-    if len(found) > 40:
-        raise Refused("too many comparisons")
-    for side in (1, -1):
-        if not any(_contradict(d * side, other) for other in found):
-            yield from cases(claim.xreplace(decided(d, side), (side * d,)), (*found, d * side))
+def _places(e, entry, views):
+    """{index: place} of the indices that stand in the same place of every entry that may be this one, {} where it is looked up otherwise."""
+    own = [a for a in e.atoms(Indexed) if isinstance(entry, Indexed) and _of(a, str(entry.base), views) and not _apart(a, entry)]
+    if not own or any(a.base != entry.base for a in own):
+        return {}
+    return {i: k for k, i in enumerate(own[0].indices) if i.is_Symbol and all(a.indices[k] == i for a in own)}
 
 
-def decided(d, side):
-    """What comparisons of d with 0 come to, and its size, when it lies on that side of 0."""
-    opposite = plain(-d)
-    return {Above(d): Integer(side > 0), AtLeast(d): Integer(side >= 0), Above(opposite): Integer(side < 0),
-            AtLeast(opposite): Integer(side <= 0), Magnitude(d): side * d}
+class Probe:
+    """A view in which every compared number that moves is positive: it shows which entries can meet."""
 
+    def __init__(self, entry):
+        self.entry = entry
 
-def _undecided(claim):
-    """A compared number that moves with the entry, and in which nothing is compared; None where there is none."""
-    entry, free = claim.leaves[0], claim.loss.free_symbols | claim.right.free_symbols
-    found = set()
-    for e in (claim.loss, claim.right):
-        for atom in e.atoms(*TRUTHS, Magnitude):
-            d = atom.args[0]
-            if d.has(entry) and not d.has(*TRUTHS, Magnitude) and d.free_symbols <= free and _moves(d, entry):
-                found.add(min(d, plain(-d), key=lambda e: e.sort_key()))
-    return min(found, key=lambda e: (e.count_ops(), e.sort_key()), default=None)
-
-
-def _moves(d, entry):
-    """Whether d takes every value only at single places of the entry, or nowhere: it has no steps, or a steady slope."""
-    slope = gradient(d, entry)
-    if slope == 0:
-        return False
-    return not any(s.has(entry) for s in d.atoms(Step, KroneckerDelta)) or not slope.has(entry)
-
-
-def _contradict(a, b):
-    """a > 0 and b > 0 cannot both be: a positive multiple of one and the other add up to a number that is not positive."""
-    total = expand(a + b)
-    for factor in {(a - expand(a + b)).as_coeff_Mul()[0], S.One} | {S(2), S.Half}:
-        total = expand(a + factor * b) if factor.is_positive else None
-        if total is not None and not total.atoms(Indexed) and (total.is_nonpositive or is_nonnegative(-total)):
-            return True
-    return False
+    def __call__(self, array, e, index):
+        e = e.replace(lambda a: isinstance(a, (*TRUTHS, Magnitude)) and moves(a.args[0], self.entry, array.xp.views),
+                      lambda a: a.args[0] if isinstance(a, Magnitude) else S.One)
+        return e if moves(e, self.entry, array.xp.views) else named(array, e, index)
 
 
 # One equation.
@@ -179,14 +255,14 @@ def _named(left, right, ranges):
     free = left.free_symbols | right.free_symbols
     names = {}
 
-    def named(e):
+    def name(e):
         if isinstance(e, TRUTHS):
-            return type(e)(names.setdefault(e.args[0], Dummy("d", real=True)))
-        return names.setdefault(e, Dummy("k", integer=True))
+            return type(e)(names.setdefault(e.args[0], Symbol(f"d_{len(names)}", real=True)))
+        return names.setdefault(e, Symbol(f"k_{len(names)}", integer=True))
 
     def walked(e):
         if isinstance(e, Step) and e.free_symbols <= free:
-            return named(e)
+            return name(e)
         if not e.args or isinstance(e, (Symbol,)) or not e.has(Step):
             return e
         if isinstance(e, Sum):
