@@ -19,6 +19,7 @@ from derivations.ranges import is_nonnegative
 
 BOOL, INT, REAL = "bool", "int", "real"
 RANK = {BOOL: 0, INT: 1, REAL: 2}
+FEW = 7  # operations of a sum that needs no name
 
 
 class Refused(Exception):
@@ -284,7 +285,7 @@ class SymbolicArrays:
 
     def __init__(self, decide):
         self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, {}, {}, {}, [], None
-        self.views = {}
+        self.views, self.names = {}, {}
 
     def __getattr__(self, name):
         raise Refused(f"xp.{name} is not known")
@@ -720,11 +721,13 @@ class Pieces:
 
 
 def named(array, e, index):
-    """A name for an entry that is more than a polynomial of entries and names, the same for equal arrays."""
+    """A name for an entry that is more than a small polynomial of entries and names, the same for equal arrays."""
     if array.leaf or array.cases or array.dtype == BOOL or not array.deps or not e.has(Sum, Step, Magnitude, exp, log) \
-            and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
+            and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
         return e
-    return array.xp.named(f"f{array.key}", index, array.dtype)
+    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}  # equal entries of different arrays get one name
+    key = array.key if e.has(Sum) else e.xreplace(places)
+    return array.xp.named(f"f{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype)
 
 
 def chosen(c, a, b):

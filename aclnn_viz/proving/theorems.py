@@ -17,7 +17,7 @@ MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
 @dataclass(frozen=True)
 class Claim:
-    """At `index`: the derivative of the `loss` by the entries in `leaves` is `right`; `ranges` are those of its indices."""
+    """The derivative of the `loss` by the entries in `leaves`, and by `lines` with their own derivatives, is `right`; `ranges` are those of indices."""
 
     output: str
     leaves: tuple
@@ -25,6 +25,7 @@ class Claim:
     right: Expr
     ranges: dict
     words: tuple = ()
+    lines: tuple = ()
 
     def xreplace(self, mapping):
         def new(e):
@@ -71,8 +72,9 @@ def _paths(traced, output, of, piece, index, at):
             continue
         todo += path.others
         views = _views(xp, of, [i for axis in at for i in axis])
+        lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
         claim = Claim(output, (entry, *views), loss, right, ranges | xp.granted, path.words)
-        yield claim.xreplace(sizes)
+        yield replace(claim.xreplace(sizes), lines=lines)
 
 
 class OneOrMore(Exception):
@@ -95,13 +97,39 @@ class Path:
 
     def __init__(self, of, entry, also, given, known, sizes):
         self.of, self.entry, self.also, self.known, self.sizes = of, entry, also, known, sizes
-        self.given, self.signs, self.others, self.rows = given, [], [], {}
+        self.given, self.signs, self.others, self.rows, self.open, self.lines = given, [], [], {}, set(), {}
 
     def __call__(self, array, e, index):
         e = self.settled(e)
-        if any(of in self.also for of, _ in array.deps) or moves(e, self.entry, array.xp.views):
+        if any(of in self.also for of, _ in array.deps):
             return e
+        if moves(e, self.entry, array.xp.views) or e.has(*self.lines):
+            return self._line(e)
         return named(array, e, index)
+
+    def _line(self, e):
+        """A name for what is linear in the entry, the first of its kind: its derivative is kept in its place."""
+        if not e.is_Add or e.count_ops() < 3 or e.has(Sum, Magnitude, *TRUTHS, *self.lines):
+            return e
+        here = e.xreplace(self.rows) if self.rows else e
+        entry = self.entry.xreplace(self.sizes)
+        if not here.has(entry) or here.free_symbols & self.open or here.atoms(Dummy):
+            return e
+        line, (known, slope) = next(iter(self.lines.items()), (Symbol("t_0", real=True), (here, gradient(here, entry))))
+        if known != here or slope.has(entry) or slope.is_number:
+            return e
+        self.lines[line] = here, slope
+        return line
+
+    def slope(self, e):
+        """The derivative of an expression by the entry."""
+        entry = self.entry.xreplace(self.sizes)
+        return gradient(e, entry) + Add(*(gradient(e, line) * slope for line, (_, slope) in self.lines.items() if e.has(line)))
+
+    def written_out(self, e):
+        while e.has(*self.lines) if self.lines else False:
+            e = e.xreplace({line: known for line, (known, _) in self.lines.items()})
+        return e
 
     @property
     def words(self):
@@ -123,8 +151,8 @@ class Path:
             e = e.xreplace(found)
 
     def _side(self, d):
-        entry = self.entry.xreplace(self.sizes)
-        if not d.has(entry) or d.atoms(Dummy):  # or it stands in a sum
+        entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
+        if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:  # then it differs from entry to entry
             return None
         for known in self.signs:
             if d == known or expand(d + known) == 0:
@@ -211,13 +239,14 @@ def _loss(traced, of, entry, path):
                 places = _places(piece.at(piece.axes, index), entry, traced.xp.views)
             places = {q: k for q, k in places.items() if any(q in i for i in index)}
             path.rows = {q: entry.indices[k] for q, k in places.items()}
+            path.open = {q for i in index for q in i} - set(places)
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
                 raise Refused("rows that are mixed only where numbers compare in one way")
             limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
-            path.rows = {}
+            path.rows, path.open = {}, set()
     return Add(*terms)
 
 
@@ -246,7 +275,7 @@ class Probe:
 def equation(claim):
     """(left, right) of a claim in which nothing that moves is compared any more."""
     loss = claim.loss.replace(lambda e: isinstance(e, Magnitude), lambda e: e.args[0] * (Above(e.args[0]) - Above(-e.args[0])))
-    left = Add(*(gradient(loss, leaf) for leaf in claim.leaves))
+    left = Add(*(gradient(loss, leaf) for leaf in claim.leaves), *(gradient(loss, line) * slope for line, _, slope in claim.lines))
     return _named(_cleared(left, claim.ranges), _cleared(claim.right, claim.ranges), claim.ranges)
 
 
@@ -287,7 +316,16 @@ def _cleared(e, ranges):
 
 
 def proved(claim, labels):
-    """The Answer about one claim in one case; entries of labels lie in their range, or are the number that is passed over."""
+    """The Answer about one claim, with and then without a name for what is linear in the entry."""
+    answer = _proved(claim, labels)
+    if answer or not claim.lines:
+        return answer
+    names = {line: known for line, known, _ in claim.lines}
+    return _proved(replace(claim.xreplace(names), lines=()), labels)
+
+
+def _proved(claim, labels):
+    """Entries of labels lie in their range, or are the number that is passed over."""
     left, right = equation(claim)
     if labels:
         left, right = normal_form(left - right, Ranges(claim.ranges)), S.Zero
