@@ -34,8 +34,8 @@ class Claim:
                        ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
 
 
-def claims(traced, output, of):
-    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way in which numbers compare."""
+def claims(traced, output, of, bare=False):
+    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way in which numbers compare; `bare` without names."""
     leaf, made = traced.leaves[of], traced.backward[output]
     for offsets, piece in _pieces(made):
         axes = piece.axes
@@ -48,10 +48,10 @@ def claims(traced, output, of):
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
             at = [(flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, axes, offsets))]
-            yield from _paths(traced, output, of, piece, index, at)
+            yield from _paths(traced, output, of, piece, index, at, bare)
 
 
-def _paths(traced, output, of, piece, index, at):
+def _paths(traced, output, of, piece, index, at, bare):
     xp, entry = traced.xp, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
     ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
     todo, tried = [((), dict(traced.equal))], 0
@@ -61,6 +61,7 @@ def _paths(traced, output, of, piece, index, at):
         if tried > MAX_CASES:
             raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
         path = Path(of, entry, (*traced.subject.upstream,), given, traced.known, sizes)
+        path.labels, path.bare = traced.subject.labels, bare
         try:
             with xp.seen_by(path):
                 right = path.settled(piece.at(piece.axes, tuple(index)))
@@ -101,10 +102,10 @@ class Path:
 
     def __call__(self, array, e, index):
         e = self.settled(e)
-        if any(of in self.also for of, _ in array.deps):
+        if any(of in self.also or of in self.labels and not e.has(Sum) for of, _ in array.deps):
             return e
-        if moves(e, self.entry, array.xp.views) or e.has(*self.lines):
-            return self._line(e)
+        if self.bare or moves(e, self.entry, array.xp.views, self.lines):
+            return e if self.bare else self._line(e)
         return named(array, e, index)
 
     def _line(self, e):
@@ -144,8 +145,9 @@ class Path:
                 if not d.has(*TRUTHS, Magnitude):
                     here = d.xreplace(self.rows) if self.rows else d
                     side = self._side(here)
-                    if side:
-                        found[atom] = side * d if isinstance(atom, Magnitude) else Integer(int(side > 0))
+                    if side is not None:
+                        holds = side >= 0 if isinstance(atom, AtLeast) else side > 0
+                        found[atom] = side * d if isinstance(atom, Magnitude) else Integer(int(holds))
             if not found:
                 return e
             e = e.xreplace(found)
@@ -154,39 +156,39 @@ class Path:
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
         if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:  # then it differs from entry to entry
             return None
-        for known in self.signs:
+        for known, side in zip(self.signs, self.taken):
             if d == known or expand(d + known) == 0:
-                return 1 if d == known else -1
+                return 0 if side == 0 else 1 if d == known else -1
         slope = gradient(d, entry)
         if slope == 0 or slope.has(entry) and any(s.has(entry) for s in d.atoms(Step, KroneckerDelta)):
             return None
-        if not slope.is_nonzero:
+        if not slope.is_nonzero and not self.loose:
             for n in sorted((s for s in slope.free_symbols if s.is_integer and s.is_positive), key=str):
                 if expand(slope.subs(n, 1)) == 0:
                     raise OneOrMore(n)
         side = self.given[len(self.signs)] if len(self.signs) < len(self.given) else 1
         fresh = len(self.signs) >= len(self.given)
-        possible = [s for s in (1, -1) if not any(_contradict(s * d, other) for other in self.signs)]
+        possible = [s for s in (1, -1) if not any(_contradict(s * d, other) for other in self.signs)] + [0] * self.loose
         if fresh and side not in possible:
             side = -1
         if side not in possible:
             raise Impossible
-        if fresh and len(possible) == 2:
+        if fresh and {1, -1} <= set(possible):
             self.others.append(((*self.taken, -side), self.sizes))
         self.taken = (*self.taken, side)
-        self.signs.append(plain(side * d))
+        self.signs.append(plain((side or 1) * d))
         return side
 
-    taken = ()
+    taken, loose, labels, bare = (), False, (), False
 
 
-def moves(e, entry, views):
-    """Whether an entry, or another one that may be it, stands in `e` outside of steps and of indices."""
+def moves(e, entry, views, lines=()):
+    """Whether an entry, another one that may be it, or a name of what is linear in it stands in `e` outside of steps and of indices."""
     if isinstance(e, (Step, KroneckerDelta)):
         return False
     if isinstance(e, Indexed) and isinstance(entry, Indexed):
         return _of(e, str(entry.base), views) and not _apart(e, entry)
-    return e == entry or any(moves(arg, entry, views) for arg in e.args)
+    return e == entry or e in lines or any(moves(arg, entry, views, lines) for arg in e.args)
 
 
 def _of(e, name, views):
@@ -340,3 +342,79 @@ def _proved(claim, labels):
         apart = () if beside is None else (KroneckerDelta(label, beside), KroneckerDelta(beside, label))
         left = normal_form(left.xreplace({entry: label}), Ranges(claim.ranges)).xreplace(dict.fromkeys(apart, S.Zero))
     return proves_equal(left, right, in_range=claim.ranges)
+
+
+# What goes with a proof.
+
+def large_named(array, e, index):
+    """A view for reading: nothing is named."""
+    return e
+
+
+def unsound(traced):
+    """What forward does not say of the places that backward looks up: one that may lie outside of its axis."""
+    found = []
+    for lookups, sure in ((traced.lookups, ()), (traced.xp.lookups, traced.lookups)):
+        for c, number, length in lookups:
+            of_sizes = not number.atoms(Indexed, Step) and all(s.is_positive for s in number.free_symbols)
+            if of_sizes and not (is_nonnegative(number) and is_nonnegative(expand(length - 1 - number))):
+                found.append(f"place {number} of an axis of length {length}")
+            elif not of_sizes and lookups is traced.xp.lookups and not any(
+                    number == other and is_nonnegative(expand(length - least)) and _implies(c, before) for before, other, least in sure):
+                found.append(f"backward looks up place {number}, which may lie outside of an axis of length {length}")
+    return found
+
+
+def _implies(c, before):
+    return set(Mul.make_args(before)) <= set(Mul.make_args(c)) | {S.One}
+
+
+def assumptions(claim, answer):
+    sizes = {s for e in (claim.loss, claim.right) for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
+    yield from (f"{n} >= 1" for n in sorted(map(str, sizes)) if "'" not in n)
+    if answer.denominators:
+        yield "what is divided by is not 0"
+
+
+def granted(traced):
+    for name, (length, beside) in traced.subject.labels.items():
+        yield f"0 <= {name} < {length}" + (f" or {name} = {beside}" if beside is not None else "")
+
+
+def kinks(traced, output, of):
+    """(number, side) for each compared number that moves: at 0 the output is what it is above, below, or something else."""
+    leaf, made = traced.leaves[of], traced.backward[output]
+    known = {}
+    for offsets, piece in _pieces(made):
+        for places in product(*(range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,) for axis in piece.axes)):
+            index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
+                     for k, (axis, place) in enumerate(zip(piece.axes, places))]
+            at = tuple((flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
+            entry, todo, seen = leaf.at(leaf.axes, at), [()], set()
+            while todo:
+                given = todo.pop()
+                right, path = _right(traced, of, entry, piece, index, given)
+                if path is None:
+                    continue
+                todo += [g for g, _ in path.others]
+                for k, d in enumerate(path.signs):
+                    side = path.taken[k]
+                    turned = plain(side * d)
+                    if turned in seen:
+                        continue
+                    seen.add(turned)
+                    before = path.taken[:k]
+                    zero, above, below = (_right(traced, of, entry, piece, index, (*before, s))[0] for s in (0, 1, -1))
+                    if above != below:
+                        known[str(turned)] = "above" if zero == above else "below" if zero == below else str(zero)[:80]
+    return sorted(known.items())
+
+
+def _right(traced, of, entry, piece, index, given):
+    path = Path(of, entry, tuple(traced.subject.upstream), given, traced.known, dict(traced.equal))
+    path.loose = True
+    try:
+        with traced.xp.seen_by(path):
+            return path.settled(piece.at(piece.axes, tuple(index))), path
+    except (Impossible, OneOrMore):
+        return None, None
