@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.devices.cpp import cpp_sample
     from aclnn_viz.operators import operator
     from aclnn_viz.pictures import judge
+    from aclnn_viz.proving import prove
     from aclnn_viz.storage.own import load
     from aclnn_viz.sweeps import sweep
     from aclnn_viz.words import glossary, language
@@ -27,7 +28,7 @@ _MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
     "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "explore": "explorers",
     "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
-    "predict": "accuracy", "sweep": "sweeps", "tiles": "",
+    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "",
 }
 __all__ = list(_MODULES)
 # What else tab completion offers: the packages that hold what is asked for now and then.

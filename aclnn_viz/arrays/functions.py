@@ -18,7 +18,15 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     return f(*(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays)))
 
 
-class Functions:
+class Guards:
+    """`guard` of a namespace that has `clip`."""
+
+    def guard(self, x, smallest=-np.inf, largest=np.inf):
+        """Return x kept from `smallest` to `largest`: only so that numbers stay finite, which a proof may take for granted."""
+        return self.clip(x, smallest, largest)
+
+
+class Functions(Guards):
     """Array API functions in terms of NumPy ufuncs, which dispatch on the array, and of two methods of a namespace.
 
     `_wrap(ndarray)` makes floating elements arrays of the namespace; `_move(f, *arrays)` applies a NumPy function that

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from aclnn_viz.arrays.functions import Guards
 
-class JaxArrays:
+
+class JaxArrays(Guards):
     """`jax.numpy` with `scatter_add`, and with columns taken as rows: XLA is slow along the last axis."""
 
     def __init__(self):

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import pairwise, sum_axes
 
 FEW = 4096  # values, where a call for each channel costs more than one index for all of them
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 
-class NumPyArrays:
+class NumPyArrays(Guards):
     """NumPy with sums carried in float64, as a tree of neighbours along every axis, and with `scatter_add`.
 
     A sum over the leading axis (rows, samples, channels) stays in float64: the driver may have cut that axis, and then

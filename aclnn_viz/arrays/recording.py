@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.errors import problem
 
 # Functions that only move elements: what is done to the values is done to their records.
@@ -188,7 +189,7 @@ def record(kernel: Callable, inputs: dict, outputs) -> Recording:
                      places)
 
 
-class RecordingArrays:
+class RecordingArrays(Guards):
     """NumPy as the namespace of a page whose arrays record."""
 
     float64 = np.dtype(np.float64)

@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
-from aclnn_viz.cli import authoring, checking, published, sweeping
+from aclnn_viz.cli import authoring, checking, proving, published, sweeping
 from aclnn_viz.cli.bars import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
@@ -179,6 +179,8 @@ COMMANDS = {
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"},
         "--force": checking.FORCE}),
+    "prove": (proving.prove, {
+        "operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "errata": (errata, {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
     "conventions": (published.conventions, {

@@ -11,8 +11,9 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.speech import tr
 
 STEP = 2.0**-16  # of the differences: their error is about its square
-SIZES = (1, 2, 3, 4)
-TRIED = 120  # sizes of one combination of options
+SIZES = (1, 2, 3)
+WIDTHS = (2, 8)  # of the numbers
+TRIED, FEWEST = 120, 60  # sizes, and draws, of one combination of options
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,17 @@ def search(subjects) -> Counterexample | None:
 
 def _of_subject(subject):
     letters = sorted({s for given in subject.inputs.values() if given for n in given[0] for s in getattr(n, "free_symbols", ())}, key=str)
-    sizes = sorted(product(SIZES[:3], repeat=len(letters)), key=lambda s: (sum(s), s))
+    sizes = sorted(product(SIZES, repeat=len(letters)), key=lambda s: (sum(s), s))
     if len(sizes) > TRIED:
         sizes = sizes[:TRIED // 2] + sizes[TRIED // 2::len(sizes) // (TRIED // 2)]
-    for seed, lengths in enumerate(sizes):
-        found = _tried(subject, dict(zip(letters, lengths)), np.random.default_rng(seed))
+    for seed, lengths in enumerate(lengths for lengths in sizes for _ in range(max(2, FEWEST // len(sizes)))):
+        found = _tried(subject, dict(zip(letters, lengths)), np.random.default_rng(seed), WIDTHS[seed % len(WIDTHS)])
         if found:
             return found
     return None
 
 
-def _tried(subject, sizes, rng):
+def _tried(subject, sizes, rng, width):
     known = {}
     for name, value in subject.attributes.items():
         known[name] = value if not hasattr(value, "free_symbols") else 1 if value.is_integer else 0.5 if value.is_positive else 0.75
@@ -71,11 +72,11 @@ def _tried(subject, sizes, rng):
             if beside is not None and known[name].size > 1 and rng.random() < 0.5:
                 known[name].flat[0] = known[str(beside)]
         else:
-            known[name] = np.round(rng.uniform(-2, 2, shape) * 64 + 0.37) / 64 + 1 / 512
+            known[name] = np.round(rng.uniform(-width, width, shape) * 64 + 0.37) / 64 + 1 / 512
     labelled = {d: y for d, y in subject.upstream.items()}
 
     def loss(change):
-        outputs = _run(subject, subject.forward, known | change)
+        outputs = _run(subject.forward, subject.preludes[0], known | change)
         return outputs, sum(float(np.sum(known[d] * outputs[y])) for d, y in labelled.items())
     with np.errstate(all="ignore"):
         try:
@@ -89,7 +90,7 @@ def _tried(subject, sizes, rng):
         saved = {name: outputs[of] for name, of in subject.saved.items() if known.get(name, 0) is not None}
         known_backward = known | saved
         try:
-            made = _run(subject, subject.backward, known_backward)
+            made = _run(subject.backward, subject.preludes[1], known_backward)
             made = {output: np.asarray(made[output], float) for output in subject.gradient_of}
         except Exception as error:
             return found("backward", (), error, None)
@@ -110,8 +111,8 @@ def _tried(subject, sizes, rng):
     return None
 
 
-def _run(subject, function, known):
+def _run(function, prelude, known):
     xp = NumPyArrays()
-    if subject.prelude:
-        known = known | subject.prelude(xp, **{n: known[n] for n in list(signature(subject.prelude).parameters)[1:]})
+    if prelude:
+        known = known | prelude(xp, **{n: known[n] for n in list(signature(prelude).parameters)[1:]})
     return function(xp, **{n: known[n] for n in list(signature(function).parameters)[1:]})

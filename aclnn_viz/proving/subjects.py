@@ -28,7 +28,7 @@ class Subject:
     name: str
     forward: Callable
     backward: Callable
-    prelude: Callable | None
+    preludes: tuple  # of forward and of backward, None where there is none
     inputs: dict
     attributes: dict
     saved: dict
@@ -67,16 +67,16 @@ class Traced:
         attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
         self.given = self.leaves | attributes
         self.known, self.equal = {}, {}
-        self.forward = self._called(subject.forward, {})
+        self.forward = self._called(subject.forward, subject.preludes[0], {})
         self.lookups = list(self.xp.lookups)
         self.xp.lookups.clear()
-        self.backward = self._called(subject.backward, {
+        self.backward = self._called(subject.backward, subject.preludes[1], {
             name: self.forward[of] for name, of in subject.saved.items() if subject.inputs.get(name, True) is not None})
 
-    def _called(self, function, saved):
+    def _called(self, function, prelude, saved):
         copies, given = {}, self.given | saved
-        if self.subject.prelude:
-            given |= self._run(self.subject.prelude, given, copies)
+        if prelude:
+            given |= self._run(prelude, given, copies)
         return self._run(function, given, copies)
 
     def _run(self, function, given, copies):
@@ -132,7 +132,7 @@ def of_functions(forward, backward, shapes) -> list[Subject]:
     sizes = {n: n if isinstance(n, int) else size(n) for shape in shapes.values() for n in shape}
     inputs = {name: (tuple(map(sizes.get, shape)), REAL) for name, shape in shapes.items()}
     attributes = {name: parameter(name) for name in dict.fromkeys(taken[0] + taken[1]) if name in taken[0] and name not in shapes}
-    probe = Traced(Subject("", forward, lambda xp: {}, None, inputs, attributes, {}, {}, {}), lambda e: True).forward
+    probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
     if not isinstance(probe, dict):
         raise TypeError(problem("forward returns a dict of its outputs", shown(probe), 'return such as {"y": y}'))
     upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
@@ -142,7 +142,7 @@ def of_functions(forward, backward, shapes) -> list[Subject]:
         raise ValueError(problem("backward takes d and the name of each output, saved outputs and parameters of forward",
                                  ", ".join(taken[1]), "name them so"))
     inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
-    return [Subject(f"{forward.__name__}, {backward.__name__}", forward, backward, None, inputs, attributes, saved, upstream,
+    return [Subject(f"{forward.__name__}, {backward.__name__}", forward, backward, (None, None), inputs, attributes, saved, upstream,
                     {f"d{x}": x for x in shapes})]
 
 
@@ -193,10 +193,8 @@ def _subject(op, page, attributes, absent, mode):
         shape += (1,) * (len(page.AXES[name]) - len(shape))
         inputs[name] = None if name in absent else (shape, INT if tensor.dtype.startswith("int") else REAL)
     labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
-    used = {name for name, value in mode.items()}
-    gone = {f"{name}=None": "" for name in absent}
-    options = {name: mode[name] for name in used} | {name.removesuffix("=None"): None for name in gone}
-    return Subject(op.name, op.page.forward, page.backward, getattr(page, "PRELUDE", None), inputs, attributes, op.saved,
+    options = mode | dict.fromkeys(absent)
+    return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
                    {out: x for out, x in op.gradient_of.items() if x not in absent}, labels, options)
 

@@ -402,10 +402,11 @@ def kinks(traced, output, of):
                     turned = plain(side * d)
                     if turned in seen:
                         continue
+                    zero, above, below = (_right(traced, of, entry, piece, index, (*path.taken[:k], s))[0] for s in (0, 1, -1))
+                    if None in (above, below):  # it lies elsewhere
+                        continue
                     seen.add(turned)
-                    before = path.taken[:k]
-                    zero, above, below = (_right(traced, of, entry, piece, index, (*before, s))[0] for s in (0, 1, -1))
-                    if above != below:
+                    if not zero == above == below:
                         known[str(turned)] = "above" if zero == above else "below" if zero == below else str(zero)[:80]
     return sorted(known.items())
 

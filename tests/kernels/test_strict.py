@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator, operators
+from aclnn_viz.arrays.functions import Guards
 from kernels.test_rounding import SMALL
 
 
-class StrictArrays:
-    """array-api-strict with the one function that the kit adds."""
+class StrictArrays(Guards):
+    """array-api-strict with the functions that the kit adds."""
 
     def __getattr__(self, name):
         return getattr(array_api_strict, name)

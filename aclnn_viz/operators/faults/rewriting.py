@@ -19,7 +19,7 @@ FUNCTIONS = {"sum": ("mean", "max"), "mean": ("sum",), "floor": ("ceil", "round"
              "round": ("floor", "ceil", "trunc"), "ones_like": ("zeros_like",), "zeros_like": ("ones_like",),
              "ones": ("zeros",), "zeros": ("ones",), "exp": ("log",), "log": ("exp",), "max": ("min", "sum"),
              "minimum": ("maximum",), "maximum": ("minimum",), "abs": ("negative",), "sqrt": ("square",)}
-IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "floor", "round", "trunc", "where"}  # what may be left out
+IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}  # what may be left out
 AXES = (None, 0, -1)
 
 

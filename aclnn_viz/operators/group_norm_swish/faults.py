@@ -50,7 +50,7 @@ FAULTS = (
     Fault("swish scale in one factor only", "the kernel of CANN before 9.1.0", "swishScale that is not 1",
           ((SLOPE, "sigmoid * (1.0 + z * complement)"),), hidden=("swishScale is 1", {})),
     Fault("swish scale ignored", "the scale is never read", "swishScale that is not 1",
-          (("xp.clip(s * z, ", "xp.clip(z, "),), hidden=("swishScale is 1", {})),
+          (("xp.guard(s * z, ", "xp.guard(z, "),), hidden=("swishScale is 1", {})),
     Fault("swish skipped", "the gradient of the group norm alone", "any dy",
           (("dz = dy * swish_slope(xp, xhat * gamma + beta, swishScale)", "dz = dy"),)),
     Fault("sigmoid for the swish slope", "the gate is taken for a constant", "z that is not 0", ((SLOPE, "sigmoid"),)),
