@@ -12,6 +12,7 @@ from derivations.normal_form import normal_form
 from derivations.proving import proves_equal
 from derivations.ranges import Ranges, is_nonnegative
 
+TRIED = 2  # regions in which a kink is looked for beside the first
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
 
@@ -390,7 +391,7 @@ def kinks(traced, output, of):
             index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
                      for k, (axis, place) in enumerate(zip(piece.axes, places))]
             at = tuple((flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
-            entry, todo, seen = leaf.at(leaf.axes, at), [()], set()
+            entry, todo, tries = leaf.at(leaf.axes, at), [()], {}
             while todo:
                 given = todo.pop()
                 right, path = _right(traced, of, entry, piece, index, given)
@@ -400,12 +401,13 @@ def kinks(traced, output, of):
                 for k, d in enumerate(path.signs):
                     side = path.taken[k]
                     turned = plain(side * d)
-                    if turned in seen:
+                    if tries.setdefault(turned, 0) > TRIED:
                         continue
+                    tries[turned] += 1
                     zero, above, below = (_right(traced, of, entry, piece, index, (*path.taken[:k], s))[0] for s in (0, 1, -1))
                     if None in (above, below):  # it lies elsewhere
                         continue
-                    seen.add(turned)
+                    tries[turned] = TRIED + 1
                     if not zero == above == below:
                         known[str(turned)] = "above" if zero == above else "below" if zero == below else str(zero)[:80]
     return sorted(known.items())
