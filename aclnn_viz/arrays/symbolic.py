@@ -7,185 +7,18 @@ same array, so what two passes have in common is seen. What is not known is refu
 """
 
 from contextlib import contextmanager
-from fractions import Fraction
-from math import isfinite
-from numbers import Integral, Real
+from contextlib import contextmanager
+from numbers import Integral
 
-from sympy import Add, Expr, Function, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Pow, Rational, S, Sum, Symbol, exp, expand, log, sqrt
+from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Pow, S, Sum, Symbol, exp, expand, log, sqrt
 
+from aclnn_viz.arrays.steps import (
+    Above, AtLeast, Ceil, Digit, Floor, Magnitude, Nearest, Refused, Step, Truncated, broadcast, chosen, equal, exact, fitted, flat, negated, plain, same_length)
 from derivations.expressions import fresh_index
-from derivations.proving import proves_equal
-from derivations.ranges import is_nonnegative
 
 BOOL, INT, REAL = "bool", "int", "real"
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 FEW = 7  # operations of a sum that needs no name
-
-
-class Refused(Exception):
-    """The page does what symbolic arrays do not know; nothing is proved about it."""
-
-
-class Step(Function):
-    """A function that is constant but for jumps, so its derivative is 0 wherever it has one."""
-
-    pointwise = step = True
-    is_real = is_finite = True
-
-    @classmethod
-    def eval(cls, e, *others):
-        if e.is_Rational and not others:
-            return Integer(int(cls.of_number(e)))
-        return None
-
-
-class Truth(Step):
-    """0 or 1: its own square. The argument has no factor that is a positive number."""
-
-    is_integer = is_nonnegative = True
-    _eval_power = lambda self, n: self if n.is_Integer and n.is_positive else None
-
-    @classmethod
-    def eval(cls, d):
-        content, rest = tidy(d)
-        if rest.is_Rational:
-            return S.One if cls.of_number(rest) else S.Zero
-        if rest.is_integer and not rest.atoms(Indexed, Step):
-            if is_nonnegative(rest - cls.LEAST):
-                return S.One
-            if is_nonnegative(cls.LEAST - 1 - rest):
-                return S.Zero
-        return None if rest == d else cls(rest)
-
-
-class Above(Truth):
-    """d > 0"""
-
-    LEAST = 1  # whole number
-    of_number = staticmethod(lambda d: d > 0)
-
-
-class AtLeast(Truth):
-    """d >= 0"""
-
-    LEAST = 0
-    of_number = staticmethod(lambda d: d >= 0)
-
-
-class Magnitude(Function):
-    """The absolute value of what has no number as a factor and a canonical sign."""
-
-    pointwise = True
-    is_real = is_nonnegative = True
-
-    @classmethod
-    def eval(cls, e):
-        content, rest = tidy(e)
-        if rest.is_Rational:
-            return content * abs(rest)
-        if rest.could_extract_minus_sign():
-            return content * cls(plain(-rest))
-        return None if rest == e else content * cls(rest)
-
-
-class Whole(Step):
-    is_integer = True
-
-    @classmethod
-    def eval(cls, e):
-        return e if e.is_integer else super().eval(e)
-
-
-class Floor(Whole):
-    of_number = staticmethod(lambda e: e.p // e.q)
-
-
-class Ceil(Whole):
-    of_number = staticmethod(lambda e: -(-e.p // e.q))
-
-
-class Nearest(Whole):
-    """Ties to even."""
-
-    of_number = staticmethod(lambda e: round(Fraction(e.p, e.q)))
-
-
-class Truncated(Whole):
-    of_number = staticmethod(int)
-
-
-class Digit(Step):
-    """Of a number, its digit in front of the lengths that follow the k-th one: an index of an axis that was flattened."""
-
-    is_integer = True
-
-    @classmethod
-    def eval(cls, *_):
-        return None
-
-
-TRUTHS = Above, AtLeast
-
-
-def tidy(e):
-    """(positive number, rest) with e = number * rest, multiplied out where it is no sum over indices."""
-    e = plain(e)
-    if e.is_Rational:
-        return S.One, e
-    content, rest = e.primitive() if e.is_Add else e.as_coeff_Mul()
-    return (content, rest) if content > 0 else (-content, plain(-rest))
-
-
-def plain(e):
-    return e if e.has(Sum) else expand(e)
-
-
-def negated(c):
-    """1 - c, a comparison turned round."""
-    if isinstance(c, TRUTHS):
-        return (Above if isinstance(c, AtLeast) else AtLeast)(-c.args[0])
-    return 1 - c
-
-
-def exact(value):
-    """A number as it is written."""
-    if isinstance(value, Expr):
-        return value
-    if isinstance(value, Integral):
-        return Integer(int(value))
-    if isinstance(value, Real) and isfinite(value):
-        return Rational(repr(float(value)))
-    raise Refused(f"{value!r} is no finite number")
-
-
-def flat(index, lengths):
-    number = S.Zero
-    for i, n in zip(index, lengths):
-        number = number * n + i
-    return number
-
-
-def fitted(index, have, want):
-    """The index of an axis, for one of the same length that was made of other lengths."""
-    if have == want or not want:
-        return index if want else ()
-    number = expand(flat(index, have))
-    return (number,) if len(want) == 1 else tuple(Digit(number, Integer(k), *want) for k in range(len(want)))
-
-
-def same_length(a, b):
-    return expand(Mul(*a) - Mul(*b)) == 0
-
-
-def broadcast(*several):
-    rank = max(map(len, several))
-    found = []
-    for together in zip(*(((),) * (rank - len(axes)) + axes for axes in several)):
-        longest = max(together, key=lambda axis: (bool(axis), len(axis)))
-        if not all(not axis or same_length(axis, longest) for axis in together):
-            raise Refused("axes of the lengths " + " and ".join(dict.fromkeys(str(Mul(*axis)) for axis in together)) + " meet")
-        found.append(longest)
-    return tuple(found)
 
 
 class SymbolicArray:
@@ -248,15 +81,6 @@ def _operator(name, f, kind=None):
     def swapped(a, b):
         return a.xp.each(name, f, kind, b, a)
     return method, swapped
-
-
-def equal(a, b, kinds=()):
-    """0 or 1; numbers that are not integers are the same where neither is above the other."""
-    if BOOL in kinds:
-        return a * b + (1 - a) * (1 - b)
-    if a.is_integer and b.is_integer:
-        return KroneckerDelta(a, b)
-    return AtLeast(a - b) * AtLeast(b - a)
 
 
 for _name, _f in {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
@@ -370,7 +194,7 @@ class SymbolicArrays:
         if neutral is not None and not any(arrays[1].axes) and not arrays[1].deps and arrays[1].value == neutral and axes == arrays[0].axes:
             return arrays[0]
         if name == "eq" and all(a.dtype == BOOL for a in arrays):
-            f = lambda a, b: equal(a, b, (BOOL,))
+            f = lambda a, b: a * b + (1 - a) * (1 - b)
         if name in ("add", "mul"):
             arrays.sort(key=lambda a: a.key)
         if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
@@ -728,26 +552,3 @@ def named(array, e, index):
     places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}  # equal entries of different arrays get one name
     key = array.key if e.has(Sum) else e.xreplace(places)
     return array.xp.named(f"f{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype)
-
-
-def chosen(c, a, b):
-    """c*a + (1-c)*b, or the one formula that both are where the sign that c compares is known."""
-    if isinstance(c, TRUTHS):
-        d, w = c.args[0], Symbol("w", real=True)
-        size = Magnitude(d)
-        if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
-            above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
-            if _same(above, below):
-                return (above if size.args[0] == d else below).xreplace({w: d})  # all in the same exponential
-    return c * a + negated(c) * b
-
-
-def _in(e, d, w):
-    """`e` with the compared number, and its opposite, named."""
-    return e.xreplace({d: w, plain(-d): -w})
-
-
-def _same(a, b, known={}):
-    if (a, b) not in known:
-        known[a, b] = bool(proves_equal(a, b))
-    return known[a, b]

@@ -10,7 +10,8 @@ from types import FunctionType
 import numpy as np
 from sympy import Integer, KroneckerDelta, Symbol
 
-from aclnn_viz.arrays.symbolic import INT, REAL, Refused, SymbolicArrays
+from aclnn_viz.arrays.steps import Refused
+from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.operator import Operator

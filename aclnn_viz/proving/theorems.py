@@ -5,7 +5,8 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, IndexedBase, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.symbolic import TRUTHS, Above, AtLeast, Magnitude, Pieces, Refused, Step, flat, named, plain, same_length
+from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Refused, Step, flat, plain, same_length
+from aclnn_viz.arrays.symbolic import Pieces, named
 from derivations.expressions import substitute
 from derivations.gradient import gradient
 from derivations.normal_form import normal_form

@@ -7,8 +7,8 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.faults.edits import edits
 from aclnn_viz.faults.fault import changed
-from aclnn_viz.proving import _theorems
 from aclnn_viz.proving.counterexample import search
+from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
 
 SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish")
