@@ -15,7 +15,7 @@ from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import theorems
 from aclnn_viz.proving.counterexample import Counterexample, search
 from aclnn_viz.proving.subjects import Subject, of_functions, of_operator
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.speech import message, tr
 from derivations.expressions import NotUnderstood
 from derivations.notation import latex
 
@@ -70,7 +70,7 @@ class Result:
         return None if self.holds else search(self.subjects)
 
     def __str__(self) -> str:
-        lines = [tr("{name}: proved for all sizes" if self.holds else "{name}: not proved", name=self.name)]
+        lines = [tr(message("{name}: proved for all sizes") if self.holds else message("{name}: not proved"), name=self.name)]
         for output, by in dict.fromkeys((theorem.output, theorem.by) for theorem in self.theorems):
             own = [theorem for theorem in self.theorems if theorem.output == output]
             failed = [theorem for theorem in own if not theorem.holds]
@@ -79,7 +79,7 @@ class Result:
             lines += [f"    {theorem.options}: {theorem.reason}" for theorem in failed[:3]]
         if not self.holds and self.counterexample:
             lines.append(str(self.counterexample))
-        return "\n".join([*lines, *(f"  {tr('assumed')}: {text}" for text in self.assumptions if self.holds)])
+        return "\n".join([*lines, *("  " + tr("assumed: {text}", text=text) for text in self.assumptions if self.holds)])
 
     def _repr_markdown_(self) -> str:
         shown_formulas = {t.output: t.latex for t in reversed(self.theorems) if t.latex}
