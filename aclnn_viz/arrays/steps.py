@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 from sympy import Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, expand
 
-from derivations.proving import proves_equal
+from derivations.prover.proving import proves_equal
 from derivations.ranges import is_nonnegative
 
 

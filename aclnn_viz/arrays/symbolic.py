@@ -14,7 +14,7 @@ from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Pow, 
 
 from aclnn_viz.arrays.steps import (
     Above, AtLeast, Ceil, Digit, Floor, Magnitude, Nearest, Refused, Step, Truncated, broadcast, chosen, equal, exact, fitted, flat, negated, plain, same_length)
-from derivations.expressions import fresh_index
+from derivations.prover.expressions import fresh_index
 
 BOOL, INT, REAL = "bool", "int", "real"
 RANK = {BOOL: 0, INT: 1, REAL: 2}

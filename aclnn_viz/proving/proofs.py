@@ -16,8 +16,8 @@ from aclnn_viz.proving import theorems
 from aclnn_viz.proving.counterexample import Counterexample, search
 from aclnn_viz.proving.subjects import Subject, of_functions, of_operator
 from aclnn_viz.words.speech import message, tr
-from derivations.expressions import NotUnderstood
-from derivations.notation import latex
+from derivations.prover.expressions import NotUnderstood
+from derivations.prover.notation import latex
 
 PRINTED = 120  # operations of a formula that is shown
 

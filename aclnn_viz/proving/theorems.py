@@ -7,10 +7,10 @@ from sympy import Add, Dummy, Expr, Indexed, Integer, IndexedBase, KroneckerDelt
 
 from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Refused, Step, flat, plain, same_length
 from aclnn_viz.arrays.symbolic import Pieces, named
-from derivations.expressions import substitute
-from derivations.gradient import gradient
-from derivations.normal_form import normal_form
-from derivations.proving import proves_equal
+from derivations.prover.expressions import substitute
+from derivations.prover.gradient import gradient
+from derivations.prover.normal_form import normal_form
+from derivations.prover.proving import proves_equal
 from derivations.ranges import Ranges, is_nonnegative
 
 TRIED = 2  # regions in which a kink is looked for beside the first

@@ -5,8 +5,8 @@ import random
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.faults.edits import edits
-from aclnn_viz.faults.fault import changed
+from aclnn_viz.operators.faults.edits import edits
+from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving.counterexample import search
 from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
