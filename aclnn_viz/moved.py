@@ -58,3 +58,7 @@ class Moved:
         if new := new_path(module.__name__):
             sys.modules[module.__name__] = there = import_module(new)
             there.__path__ = getattr(there, "__path__", [])  # what was a package held modules, which have moved, too
+            return
+        parent, _, name = module.__name__.rpartition(".")
+        if callable(function := getattr(sys.modules[parent], name, None)):  # the import gives its name to this module
+            module.__class__ = type("Callable", (type(module),), {"__call__": staticmethod(function)})

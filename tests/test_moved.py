@@ -5,6 +5,7 @@ from importlib import import_module
 
 import pytest
 
+import aclnn_viz
 from aclnn_viz import moved
 from aclnn_viz.operators import registry
 from machine import ROOT
@@ -23,6 +24,11 @@ def test_changelog_lists_every_module_that_moved_and_no_other():
 @pytest.mark.parametrize(("old", "new"), PATHS.items())
 def test_the_old_path_gives_the_module_itself(old, new):
     assert import_module(f"aclnn_viz.{old}") is import_module(f"aclnn_viz.{new}")
+
+
+def test_functions_of_the_names_of_old_packages_can_still_be_called():
+    import_module("aclnn_viz.tiles.programs.rms_norm"), import_module("aclnn_viz.tiles.faults.rms_norm")
+    assert aclnn_viz.tiles.programs("rms_norm") and aclnn_viz.tiles.faults("rms_norm")
 
 
 def test_a_path_that_never_was_is_not_found():
