@@ -18,6 +18,8 @@ MODULES = {
     "rooms": "operators.registry", "products": "operators.products", "codes": "operators.codes", "faults": "operators.faults",
     "samples.common": "acl.samples", "export": "devices.cpp", "export.cpp": "devices.cpp",
     "export.template": "devices.cpp_template", "export.skeleton": "operators.skeleton",
+    "faults.fault": "operators.faults.fault", "faults.edits": "operators.faults.edits", "faults.places": "operators.faults.fault",
+    "checking.faulty": "operators.faults.fault",
 }
 
 

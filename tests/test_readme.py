@@ -9,10 +9,10 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.cases import deep
-from aclnn_viz.checking.faulty import faulty_kernel
 from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
-from aclnn_viz.checking.usual import USUAL, caught_by
+from aclnn_viz.checking.score import USUAL, caught_by
 from aclnn_viz.explorers import explorers
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import faults
 from machine import ROOT, SOAK

@@ -5,7 +5,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judging import judge, prepared
+from aclnn_viz.checking.judge import judge, prepared
 from aclnn_viz.devices import Capsule
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures import Provenance

@@ -1,4 +1,4 @@
-"""What an operator has of its own is optional: without it defaults stand in. Tried in a copy from which it is deleted."""
+"""What an operator has of its own is optional: without it defaults stand in. Coverage in a copy from which it is deleted."""
 
 import json
 import shutil

@@ -1,17 +1,23 @@
-"""What a wrong kernel may be: a change of the right one, in words, and whether it gives what the kernel gave on a case.
+"""All changes of a right kernel that are tried as explanations of a wrong one, each with a test of whether it fits a run.
 
-Here: the page with one or two edits.
+Inputs are mistaken for others, outputs moved or cut; the page has one or two edits, sums over other places, or another
+constant, which is fitted to the numbers.
 """
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
+from types import ModuleType
 
-from aclnn_viz.checking.observing import Seen, Way
-from aclnn_viz.operators.faults.edits import Edit
-from aclnn_viz.operators.faults.rewriting import distance, head
+import numpy as np
+
+from aclnn_viz.checking.case_run import CaseRun, Variant
+from aclnn_viz.checking.conditions import choices, lengths
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.faults.edits import Change, Edit, Unit, distance, head, statements, units
 from aclnn_viz.words.speech import linked, message
 
 LETTERS = 10  # of a description count as one of a formula
@@ -28,7 +34,7 @@ class Candidate:
 
     kind: str
     told: Callable[[], tuple[str, str, str]] = field(repr=False)
-    same: Callable[[Seen], bool] = field(repr=False)
+    same: Callable[[CaseRun], bool] = field(repr=False)
     name: str = ""
 
     @cached_property
@@ -73,14 +79,14 @@ class Candidate:
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     """The page with an edit; with `only` a kernel that computes these outputs so, and the others rightly."""
-    way = Way(lambda: edit.page, only=only)
+    variant = Variant(lambda: edit.page, only=only)
 
     def told():
         place = message("{file}, line {line},", file=edit.file, line=edit.line)
         if only:
             place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
-    return Candidate(edit.kind, told, lambda one: one.shares(way))
+    return Candidate(edit.kind, told, lambda one: one.matches(variant))
 
 
 def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
@@ -118,5 +124,522 @@ def _pair(first: Edit, second: Edit) -> Candidate:
             return message("{file}, line {line},", file=first.file, line=first.line), first.before, after[0]
         place = message("{file}, lines {first} and {second},", file=first.file, first=lines[0], second=lines[1])
         return place, "; ".join(before), "; ".join(after)
-    way = Way(page)
-    return Candidate("two edits", told, lambda one: one.shares(way))
+    variant = Variant(page)
+    return Candidate("two edits", told, lambda one: one.matches(variant))
+
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+MAPS = {"1 / it": lambda a: 1.0 / a, "sqrt(it)": np.sqrt, "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
+        message("it squared"): np.square, "-it": np.negative, "abs(it)": np.abs, "exp(it)": np.exp, "log(it)": np.log,
+        "1 + it": lambda a: 1.0 + a, "it - 1": lambda a: a - 1.0, "1 - it": lambda a: 1.0 - a}
+
+
+def whole(length: int, block: int) -> int:
+    """How many of `length` places lie in whole blocks."""
+    return length - length % block
+
+
+def before_last(length: int, block: int) -> int:
+    """How many lie before the last block, whole or not; all where there is but one."""
+    return max(length - 1, 0) // block * block or length
+
+
+def whole_if_any(length: int, block: int) -> int:
+    """How many lie in whole blocks; all where there is not one."""
+    return whole(length, block) or length
+
+
+CUTS = {message("behind the last whole {block} of {axis}"): whole,
+        message("behind the last whole {block} of (all, if there is none) {axis}"): whole_if_any,
+        message("in the last block of {block} of {axis}"): before_last}
+AXIS = message("axis {axis}")
+
+
+def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np.ndarray:
+    """An array with zeros from some place of an axis on, or of all its elements in their order."""
+    kept = np.array(array)
+    if axis is None:
+        kept.reshape(-1)[length(array.size):] = 0
+    else:
+        np.moveaxis(kept, axis, 0)[length(array.shape[axis]):] = 0
+    return kept
+
+
+# Inputs
+
+def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
+    """Attributes that are read as another value, tensors that are not read, exchanged, read elsewhere or transformed."""
+    values: dict[str, dict] = {}
+    for one in seen:
+        for name, value in choices(one.prepared.case).items():
+            values.setdefault(name, {})[repr(value)] = value
+    for p in op.parameters:
+        if p.kind != "tensor":
+            tried = values.get(p.name, {}) | ({repr(p.default): p.default} if p.optional else {})
+            for value in tried.values():
+                yield _bound(op, message("{input} is taken for {value}", input=p.name, value=repr(value)),
+                             lambda bound, n=p.name, v=value: bound | {n: v})
+        elif p.optional:
+            yield _bound(op, message("{input} is not read", input=p.name), lambda bound, n=p.name: bound | {n: None})
+    arrays = failing_arrays(seen)
+    floating = [name for name, array in arrays.items() if array is not None and array.dtype.kind == "f"]
+    for a, b in combinations(floating, 2):
+        yield _arrays(op, message("{one} and {other} are exchanged", one=a, other=b),
+                      lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
+    for names in _groups(op, arrays, floating):
+        for words, values, change in (*_readings(arrays[names[0]].ndim, len(names)), *_values() * (len(names) == 1)):
+            yield _arrays(op, message(words, input=linked("{some} and {more}", names), **values),
+                          lambda given, names=names, change=change: given | {name: change(given[name]) for name in names})
+
+
+def failing_arrays(seen: list[CaseRun]) -> dict:
+    """The arrays of the page in one of the cases, the one in which the most optional tensors are given."""
+    return max((one.arranged.arrays for one in seen), key=lambda arrays: sum(a is not None for a in arrays.values()))
+
+
+def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, ...]]:
+    """Each tensor, and those that are read at the same places: saved together, or of the same shape."""
+    groups = [(name,) for name in floating]
+    alike: dict[tuple, list[str]] = {}
+    for name in floating:
+        alike.setdefault((arrays[name].shape, name in op.saved), []).append(name)
+    groups += [tuple(names) for names in alike.values() if len(names) > 1]
+    return groups
+
+
+# What is read otherwise, of one input and of several.
+FIRST_ALONG = (message("only the first place of {input} along axis {axis} is read"),
+               message("only the first place of {input} along axis {axis} are read"))
+REVERSED = message("{input} is read in reverse along axis {axis}"), message("{input} are read in reverse along axis {axis}")
+EARLY = (message("{input} is read one place too early along axis {axis}"),
+         message("{input} are read one place too early along axis {axis}"))
+LATE = (message("{input} is read one place too late along axis {axis}"),
+        message("{input} are read one place too late along axis {axis}"))
+FIRST = message("only the first place of {input} is read"), message("only the first place of {input} are read")
+AGAIN = (message("only the first {block} of {input} is read, again and again"),
+         message("only the first {block} of {input} are read, again and again"))
+ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
+
+
+def _readings(rank: int, inputs: int) -> Iterator[tuple[str, dict, Callable]]:
+    several = inputs > 1
+    for axis in range(rank):
+        where = {"axis": axis}
+        yield FIRST_ALONG[several], where, lambda a, k=axis: np.broadcast_to(np.take(a, [0], k), a.shape)
+        yield REVERSED[several], where, lambda a, k=axis: np.flip(a, k)
+        yield EARLY[several], where, lambda a, k=axis: np.roll(a, 1, k)
+        yield LATE[several], where, lambda a, k=axis: np.roll(a, -1, k)
+    yield FIRST[several], {}, lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape)
+    for block in BLOCKS[2:]:
+        yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
+    for axis in (*range(rank), None):
+        where = message("its elements") if axis is None else message(AXIS, axis=axis)
+        for words, length in CUTS.items():
+            for block in BLOCKS:
+                yield ZEROED[several], {"place": message(words, block=block, axis=where)}, \
+                    lambda a, k=axis, b=block, f=length: cut(a, k, lambda n: f(n, b))
+
+
+def _values() -> tuple[tuple[str, dict, Callable], ...]:
+    numbers = tuple((message("{input} is taken for {number} everywhere"), {"number": f"{number:g}"},
+                     lambda a, v=number: np.full_like(a, v)) for number in (1.0, 0.0))
+    return numbers + tuple((message("{input} is taken for {value}"), {"value": value}, change) for value, change in MAPS.items())
+
+
+def _bound(op: Operator, words: str, change: Callable) -> Candidate:
+    return _of(words, Variant(lambda: op.page, bound=change))
+
+
+def _arrays(op: Operator, words: str, change: Callable, outputs: Callable | None = None) -> Candidate:
+    return _of(words, Variant(lambda: op.page, arrays=change, outputs=outputs))
+
+
+def _of(words: str, variant: Variant) -> Candidate:
+    return Candidate("inputs", lambda: ("", "", words), lambda one: one.matches(variant))
+
+
+def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
+    """A tensor whose axis is reversed when it is read, and its gradient's when it is written; a factor that comes last."""
+    arrays = failing_arrays(seen)
+    for output, name in op.gradient_of.items():
+        if arrays.get(name) is None:
+            continue
+        for axis in range(arrays[name].ndim):
+            def reversed_(values, _, o=output, k=axis):
+                return values | ({o: np.flip(values[o], k)} if o in values else {})
+            yield _arrays(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=axis,
+                                      input=name, output=output),
+                          lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, reversed_)
+    for name, array in arrays.items():
+        if array is None or array.dtype.kind != "f":
+            continue
+        for output in op.outputs:
+            for words, ones in ((message("{output} is multiplied with {input} at the end, not before"), True),
+                                (message("{output} is multiplied with {input} once more"), False)):
+                yield _last(op, message(words, output=output, input=name), name, output, ones)
+
+
+def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candidate:
+    def ones_for(given):
+        return given | {name: np.ones_like(given[name])}
+
+    def outputs(values, given):
+        return values | {output: values[output] * given[name]}
+    return _of(words, Variant(lambda: op.page, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output])))
+
+
+# Outputs
+
+def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
+    """Outputs that are the right ones elsewhere: in another's place, reversed, transposed, shifted, cut, another input."""
+    names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
+    for name in names:
+        for other in op.outputs:
+            if other != name:
+                yield _with(name, message("{output} holds {tensor}", output=name, tensor=other), lambda truth, _, o=other: truth[o])
+        for p in op.parameters:
+            if p.kind == "tensor":
+                yield _with(name, message("{output} holds {tensor}", output=name, tensor=p.name),
+                            lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
+        for axis in (-1, -2, 0):
+            yield _with(name, message("{output} is reversed along axis {axis}", output=name, axis=axis),
+                        lambda truth, _, n=name, a=axis: np.flip(truth[n], a))
+            for step in (1, -1):
+                yield _with(name, message("{output} is shifted by {step:+d} along axis {axis}", output=name, step=step, axis=axis),
+                            lambda truth, _, n=name, a=axis, s=step: np.roll(truth[n], s, a))
+        yield _with(name, message("{output} is laid out transposed", output=name),
+                    lambda truth, _, n=name: np.swapaxes(truth[n], -1, -2))
+        yield _with(name, message("{output} is 0 everywhere", output=name), lambda truth, _, n=name: np.zeros_like(truth[n]))
+        yield _with(name, message("{output} is its absolute value", output=name), lambda truth, _, n=name: np.abs(truth[n]))
+    yield from _cut(names, wrong)
+    if len(names) == 2:
+        a, b = names
+
+        def exchanged(one: CaseRun) -> bool:
+            truth = one.truth
+            return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
+        yield Candidate("outputs", lambda: ("", "", message("{one} and {other} are exchanged", one=a, other=b)), exchanged)
+
+
+def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
+    """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes."""
+    rank = max(part.ndim for one in wrong for _, (part, _) in one.wanted.items())
+    for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
+        told = linked("{some} and {more}", some)
+        for axis in (None, *range(-rank, 0)):
+            where = message("all elements") if axis is None else message(AXIS, axis=axis)
+            for words, length in CUTS.items():
+                for block in BLOCKS:
+                    def same(one: CaseRun, some=some, axis=axis, length=length, block=block) -> bool:
+                        truth = one.truth
+                        if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
+                            return False
+                        return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
+                                                             lambda n: length(n, block))
+                                                   for name in some if name in truth})
+                    yield Candidate("outputs", lambda told=told, words=words, block=block, where=where: (
+                        "", "", message("{output} stays 0 {place}", output=told, place=message(words, block=block, axis=where))), same)
+
+
+def _with(name: str, words: str, change: Callable) -> Candidate:
+    def same(one: CaseRun) -> bool:
+        try:
+            truth = one.truth
+            return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
+        except Exception:  # an axis that is not there, an input that is not given
+            return False
+    return Candidate("outputs", lambda: ("", "", words), same)
+
+NAME = "reduced"
+REDUCTIONS = ("sum", "mean")
+
+
+def _axes(options: dict, rank: int) -> tuple[int, ...]:
+    axis = options.get("axis")
+    given = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(at % rank for at in given)
+
+
+def _cut_sum(at: int, length: Callable[[int], int]):
+    def reduce(whole, values, **options):
+        axes = _axes(options, np.ndim(values))
+        return whole(cut(values, axes[at % len(axes)], length), **options)
+    return reduce
+
+
+def _one_place(place: int):
+    def reduce(whole, values, **options):
+        for axis in _axes(options, np.ndim(values)):
+            values = np.take(values, [place], axis) * 1.0
+        shape = np.shape(whole(values, **options))
+        return values.reshape(shape)
+    return reduce
+
+
+def _without(place: int):
+    def reduce(whole, values, **options):
+        axis = _axes(options, np.ndim(values))[0]
+        if np.shape(values)[axis] < 2:
+            return whole(values, **options)
+        kept = np.array(values)
+        np.moveaxis(kept, axis, 0)[place] = 0
+        return whole(kept, **options)
+    return reduce
+
+
+def _carried(whole, values, **options):
+    result = whole(values, **options)
+    return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
+
+
+def _length_of(change: Callable[[int, list[int], list[int]], int]):
+    """Divided by another length of the array that is summed over."""
+    def reduce(whole, values, **options):
+        shape, axes = np.shape(values), _axes(options, np.ndim(values))
+        n = int(np.prod([shape[axis] for axis in axes]))
+        others = [shape[axis] for axis in range(len(shape)) if axis not in axes]
+        return whole(values, **options) * (n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0)
+    return reduce
+
+
+def _ways() -> Iterator[tuple[str, Callable]]:
+    yield message("it goes on from the one before: the sum is not cleared"), _carried
+    yield message("it is the first term alone"), _one_place(0)
+    yield message("without the first term"), _without(0)
+    yield message("it is the last term alone"), _one_place(-1)
+    yield message("without the last term"), _without(-1)
+    for words, length in CUTS.items():
+        for block in BLOCKS:
+            for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
+                yield (message("without what is {place}", place=message(words, block=block, axis=where)),
+                       _cut_sum(at, lambda n, f=length, b=block: f(n, b)))
+    for block in BLOCKS:
+        yield (message("divided by the length rounded up to whole {block}", block=block),
+               _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
+    for words, length in {
+            message("divided by the length less one"): lambda n, axes, others: n - 1,
+            message("divided by the length and one"): lambda n, axes, others: n + 1,
+            message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
+            message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
+            message("divided by the length of the other axes"): lambda n, axes, others: int(np.prod(others)),
+            message("divided by the length 1"): lambda n, axes, others: 1}.items():
+        yield words, _length_of(length)
+
+
+class _Site:
+    """Sums or means of a page that are written alike, in whose place another function is called."""
+
+    def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
+        self.unit = unit
+        self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
+        self.changes = [Change("sum", node, {"func": ast.Name(NAME, ast.Load()), "args": [
+            ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
+        self.before = "; ".join(map(head, self.shown))
+        self.text = "; ".join(map(ast.unparse, nodes))
+
+    @cached_property
+    def page(self):
+        with ExitStack() as stack:
+            for change in self.changes:
+                stack.enter_context(change.made())
+            return self.unit.page()
+
+    def candidate(self, words: str, reduce: Callable) -> Candidate:
+        def page():
+            setattr(self.page, NAME, reduce)
+            return self.page
+        variant = Variant(page)
+
+        def told():
+            lines = dict.fromkeys(str(change.line) for change in self.changes)
+            return (message("{file}, line {line},", file=self.unit.file, line=linked("{some} and {more}", lines)), self.before,
+                    message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
+        return Candidate("sum", told, lambda one: one.matches(variant))
+
+
+def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
+    """Every sum of a page, and those of a function that go over the same axes together."""
+    for unit in units(op.page):
+        alike: dict[str, list[ast.Call]] = {}
+        holders = statements(unit.tree) if unit.name else {}
+        for node in ast.walk(unit.tree):
+            if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
+                    node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
+                alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
+        for nodes in alike.values():
+            yield from (_Site(unit, [node], holders) for node in nodes)
+            if len(nodes) > 1:
+                yield _Site(unit, nodes, holders)
+
+
+def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
+    """The page with one of its sums, or all that go over the same axes, taken otherwise."""
+    ways = list(_ways())
+    for site in sites(op, probe):
+        for words, reduce in ways:
+            yield site.candidate(words, reduce)
+
+NAME = "fitted"
+FITS = 8  # cases from which a number is told; on the others it is tried
+CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
+NICE = {1 / 3: "1/3", 2 / 3: "2/3", 1 / 6: "1/6", np.sqrt(2): "sqrt(2)", np.pi: "pi", 0.75: "0.75"}
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """A place of a page where an unknown number stands: in place of a constant, or as a factor of an expression."""
+
+    unit: Unit
+    shown: ast.AST
+    change: Change
+
+    @cached_property
+    def page(self) -> ModuleType:
+        with self.change.made():
+            return self.unit.page()
+
+    @cached_property
+    def texts(self) -> tuple[str, str]:
+        before = head(self.shown)
+        with self.change.made():
+            return before, head(self.shown)
+
+    def values(self, one: CaseRun, number: float) -> dict:
+        setattr(self.page, NAME, number)
+        return one.computed(Variant(lambda: self.page))
+
+    def fit(self, one: CaseRun) -> float | None:
+        """The number with which the page gives what the kernel gave; None where there is no such."""
+        with np.errstate(all="ignore"):
+            return self._fit(one)
+
+    def _fit(self, one: CaseRun) -> float | None:
+        try:
+            low, high = (self._flat(one, number) for number in (1.0, 2.0))
+            wanted = np.concatenate([wide.ravel() for wide, _ in one.wanted.values()])
+            sure = np.concatenate([np.isfinite(near).ravel() for _, near in one.wanted.values()])
+            sure &= np.isfinite(wanted) & np.isfinite(low) & np.isfinite(high)
+            slope = (high - low)[sure]
+            square = float(slope @ slope)
+            if square == 0.0:
+                return None
+            number = 1.0 + float(slope @ (wanted - low)[sure]) / square
+            for _ in range(3):  # Newton's steps, for a page that is not linear in the number
+                here, step = self._flat(one, number)[sure], 1e-4 * max(abs(number), 1e-3)
+                slope = (self._flat(one, number + step)[sure] - here) / step
+                square = float(slope @ slope)
+                if not np.isfinite(square) or square == 0.0:
+                    return None
+                number += float(slope @ (wanted[sure] - here)) / square
+            sharp = not one.narrow and not one.agrees(self.values(one, number))
+            return number if np.isfinite(number) and not sharp else None
+        except Exception:  # whatever a broken page raises
+            return None
+
+    def _flat(self, one: CaseRun, number: float) -> np.ndarray:
+        found = self.values(one, number)
+        return np.concatenate([np.asarray(found[name], np.float64).ravel() for name in one.wanted])
+
+
+@cache
+def slots(page: ModuleType) -> tuple[Slot, ...]:
+    """Every place of a page where a number may be wrong or a factor missing."""
+    return tuple(_slots(page))
+
+
+def _slots(page: ModuleType) -> Iterator[Slot]:
+    unknown = ast.Name(NAME, ast.Load())
+    for unit in units(page):
+        shown_of = statements(unit.tree) if unit.name else {}
+        for node in ast.walk(unit.tree):
+            shown = shown_of.get(id(node), unit.tree)
+            line = getattr(node, "lineno", 0)
+
+            def slot(changed, values, unit=unit, shown=shown, line=line):
+                return Slot(unit, shown, Change("constant", changed, values, line=line))
+            match node:
+                case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                    yield slot(node, {"left": _scaled(left, unknown)})
+                    yield slot(node, {"right": _scaled(right, unknown)})
+                case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=ast.Constant(value=float())):
+                    yield slot(node, {"right": unknown})
+                case ast.Assign(value=value) if unit.name:
+                    if not isinstance(value, (ast.Tuple, ast.List)):
+                        yield slot(node, {"value": _scaled(value, unknown)})
+                case ast.Assign(value=ast.Constant(value=float()) | ast.UnaryOp(operand=ast.Constant(value=float()))):
+                    yield slot(node, {"value": unknown})
+                case ast.Compare(comparators=[ast.Constant(value=float())]):
+                    continue  # a bound is no smooth function of its number
+
+
+def _scaled(node: ast.expr, unknown: ast.Name) -> ast.expr:
+    return unknown if isinstance(node, ast.Constant) else ast.BinOp(unknown, ast.Mult(), node)
+
+
+def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
+    """The candidate of a place, when one number, or one length, fits all failing cases."""
+    numbers, sharp = [], _sharp(failing)
+    for one in sharp:
+        number = slot.fit(one)
+        if number is None:
+            return None
+        numbers.append(number)
+    found = _law(numbers, sharp)
+    if found is None:
+        return None
+    text, number_of = found
+    before, after = slot.texts
+
+    def same(one: CaseRun) -> bool:
+        try:
+            return one.agrees(slot.values(one, number_of(one)))
+        except Exception:  # whatever a broken page raises
+            return False
+    return Candidate("constant", lambda: (message("{file}, line {line},", file=slot.unit.file, line=slot.change.line), before,
+                                          after.replace(NAME, text)), same)
+
+
+def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
+    """Some cases in which a number can be told to many digits."""
+    return ([one for one in failing if not one.narrow] or failing)[:FITS]
+
+
+def scaled_output(failing: list[CaseRun]) -> Candidate | None:
+    """The candidate that one output is a multiple of the right one."""
+    name, others = next(((miss.output, {m.output for one in failing for m in one.misses})
+                         for one in failing for miss in one.misses), ("", set()))
+    if len(others) != 1:
+        return None
+    numbers, sharp = [], _sharp(failing)
+    for one in sharp:
+        truth = np.nan_to_num(one.truth[name]).ravel()
+        wide = np.nan_to_num(one.wanted[name][0]).ravel()
+        with np.errstate(all="ignore"):
+            numbers.append(float(truth @ wide) / max(float(truth @ truth), 1e-300))
+    found = _law(numbers, sharp)
+    if found is None:
+        return None
+    text, number_of = found
+
+    def same(one: CaseRun) -> bool:
+        return name not in one.truth or one.agrees(one.truth | {name: one.truth[name] * number_of(one)})
+    return Candidate("outputs", lambda: ("", "", message("{output} is {factor} times the right one", output=name, factor=text)), same)
+
+
+def _law(numbers: list[float], failing: list[CaseRun]):
+    """The words and the function of the case by which the numbers of the cases are told; None where there is none."""
+    first = numbers[0]
+    if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
+        number = min(numbers, key=lambda one: abs(one - np.median(numbers)))
+        nice = next((value for value in (*NICE, *(round(number, digits) for digits in range(5)))
+                     if abs(value - number) <= 1e-4 * max(abs(value), 1e-9)), number)
+        return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
+    laws = [("{}", float), ("1 / {}", lambda n: 1 / n), ("({} - 1)", lambda n: n - 1.0),
+            ("-{}", lambda n: -float(n)), ("sqrt({})", np.sqrt)]
+    known = [lengths(one.prepared.case) for one in failing]
+    for name in known[0]:
+        for words, law in laws:
+            with np.errstate(all="ignore"):
+                if all(name in found and found[name] and abs(law(found[name]) - number) <= CLOSE * abs(number)
+                       for found, number in zip(known, numbers)):
+                    return words.format(name), lambda one, name=name, law=law: law(lengths(one.prepared.case)[name])
+    return None

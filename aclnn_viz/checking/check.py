@@ -1,32 +1,35 @@
-"""`check`: run a kernel on the suite, judge it, make its first failure small, and say which mistake it looks like."""
+"""`check`: run a kernel on the cases of an operator, or judge the outputs that another program wrote to files.
 
+A wrong kernel gets a small counterexample and, where one is found, the mistake that explains its numbers.
+"""
+
+import importlib.util
 import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from numbers import Real
 from pathlib import Path
 
-from aclnn_viz.cases import Case, files, read
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.cases import Case, files, lists, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.asking import Asking
-from aclnn_viz.checking.depth import KEEPING, deeper, depth_named, few
-from aclnn_viz.checking.examining import conclude, examine, examine_deeper
-from aclnn_viz.checking.exchange import read_and_check
-from aclnn_viz.checking.loading import load_kernel
-from aclnn_viz.checking.result import CheckResult
-from aclnn_viz.checking.scope import Scope
-from aclnn_viz.checking.shrinking import shrink
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.counterexample import dumped, shrink
+from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
+from aclnn_viz.checking.judge import Prepared, judge, prepared
+from aclnn_viz.checking.result import CheckResult, conclude
+from aclnn_viz.checking.scope import KEEPING, Scope, deeper, depth_named, few, nothing_left
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import flag, function, listed, problem, shown, whole
+from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.words.speech import message
-
 
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
           shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
@@ -119,10 +122,10 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
             examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
-        asking = Asking(kernel, scope, call_limit, evidence.lost)
+        tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
-        small = shrink(wrong, asking, level.shrinking) if wrong and dump is None else None
-        return conclude(op, evidence, seed, scope, asking, small=small, seconds=time.monotonic() - start,
+        small = shrink(wrong, tested, level.shrinking) if wrong and dump is None else None
+        return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
                         allowed=allow_unsupported, device=device is not None, depth=level)
 
 
@@ -166,7 +169,111 @@ def _names_a_dump(op) -> bool:
     """A path object, or a text that is a folder and no operator's name."""
     if isinstance(op, Operator) or not isinstance(op, (str, Path)):
         return False
-    known = {*registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
+    if isinstance(op, str) and "/" not in op and "\\" not in op and not Path(op).exists():
+        return False
     if registry.holds_operator(op):
         return (Path(op) / INDEX).exists()  # cases are data, whatever lies beside them
-    return isinstance(op, Path) or op not in known and ("/" in op or "\\" in op or Path(op).exists())
+    return isinstance(op, Path) or op not in {
+        *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
+
+
+def load_kernel(name: str) -> Callable:
+    """Return the function that "path/to/file.py:function" or "package.module:function" names.
+
+    Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
+
+    >>> load_kernel("math:sqrt")(4.0)
+    2.0
+    """
+    asked = "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION"
+    place, _, function = need(name, str, asked, "pass such as 'kernel.py:norm'").rpartition(":")
+    if not place:
+        raise ValueError(problem(asked, repr(name), "name the function as well"))
+    if place.endswith(".py") and not Path(place).is_file():
+        raise ValueError(problem(asked, f"{name!r}: no file {place}", "mend the name"))
+    try:
+        module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
+    except ValueError as error:
+        missing = error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and missing.name and f"{place}.".startswith(f"{missing.name}."):
+            raise ValueError(problem(asked, f"{name!r}: {missing}", "mend the name")) from missing
+        raise
+    kernel = getattr(module, function, None)
+    if kernel is None:
+        there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"
+        raise ValueError(problem(asked, f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"))
+    if not callable(kernel):
+        raise ValueError(problem(asked, f"{name!r}, a {type(kernel).__name__}", "name a function"))
+    return kernel
+
+
+def _module_of_file(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
+    """Write the inputs of an operator's suite into a new or empty folder, and return it.
+
+    Raises FileExistsError where something is; with `force` a folder of cases is replaced, the outputs in it, too.
+    `asked` are the options of `check` that say what counts.
+
+    >>> import tempfile
+    >>> sorted(path.name for path in (write_suite("hardswish", tempfile.mkdtemp()) / "000").iterdir())
+    ['in', 'out']
+    """
+    op = operator(op)
+    cases = Scope.of(op, **asked).cases(seed)
+    return files.write_cases(folder, op, (dumped(one.prepare(), {}) for one in cases), seed, force)
+
+
+def write_list(op, path, seed: int = 0, force: bool = False, **asked) -> list[str]:
+    """Write an operator's suite as a test list, a .json file as ATK has it or a .csv file as TTK has it; return in words
+    what these forms cannot express.
+
+    `asked` are the options of `check` that say what counts. Raises FileExistsError where something is, unless `force`.
+    """
+    op = operator(op)
+    return lists.write(path, [one.case for one in Scope.of(op, **asked).cases(seed)], seed, force)
+
+
+def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:
+    """Judge and diagnose the outputs that some program left in a folder of cases, or those that a capsule holds.
+
+    `op` None: whichever operator these are of. A missing output is a fault of the kernel; cases without any output were
+    not run and are not judged, or are those that it does not support, if that is allowed. Of what lies there, that
+    counts for which `asked`, the options of `check`, ask. Raises ValueError for what holds no cases, or those of other
+    operators, and where no output is found.
+    """
+    flag("allow_unsupported", allow_unsupported)
+    found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
+    scope = Scope.of(found, **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))})
+    evidence, silent, counted = Evidence(), 0, False
+    for entry in cases:
+        if not scope.admits(entry.case):
+            continue
+        counted = True
+        for complaint in entry.unreadable.values():
+            evidence.misbehaviour.setdefault(message("wrote {complaint}", complaint=complaint), entry.folder)
+        if allow_unsupported and not entry.outputs and not entry.unreadable:
+            evidence.refused.append(_prepared(found, entry, scope.judged_by))
+            continue
+        if entry.outputs:
+            one = _prepared(found, entry, scope.judged_by)
+            evidence.seen.append(CaseRun(one, entry.outputs, judge(one, entry.outputs)))
+            evidence.tried.add(entry.case)
+        silent += not entry.outputs and not entry.unreadable
+    if silent:
+        evidence.unrun = message("{n} cases have no output: they were not run, and are not judged", n=silent)
+    if not counted:
+        raise nothing_left(scope)
+    if not evidence.seen and not evidence.misbehaviour:
+        raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
+                                 f"write {', '.join(found.outputs)} of at least one case"))
+    return conclude(found, evidence, seed, scope, allowed=allow_unsupported)
+
+
+def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:
+    return prepared(Recipe(op.name, {"folder": entry.folder}), entry.case, plan)

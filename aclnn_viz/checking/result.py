@@ -1,77 +1,26 @@
-"""What a check found, as text, in a notebook and as JSON."""
+"""The result of a check: put together from the evidence, and shown as text, in a notebook and as JSON."""
 
-import html
 import json
-import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from aclnn_viz.cases import files
-from aclnn_viz.cases.vacuity import Vacuity
-from aclnn_viz.checking.diagnosis import Diagnosis
-from aclnn_viz.checking.explaining import Explanation
-from aclnn_viz.checking.facts import Facts, common
-from aclnn_viz.checking.judging import Prepared
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.cases import Case
+from aclnn_viz.cases.vacuity import Vacuity, vacuity
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.conditions import Traits, common
+from aclnn_viz.checking.counterexample import Counterexample
+from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
+from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, of_fault, with_closest
+from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
+from aclnn_viz.checking.judge import once_per_case
+from aclnn_viz.checking.wrong_outputs import _conditions, _regions, depends, fitted, misfits
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import linked, message, ntr, tr
 
-PRINTED = 24  # elements of a tensor
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 NOTHING = message("none of those measured")
-
-
-def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
-    """A case as it is written to files, with the outputs that are known of it."""
-    return files.Dumped(one.case, str(one.recipe), outputs,
-                        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()})
-
-
-class Counterexample:
-    """A small case on which a kernel is wrong: `inputs`, `actual`, `truth`, and the element that is farthest off."""
-
-    def __init__(self, seen: Seen):
-        self._seen = seen
-        self.case = seen.prepared.case
-        self.recipe = str(seen.prepared.recipe)
-        self.inputs = self.case.inputs
-        self.actual = seen.outputs
-        self.truth = {name: part.truth for name, part in seen.prepared.expected.items()}
-        self.problems = [miss.problem for miss in seen.misses]
-        worst = next((miss for miss in seen.misses if miss.index is not None), None)
-        self.output = seen.misses[0].output
-        self.index = worst.index if worst else None
-        self.worst = message("{element} is {actual} instead of {truth}", element=f"{worst.output}{list(worst.index)}",
-                             actual=f"{worst.actual:.9g}", truth=f"{worst.truth:.9g}") if worst else ""
-
-    def __str__(self) -> str:
-        attributes = [f"{name}={value!r}" for name, value in self.inputs.items() if not isinstance(value, np.ndarray)]
-        lines = [tr("{operator}, {dtype}: {problems}", operator=self.case.operator.name, dtype=self.case.dtype,
-                    problems=linked("{some}, {more}", self.problems))]
-        lines += [f"  {tr(self.worst)}"] * bool(self.worst)
-        lines += [f"  {', '.join(attributes)}"] * bool(attributes)
-        lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
-        for name in self.truth:
-            if name in self.actual and any(problem.startswith(name) for problem in self.problems):
-                lines += [tr("  {name}, yours = {value}", name=name, value=_text(self.actual[name])),
-                          tr("  {name}, truth = {value}", name=name, value=_text(self.truth[name]))]
-        return "\n".join(lines)
-
-    def write(self, folder, force: bool = False) -> Path:
-        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder.
-
-        Raises FileExistsError where something is; with `force` a folder of cases is replaced.
-        """
-        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force)
-
-    def to_json(self) -> dict:
-        return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,
-                "inputs": {name: _plain(value) for name, value in self.inputs.items()},
-                "actual": {name: _plain(value) for name, value in self.actual.items()},
-                "truth": {name: _plain(value) for name, value in self.truth.items()}}
 
 
 @dataclass(frozen=True)
@@ -82,8 +31,8 @@ class Unsupported:
     common: str
 
     @classmethod
-    def of(cls, some: Sequence, others: Sequence[Facts]) -> "Unsupported":
-        told = common([Facts.of(one.case) for one in some], others) if some else ""
+    def of(cls, some: Sequence, others: Sequence[Traits]) -> "Unsupported":
+        told = common([Traits.of(one.case) for one in some], others) if some else ""
         return cls(tuple(str(one.recipe) for one in some), told)
 
     def __len__(self) -> int:
@@ -219,26 +168,67 @@ class CheckResult:
         content["depth"], content["not_tried"] = self.depth, self.untried
         return json.dumps(content, indent=1)
 
-
-def _text(array: np.ndarray) -> str:
-    if array.size > PRINTED:
-        return tr("array of shape {shape}", shape=array.shape)
-    shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
-    return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
-           f" ({array.dtype})"
+DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
 
 
-def _plain(value):
-    """Nested lists of numbers; a large array is told by its shape, one that is not finite by its numbers' texts."""
-    if not isinstance(value, np.ndarray):
-        return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
-    if value.size > 1000:
-        return {"shape": list(value.shape), "dtype": str(value.dtype)}
-    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
-    return _nested(wide.tolist())
+def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
+             seconds: float = 0.0, allowed: bool = False, device: bool = False,
+             depth: Depth = DEPTHS["normal"]) -> CheckResult:
+    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
+
+    With `allowed` cases that the kernel does not support may be among them; those of a `device` are told as such.
+    """
+    seen = evidence.seen
+    wrong = [one for one in seen if one.misses]
+    small = small or min(wrong, key=lambda one: one.elements, default=None)
+    diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)
+    traits = [*(one.traits for one in seen), *evidence.right]
+    return CheckResult(
+        operator=op.name, seed=int(seed),
+        passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
+        cases=len(traits), failed=len(wrong), refused=len(evidence.refused) * device,
+        unsupported=Unsupported.of([] if device else evidence.refused, traits),
+        scope=scope.text, left_out=dict(scope.left_out), traces=evidence.traces,
+        undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
+        unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
+        outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
+        misbehaviour=evidence.misbehaviour, regions=_regions(op, wrong),
+        conditions=_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
+        diagnosis=diagnosis, explanation=explanation,
+        counterexample=Counterexample(small) if small else None,
+        vacuity=_shown(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried)
 
 
-def _nested(value):
-    if isinstance(value, list):
-        return [_nested(item) for item in value]
-    return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+@once_per_case
+def _influence(made: Case) -> dict[str, float]:
+    return vacuity([made]).influence
+
+
+def _shown(op, cases: Sequence[Case]) -> Vacuity:
+    """What cases can show, of each term in the case that shows it best."""
+    best: dict[str, float] = {}
+    for one in cases:
+        best |= {name: max(best.get(name, 0.0), value) for name, value in _influence(one).items()}
+    return Vacuity(op.name if cases else "", len(cases), best)
+
+
+def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int,
+               seconds: float) -> tuple[Diagnosis, Explanation | None]:
+    """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
+    seen, unfit = evidence.seen, misfits(evidence.seen)
+    diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
+    if unfit and not diagnosis.name:
+        seen = [fitted(one) for one in seen]
+        if not any(one.misses for one in seen):
+            return Diagnosis(None, False, message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))), None
+        diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {told}", told=diagnosis.text)]))
+    if diagnosis.name:
+        return diagnosis, of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
+    explanation = explain(op, seen, tested, seed, seconds, evidence.right)
+    if not explanation:
+        failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+        told = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
+        diagnosis = with_closest(op, diagnosis, seen)
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *told]))
+    return diagnosis, explanation

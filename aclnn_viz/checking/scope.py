@@ -1,5 +1,9 @@
-"""What a kernel is judged on: formats, attributes and shapes; by default what the vendor's operator takes."""
+"""Which cases a kernel is judged on: formats, attributes, shapes and product (`Scope`), and how many (`Depth`).
 
+`quick` takes a second or two, `normal` runs the suite, `deep` adds large sizes, remainders and special numbers.
+"""
+
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,10 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.cases import Case
+from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.case import checked_shape
+from aclnn_viz.cases.deep import Step, deep
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judging import Prepared, case_at, prepared, prepared_at, suite_recipes
+from aclnn_viz.checking.judge import Prepared, bound, case_at, once_per_case, prepared, prepared_at, suite_recipes
 from aclnn_viz.devices.two_phase import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
@@ -19,16 +24,16 @@ from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.products import A2, Version, product_of, soc_of, version_of
 from aclnn_viz.words.speech import linked, message
 
-SOC, CANN = A2.example_soc, "9.1"
+SOC, CANN = A2.example_soc, "9.1.0"
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Which cases a kernel is judged on. `left_out` counts the other cases by the reason; `notes` says what a test list
-    (ATK, TTK) does not hold.
+    """The options that select which cases of the suite count. `left_out` maps each reason for leaving cases out to their
+    number; `notes` are remarks of a list of cases about what it cannot express.
 
-    A case counts if the operator of product `soc` and version `cann` takes it, or always with `beyond`. `dtypes` are
+    `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
     formats; `where` maps attributes, and optional tensors, to the value that they must have (None: not given), a list
     to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
     elements, or to a shape with the greatest lengths (None: any). `plan` is the precision that the kernel is meant to
@@ -83,11 +88,9 @@ class Scope:
         need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
         if isinstance(plan, str) and plan != "device":
             plan = plans.plan_of(op, plan)
-        soc, cann = soc_of(SOC if soc is None else soc), str(version_of(CANN if cann is None else cann))
-        scope = cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()),
-                    where, tuple(shapes or ()), dict(limits or {}), plan,
-                    flag("beyond", beyond))
-        return scope
+        soc, cann = soc_of(soc) if soc is not None else SOC, str(version_of(cann)) if cann is not None else CANN
+        return cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()), where, tuple(shapes or ()),
+                   dict(limits or {}), plan, flag("beyond", beyond))
 
     @property
     def chosen(self) -> bool:
@@ -115,18 +118,18 @@ class Scope:
         """Why a case does not count, an empty text if it does."""
         if self.dtypes and made.dtype not in self.dtypes:
             return f"dtype={made.dtype!r}"
-        bound = self.op.bind(made.inputs)
+        given = bound(made)
         for name, value in self.where.items():
-            if not _matches(bound[name], value):
-                return message("{input} given", input=name) if isinstance(bound[name], np.ndarray) else f"{name}={bound[name]!r}"
+            if not _matches(given[name], value):
+                return message("{input} given", input=name) if isinstance(given[name], np.ndarray) else f"{name}={given[name]!r}"
         for name, limit in self.limits.items():
-            if bound[name] is not None and not _within(bound[name].shape, limit):
-                return message("{input} of shape {shape}", input=name, shape=bound[name].shape)
-        return "" if self.beyond else _refused(self.op.name, made, self.soc, self.cann)
+            if given[name] is not None and not _within(given[name].shape, limit):
+                return message("{input} of shape {shape}", input=name, shape=given[name].shape)
+        return "" if self.beyond else _refused(made, self.soc, self.cann)
 
     def takes(self, made: Case) -> bool:
         """Whether the product computes a case."""
-        return not _refused(self.op.name, made, self.soc, self.cann)
+        return not _refused(made, self.soc, self.cann)
 
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
@@ -240,10 +243,11 @@ def nothing_left(scope: Scope) -> ValueError:
                               "ask for less, or pass beyond=True for what the product does not take"))
 
 
-def _refused(name: str, made: Case, soc: str, cann: str) -> str:
+@once_per_case
+def _refused(made: Case, soc: str, cann: str) -> str:
     """Why the product does not take a case: its format, where another format of it is taken, or the library's words."""
-    op, product, version = operator(name), product_of(soc), Version.parse(cann)
-    why = refusal(op, made.inputs, product, version)
+    op = made.operator
+    why = refusal(op, made.inputs, product_of(soc), Version.parse(cann))
     if "data type" in why or why.startswith("status"):
         return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
     return why.partition(": ")[2].partition(";")[0] if why.startswith(op.aclnn_name) else why
@@ -269,3 +273,90 @@ def _cast(value, dtype: str):
         with np.errstate(all="ignore"):
             return np.asarray(round_to(value.astype(np.float64), float_format(dtype)))
     return value
+
+SMALL = 2000  # elements of a case that a quick check may run
+GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
+KEEPING = 0.1  # of its time for that
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Seconds: after which no case starts, for the search of an explanation, for shrinking, and at most for one call."""
+
+    name: str
+    seconds: float
+    searching: float
+    shrinking: float
+    call: float
+
+
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0), Depth("normal", 60.0, 6.0, 1.5, 10.0),
+                                    Depth("deep", 60.0, 6.0, 1.5, 30.0))}
+
+
+def depth_named(name: str) -> Depth:
+    """Raises ValueError for a name that is none."""
+    if not isinstance(name, str) or name not in DEPTHS:
+        raise ValueError(problem(f"depth is one of {', '.join(DEPTHS)}", repr(name), "choose one"))
+    return DEPTHS[name]
+
+
+def few(cases: Sequence[Ready]) -> list[Ready]:
+    """Small cases, as few as show every format and every value of every option, and a shape for each rank."""
+    kept, seen = [], set()
+    for one in cases:
+        options = one.recipe.options
+        shown = {(name, repr(value)) for name, value in options.items()
+                 if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)}
+        shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
+        small = sum(np.size(value) for value in one.case.inputs.values()) <= SMALL
+        if small and not shown <= seen:
+            kept.append(one)
+            seen |= shown
+    return kept or list(cases[:1])
+
+
+def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
+    """Yield the cases that a deep check adds, until the next would not end in time.
+
+    The series that has taken least time goes on, so that a dear one does not take the time of all others. How long a
+    case takes, with whoever runs it, is foretold by the case before in its series.
+    """
+    end = time.monotonic() + seconds
+    modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]
+    dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
+    series: dict[str, list[tuple[int, Step]]] = {}
+    for number, step in enumerate(deep(scope.op, modes, dtypes, sizes=not scope.shapes)):
+        series.setdefault(step.series, []).append((number, step))
+    spent, before = dict.fromkeys(series, 0.0), {}
+    while series:
+        name = min(series, key=spent.__getitem__)
+        (number, step), start = series[name].pop(0), time.monotonic()
+        last = before.get(name)
+        if not series[name]:
+            del series[name]
+        if start > end or last and start + GROWTH * last[1] * step.elements / last[0] > end:
+            series.pop(name, None)
+            continue
+        one = prepared_step(scope, step, 1000 * seed + number)
+        if one is not None:
+            yield one
+            before[name] = step.elements, time.monotonic() - start
+        spent[name] += time.monotonic() - start
+
+
+def _counts(scope: Scope, mode: dict) -> bool:
+    """Whether some small case with these attributes counts, in whatever format."""
+    base = scope.op.shapes[0] if scope.op.shapes else {}
+    tried = scope.dtypes or ("float32",)
+    return any(not scope.reason(case(scope.op, dtype=dtype, **base | mode)) for dtype in tried)
+
+
+def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
+    """A step that counts, judged; None for one that does not, or that the operator does not take."""
+    try:
+        recipe = step.recipe(scope.op, seed)
+        made = recipe.case(seed)
+        return None if scope.reason(made) else prepared(recipe, made, scope.judged_by, signs=True)
+    except (ValueError, TypeError, ZeroDivisionError):
+        return None

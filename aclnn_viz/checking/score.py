@@ -1,20 +1,195 @@
-"""The score of the checker itself: every named fault through `check`, and through tests as they are usually written."""
+"""How good the checker is: named faults and mechanical mutants of pages, run as kernels through `check`.
+
+Named faults also go through tests as they are usually written: float32 outputs against the truth with `numpy.allclose`,
+on a few inputs that are random, ones, or drawn as in the vendor's case tables (every tensor on its own, saved tensors
+included, only the modes of those tables).
+
+A mutant is one edit of a page, made by the generator that the search for explanations uses, too. The score is therefore
+not whether the search knows an edit, but whether it finds that edit, or one that computes the same, among all others,
+in the precision of a kernel, from numbers alone; and that it never takes one for another.
+"""
 
 import json
+import random
 import statistics
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
+from types import ModuleType
 
-from aclnn_viz.checking.diagnosis import diagnose
-from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.checking.mutant_table import MutantTable
-from aclnn_viz.checking.mutants import score_mutants
-from aclnn_viz.checking.usual import USUAL, caught_by
+import numpy as np
+
+from aclnn_viz.arrays.driver import evaluate
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.cases import Case, case
+from aclnn_viz.cases.deep import deep
+from aclnn_viz.checking.candidates import slots
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
+from aclnn_viz.checking.explanation import Explanation, diagnose
+from aclnn_viz.checking.judge import Prepared, judge
+from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.checking.result import conclude
+from aclnn_viz.checking.scope import DEPTHS, Scope, prepared_step
 from aclnn_viz.errors import function, listed, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.operators.faults.edits import Edit, edits, rarer
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.operators.registry import own
+from aclnn_viz.words.speech import meant, message, tr
+
+WRONGLY = message("wrongly explained")
+EXPLAINED = VERY, EQUAL = message("the very edit"), message("an equal one")
+NUMBERS = (*EXPLAINED, WRONGLY, "unexplained")  # caught by the numbers that it gives
+EQUIVALENT = SAME, UNCALLED, ROUNDED = message("same bits"), message("never called"), message("within rounding")
+OUTCOMES = (*NUMBERS, "fails", *EQUIVALENT, "missed")
+MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {told}")
+MISTAKEN = message("{operator}, {computed}: {mutant} is told to be {told}")
+SHARE, SECONDS = 0.9, 3.0  # that must be explained, and the median of the seconds on one core
+
+
+@dataclass(frozen=True)
+class MutantScore:
+    """What became of one mutant: one of OUTCOMES, what it was told to be, and the seconds of one core for that.
+
+    "fails": it raises an error, or is no Python, and gives no wrong number. "never called": no case calls the function.
+    "within rounding": other bits, but right on every case, also in float64. "missed": right on the suite, wrong on others.
+    """
+
+    operator: str
+    kind: str
+    mutant: str
+    computed: str
+    outcome: str
+    told: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class MutantTable:
+    """The rows of some mutants; `totals` says how many each operator has. Prints as tables."""
+
+    rows: tuple[MutantScore, ...]
+    totals: dict[str, int]
+
+    @property
+    def passed(self) -> bool:
+        """None explained wrongly or missed, nine of ten explained (of a few all but one), in a median of under 3 s."""
+        caught, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
+        return bool(self.rows) and not self.count(WRONGLY, "missed") and self.median < SECONDS \
+            and caught - explained <= max(1, (1 - SHARE) * caught)
+
+    @property
+    def median(self) -> float:
+        times = [one.seconds for one in self.rows if one.seconds is not None]
+        return statistics.median(times) if times else 0.0
+
+    def count(self, *outcomes: str) -> int:
+        return sum(one.outcome in outcomes for one in self.rows)
+
+    def where(self, test: Callable[[MutantScore], bool]) -> "MutantTable":
+        """The table of the rows for which a test holds."""
+        return MutantTable(tuple(filter(test, self.rows)), self.totals)
+
+    def __str__(self) -> str:
+        lines = self._table(tr("operator, computed in"), tr("of all"), [
+            (f"{name}, {computed}", str(self.totals[name]), self.where(
+                lambda one: (one.operator, one.computed) == (name, computed)))
+            for name in self.totals for computed in dict.fromkeys(one.computed for one in self.rows)])
+        lines += ["", *self._table(tr("kind of edit"), tr("operators"), [
+            (kind, str(len({one.operator for one in some.rows})), some) for kind, some in (
+                (kind, self.where(lambda one: one.kind == kind)) for kind in sorted({one.kind for one in self.rows}))])]
+        told = {"missed": MISSED, WRONGLY: MISTAKEN}
+        lines += [tr(told[one.outcome], operator=one.operator, computed=one.computed, mutant=one.mutant, told=one.told).rstrip()
+                  for one in self.rows if one.outcome in told]
+        return "\n".join(lines)
+
+    def _table(self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]) -> list[str]:
+        header = (first, second, tr("tried"), tr("caught"), tr(meant("fail", "the mutant raises an error")), tr("by numbers"),
+                  tr("explained"), tr("so"), tr("as equal"), tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
+        rows = [(name, of, *some._cells()) for name, of, some in parts if some.rows]
+        rows.append((tr("all"), "", *self._cells()))
+        return ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1),
+                *("| " + " | ".join(row) + " |" for row in rows)]
+
+    def _cells(self) -> tuple[str, ...]:
+        numbers, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
+        share = f"{100 * explained / numbers:.1f} %" if numbers else ""
+        return (str(len(self.rows)), str(numbers + self.count("fails")), str(self.count("fails")), str(numbers), share,
+                *(str(self.count(outcome)) for outcome in (*EXPLAINED, WRONGLY)),
+                f"{self.median:.2f} s" if numbers else "", *(str(self.count(one)) for one in (*EQUIVALENT, "missed")))
+
+    def to_dict(self) -> dict:
+        return {"passed": self.passed, "median": self.median, "totals": self.totals,
+                "mutants": [asdict(one) for one in self.rows]}
+
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
+CASES = 5
+
+
+def caught(kernel: Callable, one: Case) -> bool:
+    """Whether a test with allclose fails; an error is a failure, too."""
+    truth = _truth(one)
+    try:
+        with np.errstate(all="ignore"):
+            outputs = kernel(**one.inputs)
+            return any(name not in outputs or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
+                       for name in truth)
+    except Exception:  # whatever a broken kernel raises
+        return True
+
+
+@lru_cache(maxsize=64)
+def _truth(one: Case):
+    return one.operator.truth(**one.inputs)
+
+
+def random_cases(op, seed: int) -> list[Case]:
+    """Normal gradients and parameters in the default mode, saved tensors from the forward pass, float32."""
+    options = own("faults", op.name, "random_options", lambda rng: {})(np.random.default_rng(seed))
+    return [case(op, seed=seed + k, **_shape(op), **options) for k in range(CASES)]
+
+
+def ones_cases(op, seed: int) -> list[Case]:
+    """Every floating tensor that a caller gives is ones, and saved tensors come from the forward pass."""
+    ones = own("faults", op.name, "ONES") or dict.fromkeys(case(op, **_shape(op)).floats(saved=False), 1.0)
+    return [case(op, seed=seed, **_shape(op), **ones)]
+
+
+def vendor_cases(op, seed: int) -> list[Case]:
+    """As the vendor's tables draw them: uniform, saved tensors on their own, no reflection, no bicubic."""
+    rng = np.random.default_rng(seed)
+
+    def uniform(low, high, *lengths):
+        return rng.uniform(low, high, lengths).astype(np.float32)
+
+    def everything(uniform, number):
+        made = case(op, **_shape(op))
+        return {name: uniform(-5, 5, *made.inputs[name].shape) for name in made.floats()}
+
+    options = own("faults", op.name, "vendor_options", everything)
+    return [case(op, seed=seed + k, **_shape(op), **options(uniform, k)) for k in range(CASES)]
+
+
+def _shape(op) -> dict:
+    shape = own("faults", op.name, "USUAL_SHAPE")
+    return {} if shape is None else {"shape": shape}
+
+
+USUAL = {message("random"): random_cases, message("ones"): ones_cases, message("vendor-like"): vendor_cases}
+
+
+@lru_cache(maxsize=8)
+def usual_cases(op, seed: int) -> dict[str, list[Case]]:
+    """The cases of every usual test of an operator, by its name."""
+    return {label: draw(op, seed) for label, draw in USUAL.items()}
+
+
+def caught_by(kernel: Callable, op, seed: int) -> dict[str, bool]:
+    """Which usual tests catch a kernel."""
+    return {label: any(caught(kernel, one) for one in cases) for label, cases in usual_cases(op, seed).items()}
 
 NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
 MISNAMED = message("{operator}: {fault!r} is called {name!r}")
@@ -127,3 +302,133 @@ def _score(op, fault: Fault, seed: int) -> FaultScore | None:
 
 def _same(some: dict, others: dict) -> bool:
     return some.keys() == others.keys() and all(some[name].tobytes() == others[name].tobytes() for name in some)
+
+COMPUTED = ("float32", "float64")
+TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
+SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
+ANEW = 11  # added to the seed of the cases with which an explanation is tried again
+PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
+# a check has counts as unexplained
+DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
+
+
+class _Single(NumPyArrays):
+    """Where pages ask for coordinates in float64, they get float32."""
+
+    float64 = np.dtype(np.float32)
+
+
+def score_mutants(names: Iterable | None = None, seed: int = 0, each: int | None = None,
+                  progress: Callable | None = None) -> MutantTable:
+    """Run mutants of operators (by default of all) through `check`, in float32 and in float64.
+
+    `each` is how many of an operator's are drawn (None: all of them); `progress(iterable, total)` may show a bar.
+    """
+    seed = whole("seed", seed)
+    each is None or whole("each", each, 1)
+    progress is None or function("progress", progress)
+    chosen = operators() if names is None else [operator(name) for name in listed("names", names, (str, Operator))]
+    todo = [(op, edit, computed) for op in chosen for edit in drawn(op, seed)[:each] for computed in COMPUTED]
+    rows = (score_mutant(*one, seed) for one in (progress(todo, len(todo)) if progress else todo))
+    return MutantTable(tuple(rows), {op.name: len(drawn(op, seed)) for op in chosen})
+
+
+def drawn(op: Operator, seed: int) -> list[Edit]:
+    """The single edits of a page, each once, in an order that the seed draws."""
+    found = list({str(edit): edit for edit in edits(op.page)}.values())
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def kernel_of(op: Operator, page: ModuleType, computed: str) -> Callable:
+    """The kernel that a page is: in float32 throughout, or in float64, rounded once to what is documented."""
+    wrong, namespace = replace(op, page=page), _Single() if computed == "float32" else NumPyArrays()
+
+    def kernel(**inputs):
+        results = op.arrange_backward(**op.bind(inputs)).results
+        arranged = wrong.arrange_backward(**wrong.bind({
+            name: value.astype(computed) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value
+            for name, value in inputs.items()}))
+        arrays = arranged.arrays
+        if arranged.prelude is not None:
+            arrays = arrays | arranged.prelude(namespace, arrays)
+        return evaluate(page.backward, arranged.axes, arrays, arranged.attributes, results, namespace, np.dtype(computed))
+    return kernel
+
+
+def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> MutantScore:
+    """What becomes of one mutant; the search begins with nothing at hand, as in the process of whoever checks a kernel."""
+    def scored(outcome: str, told: str = "", seconds: float | None = None) -> MutantScore:
+        return MutantScore(op.name, edit.kind, str(edit), computed, outcome, told, seconds)
+    try:
+        kernel = kernel_of(op, edit.page, computed)
+    except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read
+        return scored("fails")
+    scope = Scope.of(op, **TAKEN)
+    evidence = examine(op, kernel, seed, 600.0, None, None, scope.cases(seed), scope.takes)
+    if not evidence.failed:
+        return scored(_why_uncaught(op, edit, kernel, seed))
+    if not any(one.misses for one in evidence.seen):
+        return scored("fails")
+    for remembered in (edits, rarer, slots):
+        remembered.cache_clear()
+    start = time.process_time()
+    patient = replace(DEPTHS["normal"], searching=PATIENT)
+    explanation = conclude(op, evidence, seed, scope, KernelUnderTest(kernel, scope), depth=patient).explanation
+    seconds = time.process_time() - start
+    if not explanation or seconds > 2 * DEPTHS["normal"].searching:  # to search, and to ask the kernel again
+        return scored("unexplained", "", seconds)
+    if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
+        return scored(VERY, "", seconds)
+    right = _equal(op, explanation, kernel_of(op, edit.page, "float64"), seed + ANEW)
+    return scored(EQUAL if right else WRONGLY, explanation.text, seconds)
+
+
+def _equal(op: Operator, explanation: Explanation, kernel: Callable, seed: int) -> bool:
+    """Whether an explanation gives the numbers of a mutant in float64 on the whole suite with other numbers."""
+    return all(explanation.holds(one) for one in _ran(kernel, _sharp(op, seed)) if one.usable)
+
+
+def _ran(kernel: Callable, cases: Iterable[Prepared]) -> Iterator[CaseRun]:
+    for one in cases:
+        outputs = run(kernel, one.case, list(one.expected), None).outputs
+        if outputs is not None:
+            yield CaseRun(one, outputs, tuple(judge(one, outputs)))
+
+
+def _why_uncaught(op: Operator, edit: Edit, kernel: Callable, seed: int) -> str:
+    """Why the suite does not catch a mutant: it does the same, or as good as, or what only other cases show."""
+    if edit.unit.name and edit.unit.name not in _called(op, seed):
+        return UNCALLED
+    others = Scope.of(op, **TAKEN).cases(seed + ANEW)
+    if any(one.misses for one in _ran(kernel, (*(one.prepare() for one in others), *_deep(op, seed)))):
+        return "missed"
+    right, wrong = (kernel_of(op, page, "float64") for page in (op.page, edit.page))
+    for one in (*_sharp(op, seed), *_sharp(op, seed + ANEW), *_deep(op, seed)):
+        expected, found = (run(kernel, one.case, list(one.expected), None).outputs for kernel in (right, wrong))
+        if found is None or any(found[name].tobytes() != value.tobytes() for name, value in expected.items()):
+            return ROUNDED
+    return SAME
+
+
+@cache
+def _sharp(op: Operator, seed: int) -> tuple[Prepared, ...]:
+    """The suite in float64."""
+    return tuple(one.prepare() for one in Scope.of(op, **SHARP).cases(seed))
+
+
+@cache
+def _deep(op: Operator, seed: int) -> tuple[Prepared, ...]:
+    """Small cases of a deep check: special numbers, remainders, lengths."""
+    steps = [step for step in deep(op, op.modes, ("float32", "float16", "bfloat16")) if step.elements <= SMALL]
+    some = random.Random(seed).sample(steps, min(DEEP, len(steps)))
+    made = (prepared_step(Scope.of(op, **TAKEN), step, 1000 * seed + number) for number, step in enumerate(some))
+    return tuple(filter(None, made))
+
+
+@cache
+def _called(op: Operator, seed: int) -> frozenset[str]:
+    """The functions of the page that some case calls."""
+    seen = (CaseRun(one, {}, ()) for one in (*_sharp(op, seed), *_deep(op, seed)) if all(
+        part.truth.size for part in one.expected.values()))
+    return frozenset().union(*(one.called for one in seen))

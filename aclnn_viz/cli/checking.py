@@ -62,7 +62,7 @@ def check(options) -> int:
     (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
     """
     from aclnn_viz import checking
-    from aclnn_viz.checking.exchange import write_list
+    from aclnn_viz.checking.check import write_list
 
     way = _way(options)
     asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),

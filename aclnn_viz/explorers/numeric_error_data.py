@@ -23,7 +23,7 @@ from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
 from aclnn_viz.cases.rows import rows_of
-from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.state import StateError, choice, real, whole

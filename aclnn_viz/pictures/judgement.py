@@ -10,7 +10,7 @@ from aclnn_viz.accuracy.envelopes import envelope
 from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.case import inputs_of
-from aclnn_viz.checking.running import named
+from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.devices import open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import by_name, problem, shown

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from aclnn_viz.cases import suites
 from aclnn_viz.cases.files import write_cases
-from aclnn_viz.checking.judging import prepared
-from aclnn_viz.checking.result import dumped
+from aclnn_viz.checking.judge import prepared
+from aclnn_viz.checking.counterexample import dumped
 from aclnn_viz.errors import function, problem, shown, whole
 from aclnn_viz.sweeps.driving import Drive
 from aclnn_viz.sweeps.ledger import MEMORY, Ledger, Run

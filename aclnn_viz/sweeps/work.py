@@ -16,8 +16,8 @@ import numpy as np
 from aclnn_viz.accuracy import compare
 from aclnn_viz.accuracy.standards import NOT_APPLICABLE
 from aclnn_viz.cases import Case
-from aclnn_viz.checking.judging import Miss, Prepared, judge, prepared
-from aclnn_viz.checking.running import run
+from aclnn_viz.checking.judge import Miss, Prepared, judge, prepared
+from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.sweeps.place import Opened, Place

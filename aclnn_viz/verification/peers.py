@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.checking.judging import Prepared, judge, prepared, prepared_suite
+from aclnn_viz.checking.judge import Prepared, judge, prepared, prepared_suite
 from aclnn_viz.devices import UnsupportedError, open_device
 from aclnn_viz.devices.peers import computed_by, installed
 from aclnn_viz.dtypes import round_to

@@ -6,7 +6,7 @@ import pytest
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import recipes, suite, transposed
 from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
 
 BLIND = [  # operator, case, what the meter says, a fault that then passes

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aclnn_viz.checking import depth
+from aclnn_viz.checking import scope
 from machine import SOAK
 
 
@@ -17,12 +17,12 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def unexplained(monkeypatch):
     """Search no explanation: it takes all the time that it may, which tests of other things have no use for."""
-    for name, level in depth.DEPTHS.items():
-        monkeypatch.setitem(depth.DEPTHS, name, replace(level, searching=0.0))
+    for name, level in scope.DEPTHS.items():
+        monkeypatch.setitem(scope.DEPTHS, name, replace(level, searching=0.0))
 
 
 @pytest.fixture
 def unshrunken(monkeypatch):
     """Leave a counterexample as it was found, for the same reason; a full-size sweep makes each small."""
-    for name, level in () if SOAK else depth.DEPTHS.items():
-        monkeypatch.setitem(depth.DEPTHS, name, replace(level, shrinking=0.0))
+    for name, level in () if SOAK else scope.DEPTHS.items():
+        monkeypatch.setitem(scope.DEPTHS, name, replace(level, shrinking=0.0))

@@ -11,9 +11,9 @@ import pytest
 
 from aclnn_viz import operators
 from aclnn_viz.cases import case
-from aclnn_viz.checking import check, shrinking
-from aclnn_viz.checking.intermediates import intermediates
-from aclnn_viz.checking.running import named, to_numpy
+from aclnn_viz.checking import check, counterexample
+from aclnn_viz.checking.wrong_outputs import intermediates
+from aclnn_viz.checking.kernel_call import named, to_numpy
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
 pytestmark = pytest.mark.usefixtures("unexplained")
@@ -57,7 +57,7 @@ def test_the_region_and_the_mode_are_named():
 
 def test_shrinking_names_no_parameter_of_an_operator():
     names = {p.name for op in operators() for p in (*op.parameters, *op.forward_parameters)} - {"self", "input", "x", "mean"}
-    source = Path(shrinking.__file__).read_text()
+    source = Path(counterexample.__file__).read_text()
     assert [name for name in sorted(names) if re.search(rf'["\']{name}[_"\']', source)] == []
 
 

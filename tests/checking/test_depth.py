@@ -13,13 +13,12 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.cases.deep import deep
-from aclnn_viz.checking import check, depth, examining
-from aclnn_viz.checking.depth import deeper
-from aclnn_viz.checking.facts import Facts
-from aclnn_viz.checking.judging import judge, prepared_suite
-from aclnn_viz.checking.running import Guarded, run
-from aclnn_viz.checking.scope import Scope
-from aclnn_viz.checking.tried import Tried
+from aclnn_viz.checking import check, kernel_call, scope, wrong_outputs
+from aclnn_viz.checking.evidence import Coverage, Evidence, examine_deeper
+from aclnn_viz.checking.scope import Scope, deeper
+from aclnn_viz.checking.conditions import Traits
+from aclnn_viz.checking.judge import judge, prepared_suite
+from aclnn_viz.checking.kernel_call import Guarded, run
 from aclnn_viz.cli import main
 from checking.rewritings import rewritings
 from checking.subtle_kernels import SUBTLE, SWISH, beyond
@@ -32,8 +31,8 @@ OPERATORS = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name
 def only(monkeypatch, unexplained, unshrunken):
     """Restrict what a deep check adds to some of its steps, and how long it explains a failure: only(wanted)."""
     def restrict(wanted, searching=0.0):
-        monkeypatch.setitem(depth.DEPTHS, "deep", replace(depth.DEPTHS["deep"], searching=searching))
-        monkeypatch.setattr(depth, "deep", lambda *args, **options: filter(wanted, deep(*args, **options)))
+        monkeypatch.setitem(scope.DEPTHS, "deep", replace(scope.DEPTHS["deep"], searching=searching))
+        monkeypatch.setattr(scope, "deep", lambda *args, **options: filter(wanted, deep(*args, **options)))
     return restrict
 
 
@@ -72,7 +71,7 @@ def special(name):
     op = av.operator(name)
     steps = [step for step in deep(op, op.modes, ("float32", "float16", "bfloat16")) if step.series == "numbers"]
     some = steps if SOAK else different(steps)
-    made = (depth.prepared_step(Scope.of(op, beyond=True), step, number) for number, step in enumerate(some))
+    made = (scope.prepared_step(Scope.of(op, beyond=True), step, number) for number, step in enumerate(some))
     return list(filter(None, made))
 
 
@@ -112,7 +111,7 @@ def test_the_cases_do_not_depend_on_how_long_others_take(only, monkeypatch):
     found = []
     for step in (0.0, 1e-6):  # one series after the other, or in turn
         clock = count(0.0, step)
-        monkeypatch.setattr(depth, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        monkeypatch.setattr(scope, "time", SimpleNamespace(monotonic=lambda: next(clock)))
         found.append([one.case.inputs["self"].tobytes() for one in deeper(Scope.of(SWISH), 0, 60.0)])
     assert len(found[0]) > 20 and sorted(found[0]) == sorted(found[1]) and found[0] != found[1]
 
@@ -137,7 +136,7 @@ def test_the_depth_is_told_and_checked(capsys):
 
 
 def test_what_was_tried_is_not_listed():
-    tried = Tried()
+    tried = Coverage()
     for n in range(65, 129):
         tried.add(av.case("rms_norm", shape=(n, 3)))
     told = "; ".join(tried.untried)
@@ -183,24 +182,24 @@ def test_right_large_cases_speak_against_a_condition(only):
 
 
 def test_right_large_cases_count_for_every_condition():
-    right, wrong = (Facts.of(av.case("hardswish", shape=(n,), dtype=dtype)) for n, dtype in ((9, "float32"), (5, "float16")))
+    right, wrong = (Traits.of(av.case("hardswish", shape=(n,), dtype=dtype)) for n, dtype in ((9, "float32"), (5, "float16")))
     cases = [(wrong, True)] * 5 + [(right, False)] * 5
-    assert examining._conditions(cases) == ["dtype='float16': wrong in 5 of 5 cases, never otherwise"]
-    assert examining._conditions(cases + [(wrong, False)] * 90) == []
+    assert wrong_outputs._conditions(cases) == ["dtype='float16': wrong in 5 of 5 cases, never otherwise"]
+    assert wrong_outputs._conditions(cases + [(wrong, False)] * 90) == []
 
 
 def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):
     only(lambda step: step.series == "one axis" and step.elements == 65)
-    evidence = examining.Evidence(start=time.monotonic() - 1000)
-    examining.examine_deeper(evidence, lambda **inputs: 2 * SWISH.backward(**inputs)["out"],
-                             deeper(Scope.of(SWISH), 0, 60), time.monotonic() + 60)
-    assert evidence.first_failure >= 1000
+    found = Evidence(start=time.monotonic() - 1000)
+    examine_deeper(found, lambda **inputs: 2 * SWISH.backward(**inputs)["out"],
+                   deeper(Scope.of(SWISH), 0, 60), time.monotonic() + 60)
+    assert found.first_failure >= 1000
 
 
 def test_calls_in_another_order_end_in_time_and_are_told_as_they_were():
     ran = [(one, SWISH.backward(**one.case.inputs)) for one, _ in zip(prepared_suite(SWISH, 0), range(3))]
-    found = depth.repeated(SWISH.backward, ran, None, time.monotonic() + 60)
-    assert found == ("", "", 1 + depth.TIMES, True)
-    assert depth.repeated(SWISH.backward, ran, None, time.monotonic() - 1) == ("", "", 0, False)
-    assert depth.repeated(SWISH.backward, [], None, time.monotonic() + 60) == ("", "", 0, False)
-    assert depth.repeated(lambda **inputs: 2 * SWISH.backward(**inputs)["out"], ran, None, time.monotonic() + 60).fault
+    found = kernel_call.repeated(SWISH.backward, ran, None, time.monotonic() + 60)
+    assert found == ("", "", 1 + kernel_call.TIMES, True)
+    assert kernel_call.repeated(SWISH.backward, ran, None, time.monotonic() - 1) == ("", "", 0, False)
+    assert kernel_call.repeated(SWISH.backward, [], None, time.monotonic() + 60) == ("", "", 0, False)
+    assert kernel_call.repeated(lambda **inputs: 2 * SWISH.backward(**inputs)["out"], ran, None, time.monotonic() + 60).fault

@@ -8,9 +8,9 @@ import pytest
 from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
-from aclnn_viz.checking.diagnosis import diagnose
-from aclnn_viz.checking.judging import judge, prepared, prepared_suite
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.explanation import diagnose
+from aclnn_viz.checking.judge import judge, prepared, prepared_suite
+from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish
@@ -102,7 +102,7 @@ def test_what_rounding_to_float32_moves_does_not_hide_the_fault(title):
             name: value.astype(np.float32) if isinstance(value, np.ndarray) else value for name, value in inputs.items()})
         return {name: value.astype(np.float64) for name, value in outputs.items()}
     outputs = kernel(**one.case.inputs)
-    assert title in diagnose(grid, [Seen(one, outputs, judge(one, outputs))]).candidates
+    assert title in diagnose(grid, [CaseRun(one, outputs, judge(one, outputs))]).candidates
 
 
 def test_sums_in_16_bits_are_suspected_whatever_their_order():
@@ -131,7 +131,7 @@ def test_faults_that_no_case_tells_apart_are_both_named():
     options = {"shape": (1,), "self": 3.0}
     one = prepared(Recipe("hardswish", options), case("hardswish", **options))
     outputs = fault("hardswish", "upper kink open")(**one.case.inputs)
-    found = diagnose(SWISH, [Seen(one, outputs, judge(one, outputs))])
+    found = diagnose(SWISH, [CaseRun(one, outputs, judge(one, outputs))])
     assert found.name is None and not found.confident
     assert {"both kinks open", "upper kink open"} <= set(found.candidates)
 

@@ -7,7 +7,7 @@ import pytest
 from machine import SOAK
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.examining import examine
+from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.scope import Scope
 from checking.engineers import OPERATORS, right, wrong
 

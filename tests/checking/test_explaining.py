@@ -12,12 +12,12 @@ import pytest
 from aclnn_viz import operator
 from aclnn_viz.checking import check
 from aclnn_viz.checking.candidates import pairs
-from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.explaining import _reached, explain, of_fault
-from aclnn_viz.checking.judging import prepared_at, prepared_suite, suite_recipes
-from aclnn_viz.checking.observing import Seen, Way, is_single
+from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.explanation import _reached, explain, of_fault
+from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.case_run import CaseRun, Variant, is_single
 from aclnn_viz.checking.score import named
-from aclnn_viz.checking.sieving import sieves_first
+from aclnn_viz.checking.case_run import cheapest_first
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
 from checking.wrong_kernels import RMS, SWISH, fault
@@ -137,14 +137,14 @@ def test_what_a_page_repeats_along_an_axis_is_compared_as_it_is_stored():
 
 def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
     loss = operator("cross_entropy_loss")
-    one = next(seen for seen in (Seen(one, {}, ()) for one in prepared_suite(loss, 0))
+    one = next(seen for seen in (CaseRun(one, {}, ()) for one in prepared_suite(loss, 0))
                if seen.prepared.case.inputs["reduction"] == "sum" and seen.prepared.case.inputs["labelSmoothing"] == 0)
     idle = [edit for edit in edits(loss.page) if edit.unit.name and not any(
         (edit.unit.module.__file__, line) in one.executed for line in edit.lines)]
-    right = one.computed(Way(lambda: loss.page))
+    right = one.computed(Variant(lambda: loss.page))
     assert len(idle) > 20 and len(idle) < len(edits(loss.page)) / 2
     for edit in idle:
-        assert all(np.array_equal(value, right[name]) for name, value in one.computed(Way(lambda: edit.page)).items())
+        assert all(np.array_equal(value, right[name]) for name, value in one.computed(Variant(lambda: edit.page)).items())
 
 
 # How a named fault is told.
@@ -165,7 +165,7 @@ def test_a_named_fault_under_a_condition_is_told_as_one():
 def test_edits_within_a_function_of_a_function_are_tried():
     """The bicubic weights are polynomials within a function: no name of a top-level function is on their lines."""
     op = operator("grid_sampler_2d")
-    cubic = [Seen(one, {}, ()) for one in (prepared_at(op.name, number, 0) for number, recipe in enumerate(
+    cubic = [CaseRun(one, {}, ()) for one in (prepared_at(op.name, number, 0) for number, recipe in enumerate(
         suite_recipes(op.name)) if recipe.options.get("interpolationMode") == 2 and recipe.options.get("shape"))][:2]
     within = [edit for edit in edits(op.page) if edit.unit.name == "bicubic_weights" and isinstance(edit.statement, ast.Return)]
     assert len(within) > 100 and set(within) <= set(_reached(within, cubic))
@@ -174,19 +174,19 @@ def test_edits_within_a_function_of_a_function_are_tried():
 def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
     """Of one tap a point and not of sixteen, unless these alone are wrong."""
     op = operator("grid_sampler_2d")
-    seen = sorted((Seen(one, {name: part.truth.astype(part.dtype) for name, part in one.expected.items()}, ())
+    seen = sorted((CaseRun(one, {name: part.truth.astype(part.dtype) for name, part in one.expected.items()}, ())
                    for one in islice(prepared_suite(op, 0), 12)), key=lambda one: one.size)
-    first, *_ = found = sieves_first(seen)
-    assert set(found) == set(seen) and len(found) == len(seen) and sieves_first([]) == []
+    first, *_ = found = cheapest_first(seen)
+    assert set(found) == set(seen) and len(found) == len(seen) and cheapest_first([]) == []
     assert first.steps == min(one.steps for one in seen if one.size >= 8) < max(one.steps for one in seen) / 4
-    broken = [Seen(one.prepared, {}, ()) for one in seen]
-    assert sieves_first(broken) == broken
+    broken = [CaseRun(one.prepared, {}, ()) for one in seen]
+    assert cheapest_first(broken) == broken
 
 
 def test_pairs_are_of_what_the_failing_cases_execute_alone():
     """Of the bicubic weights alone there are eight thousand pairs: no failing case without them pays for that."""
     op = operator("grid_sampler_2d")
-    failing = [Seen(one, {}, ()) for one, _ in zip(prepared_suite(op, 0), range(3))]
+    failing = [CaseRun(one, {}, ()) for one, _ in zip(prepared_suite(op, 0), range(3))]
     reached = list(_reached(edits(op.page), failing))
     assert len(list(pairs(reached, lambda edit: True))) < len(list(pairs(edits(op.page), lambda edit: True))) / 3
 

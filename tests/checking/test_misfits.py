@@ -5,7 +5,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.checking import check
-from aclnn_viz.checking.facts import Facts, common
+from aclnn_viz.checking.conditions import Traits, common
 from checking.wrong_kernels import RMS, SWISH, fault
 
 GRID = av.operator("grid_sampler_2d")
@@ -65,7 +65,7 @@ def test_what_is_not_supported_is_told_by_several_attributes_and_how_to_leave_it
 
 
 def test_cases_that_nothing_sets_apart_are_told_by_what_they_share():
-    some = [Facts.of(av.case("hardswish", shape=(n,))) for n in (3, 8, 21, 64)]
+    some = [Traits.of(av.case("hardswish", shape=(n,))) for n in (3, 8, 21, 64)]
     assert "other than" not in common(some[::2], some[1::2])
 
 

@@ -1,6 +1,7 @@
 """The score on mechanical mutants: a sample of it, why some need not be caught, and that wrong explanations are counted."""
 
 import importlib.util
+import sys
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,11 +11,19 @@ import pytest
 from machine import ROOT, SOAK
 
 from aclnn_viz import operator
-from aclnn_viz.checking import mutants
 from aclnn_viz.checking.check import check
-from aclnn_viz.checking.depth import DEPTHS
-from aclnn_viz.checking.mutant_table import EXPLAINED, MutantScore, MutantTable
-from aclnn_viz.checking.mutants import COMPUTED, _equal, drawn, kernel_of, score_mutant, score_mutants
+from aclnn_viz.checking.scope import DEPTHS
+from aclnn_viz.checking.score import (
+    COMPUTED,
+    EXPLAINED,
+    MutantScore,
+    MutantTable,
+    _equal,
+    drawn,
+    kernel_of,
+    score_mutant,
+    score_mutants,
+)
 from aclnn_viz.operators.hardswish import page as hardswish
 
 SWISH, RMS = operator("hardswish"), operator("rms_norm")
@@ -93,7 +102,7 @@ def _unread(edit):
 
 
 def test_what_comes_too_late_counts_as_unexplained(monkeypatch):
-    monkeypatch.setattr(mutants, "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=1e-4)})
+    monkeypatch.setattr(sys.modules["aclnn_viz.checking.score"], "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=1e-4)})
     assert score_mutant(SWISH, drawn(SWISH, 0)[0], "float64").outcome == "unexplained"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import operators
-from aclnn_viz.checking.judging import judge, prepared_suite
+from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.operators import registry
 from checking.mutation import mutants
 from machine import SOAK

@@ -5,8 +5,8 @@ import pytest
 
 from aclnn_viz import operator, operators
 from aclnn_viz.checking import check
-from aclnn_viz.checking.examining import examine
-from aclnn_viz.checking.judging import judge, prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
 from checking.engineers import right
 from checking.rewritings import rewritings
 from machine import SOAK

@@ -8,7 +8,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
-from aclnn_viz.checking.judging import judge, prepared_at, suite_recipes
+from aclnn_viz.checking.judge import judge, prepared_at, suite_recipes
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.storage.own import as_array

@@ -7,7 +7,7 @@ import pytest
 
 from aclnn_viz import operators
 from aclnn_viz.checking.score import FaultScore, Score, named, score
-from aclnn_viz.checking.usual import USUAL, caught
+from aclnn_viz.checking.score import USUAL, caught
 from machine import SOAK
 
 

@@ -1,7 +1,7 @@
 """Wrong kernels for the tests of the checker."""
 
 from aclnn_viz import operator
-from aclnn_viz.checking.faulty import faulty_kernel
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
 
 RMS, SWISH = operator("rms_norm"), operator("hardswish")

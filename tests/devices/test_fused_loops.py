@@ -10,7 +10,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays import loops
-from aclnn_viz.checking.judging import case_at, judge, prepared_at, suite_recipes
+from aclnn_viz.checking.judge import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp

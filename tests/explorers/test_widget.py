@@ -71,7 +71,7 @@ def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state
 
 
 def test_who_observes_the_picture_may_move_on_and_reads_its_own_words(explorer):
-    def on(change):
+    def run_on(change):
         read.append(explorer._repr_mimebundle_()[0]["text/plain"])
         if explorer.values["row"] == 1:
             move(explorer, row=2)

@@ -1,7 +1,6 @@
 """Mechanical edits of a page: each is one change, is told by its line, makes a page of its own, and is taken back."""
 
 import ast
-import inspect
 
 import numpy as np
 import pytest
@@ -9,8 +8,7 @@ from machine import ROOT
 
 from aclnn_viz import operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators.faults import rewriting
-from aclnn_viz.operators.faults.edits import edits, slips, units
+from aclnn_viz.operators.faults.edits import distance, edits, slips, units
 from aclnn_viz.operators.hardswish import page as hardswish
 from aclnn_viz.operators.rms_norm import page as rms_norm
 
@@ -75,7 +73,7 @@ def test_a_page_that_takes_functions_from_another_is_edited_there_too():
 
 
 def test_how_much_text_an_edit_changes():
-    assert rewriting.distance("x < 3", "x <= 3") == 1 and rewriting.distance("a", "a") == 0
+    assert distance("x < 3", "x <= 3") == 1 and distance("a", "a") == 0
 
 
 def test_an_edited_function_is_edited_under_all_of_its_names():

@@ -5,8 +5,8 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.checking.judging import judge, prepared, prepared_suite
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.checking.judge import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import FLOAT16, BFLOAT16, float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import Fault, faults

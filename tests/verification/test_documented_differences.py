@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.checking import judging
+from aclnn_viz.checking import judge
 from aclnn_viz.devices import Peer, UnsupportedError
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.operators import registry
@@ -84,9 +84,9 @@ def test_a_refusal_that_nobody_documented_fails():
 
 def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
     """What two functions round between them is granted in 16 bits, more is not."""
-    narrow = [n for n, one in enumerate(judging.suite_recipes("group_norm_swish")) if one.options.get("dtype") in NARROW]
+    narrow = [n for n, one in enumerate(judge.suite_recipes("group_norm_swish")) if one.options.get("dtype") in NARROW]
     monkeypatch.setattr(peers, "prepared_suite", lambda *_: [
-        judging.prepared_at("group_norm_swish", n, 0) for n in narrow[:2]])
+        judge.prepared_at("group_norm_swish", n, 0) for n in narrow[:2]])
     op, scaled = av.operator("group_norm_swish"), lambda by: lambda out, bound: {
         name: (value.astype(np.float64) * by).astype(value.dtype) for name, value in out.items()}
     for by, right in ((1 + 2.0**-7, True), (1.2, False)):

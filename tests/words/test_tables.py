@@ -11,7 +11,7 @@ import aclnn_viz as av
 import derivations
 import visible
 from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.checking.facts import Facts, common
+from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.devices.listing import device_text, list_devices
@@ -145,7 +145,7 @@ def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
 
 
 def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_same_value_is_not(monkeypatch):
-    without, given, alone = (Facts.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
+    without, given, alone = (Traits.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
         {"weightOptional": None}, {}, {"reduction": "none"}))
     assert common([without], [given]) == "exactly the cases with weightOptional='none'"
     monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)

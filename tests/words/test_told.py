@@ -9,7 +9,7 @@ from aclnn_viz.checking.puzzles import detective, detectives, progress, puzzle, 
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.faults import faults
-from aclnn_viz.operators.faults.places import by_letter
+from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.words import speech
 from aclnn_viz.words.speech import Message, Name, named, tr
 from notebooks.gallery.told import is_code, told

@@ -9,8 +9,8 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.faulty import faulty_kernel
-from aclnn_viz.checking.judging import Prepared, prepared, prepared_suite
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.checking.judge import Prepared, prepared, prepared_suite
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.symptoms import Symptom, outputs_of
 from aclnn_viz.checking.puzzles.verdict import quoted

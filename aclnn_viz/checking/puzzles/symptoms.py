@@ -7,7 +7,7 @@ import numpy as np
 
 from aclnn_viz.accuracy import compare
 from aclnn_viz.accuracy.standards import FAIL, PASS
-from aclnn_viz.checking.judging import Miss, judge
+from aclnn_viz.checking.judge import Miss, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.speech import english, kept, message, tr

@@ -15,10 +15,10 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.check import check
-from aclnn_viz.checking.intermediates import likeness
-from aclnn_viz.checking.judging import prepared_suite
+from aclnn_viz.checking.wrong_outputs import likeness
+from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.running import NOTHING, run
+from aclnn_viz.checking.kernel_call import NOTHING, run
 from aclnn_viz.operators import operator
 from aclnn_viz.words.speech import english, linked, message, tr
 

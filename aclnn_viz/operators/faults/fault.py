@@ -1,17 +1,22 @@
-"""A fault: what is changed in the right page, or in what the kernel reads, stores and computes in."""
+"""A fault: what is changed in the right page, or in what the kernel reads, stores and computes in.
+
+Named faults as kernels that can be called.
+
+Names for the places of an output: its ends along an axis, and what lies between them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import ModuleType
 
 import numpy as np
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import problem
+from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.faults.edits import Edit, file_of, sources
 from aclnn_viz.words.speech import kept, message, named
-
 
 @dataclass(frozen=True, eq=False)
 class Fault:
@@ -120,3 +125,69 @@ TRUNCATED = Fault(
 HALF_SUMS = Fault(
     "sums in float16", "the accumulator has the format of the inputs, or of the fastest vector unit",
     "sums of more than a few terms", plan=Plan("sums in float16", accumulate="float16", order=SEQUENTIAL))
+
+
+def faulty_kernel(op, fault: Fault):
+    """Return the wrong kernel `kernel(**inputs)` of a named fault.
+
+    >>> from aclnn_viz.operators.faults import faults
+    >>> kernel = faulty_kernel("hardswish", faults("hardswish")[0])
+    >>> kernel(gradOutput=np.ones(1, np.float32), self=np.float32([3]))["out"]
+    array([1.], dtype=float32)
+    """
+    op = operator(op)
+    wrong = replace(op, page=fault.page(op.page))
+    if fault.cast:
+        wrong = _WideOutputs(**{part.name: getattr(wrong, part.name) for part in fields(wrong)})
+
+    def kernel(**inputs):
+        taken = fault.alters(inputs) if fault.alters else inputs
+        if fault.plan:
+            return plans.run(wrong, replace(fault.plan, page=wrong.page.backward), **taken)
+        outputs = wrong.backward(**taken)
+        if not fault.cast:
+            return outputs
+        documented = op.arrange_backward(**op.bind(inputs)).results
+        return {name: fault.cast(value, documented[name].format) if documented[name].format.bits == 16 else value
+                for name, value in outputs.items()}
+    return kernel
+
+
+class _WideOutputs(Operator):
+    """An operator whose 16-bit outputs are still float32; whoever calls it casts them."""
+
+    def arrange_backward(self, /, **bound):
+        arranged = super().arrange_backward(**bound)
+        results = {name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
+                   for name, result in arranged.results.items()}
+        return arranged._replace(results=results)
+
+
+def along(shape: tuple[int, ...], axis: int, chosen) -> np.ndarray:
+    """A mask of the places along one axis, ready to broadcast to the shape."""
+    return np.reshape(chosen, [-1 if k == axis else 1 for k in range(len(shape))])
+
+
+def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
+    """Masks of the first, the last and the other places along an axis whose places are called by a name.
+
+    >>> {name: mask.tolist() for name, mask in ends((3,), 0, "row").items()}
+    {'first row': [True, False, False], 'last row': [False, False, True], 'rows between': [False, True, False]}
+    """
+    places, last = np.arange(shape[axis]), shape[axis] - 1
+    return {message("first {part}", part=name): along(shape, axis, places == 0),
+            message("last {part}", part=name): along(shape, axis, places == last),
+            message("{part}s between", part=name): along(shape, axis, (places > 0) & (places < last))}
+
+
+def by_letter(letters: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """The ends of every axis of an output by what the page calls it: its letter, or else its number.
+
+    >>> list(by_letter("r.", (4, 5)))[:4]
+    ['first r', 'last r', 'rs between', 'first place of axis 1']
+    """
+    found = {}
+    for axis, letter in enumerate(letters):
+        if shape[axis] > 1:
+            found |= ends(shape, axis, letter if letter != "." else message("place of axis {axis}", axis=axis))
+    return found

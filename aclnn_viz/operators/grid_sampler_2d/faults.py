@@ -5,7 +5,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.families.sampling import unnormalise
 from aclnn_viz.operators.faults.fault import STRIDES, TRUNCATED, Fault
-from aclnn_viz.operators.faults.places import ends
+from aclnn_viz.operators.faults.fault import ends
 from aclnn_viz.words.speech import message
 
 BILINEAR_FLOOR = "    first = xp.floor(u)\n    t = u - first"

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.checking.intermediates import intermediates
+from aclnn_viz.checking.wrong_outputs import intermediates
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.checking.puzzles.symptoms import error_map, table

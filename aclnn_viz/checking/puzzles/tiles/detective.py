@@ -6,7 +6,7 @@ from functools import cached_property
 
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judging import Prepared, prepared
+from aclnn_viz.checking.judge import Prepared, prepared
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.operators.faults.fault import diff_of
 from aclnn_viz.tiles import TileFault, faults, launch

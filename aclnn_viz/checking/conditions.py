@@ -1,4 +1,4 @@
-"""What cases have in common that others have not: a value of an attribute, a format, a length, a remainder."""
+"""Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases import Case
+from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.speech import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
@@ -14,15 +15,16 @@ STRIDED = message("strided tensors")
 GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")  # an optional tensor
 
 
-class Facts(NamedTuple):
-    """What is remembered of a case without its arrays: format, attributes, which optional tensors are given, and lengths."""
+class Traits(NamedTuple):
+    """A short description of a case, kept when its arrays are not: attributes and format by name, and lengths by axis."""
 
     choices: dict
     lengths: dict[str, int]
 
-    @classmethod
-    def of(cls, made: Case) -> "Facts":
-        return cls(choices(made), lengths(made))
+    @staticmethod
+    @once_per_case
+    def of(made: Case) -> "Traits":
+        return Traits(choices(made), lengths(made))
 
 
 class Condition(NamedTuple):
@@ -62,11 +64,11 @@ def lengths(made: Case) -> dict[str, int]:
     return found
 
 
-def separating(some: Sequence[Facts], others: Sequence[Facts]) -> Condition | None:
+def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | None:
     """Return the simplest condition that holds for all of some cases and for none of the others, if there is one.
 
     >>> import aclnn_viz as av
-    >>> a, b = (Facts.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (4, 6)))
+    >>> a, b = (Traits.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (4, 6)))
     >>> separating([a], [b]).text
     'dy.shape[-1] = 1'
     """
@@ -157,7 +159,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     return ""
 
 
-def _either(some: Sequence[Facts], others: Sequence[Facts]) -> list[str]:
+def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
     """A few choices, one of which each of some cases makes otherwise than all of the others do; nothing if there are none."""
     left, told = list(some), []
     while left and others:
@@ -174,11 +176,11 @@ def _either(some: Sequence[Facts], others: Sequence[Facts]) -> list[str]:
     return told
 
 
-def common(some: Sequence[Facts], others: Sequence[Facts]) -> str:
+def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
     """Tell what cases have in common: what sets them apart from the others, or else what they all share.
 
     >>> import aclnn_viz as av
-    >>> half, single = (Facts.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
+    >>> half, single = (Traits.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
     >>> common([half], [single])
     "exactly the cases with dtype='float16'"
     """

@@ -1,7 +1,8 @@
-"""What a kernel returned on a case, ready to be compared with what changed pages compute, in the kernel's own precision.
+"""One run: a case, the outputs that a kernel returned for it, and a test whether a changed page computes the same outputs.
 
-A page computes in float64 here. A kernel that computes in float32, stores 16 bits or adds up in another order differs
-from it by rounding; where a comparison hangs on rounding the page is run in float32 and on neighbouring inputs, too.
+The page is evaluated in float64. A kernel that computes in float32, stores 16 bits or adds up in another order differs
+from it by rounding. Where rounding may decide a comparison inside the page, the page is evaluated in float32 and on
+slightly moved inputs, too.
 """
 
 import sys
@@ -14,20 +15,20 @@ from types import ModuleType
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.checking.facts import Facts
-from aclnn_viz.checking.judging import Miss, Prepared, judge
+from aclnn_viz.checking.conditions import Traits
+from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators.faults.edits import sources
 
-FEW = 0.1  # in at most this share of elements float32 may decide: there a rounding decides a comparison (x < 3)
-ORDERS = 16.0  # a wrong kernel may differ by this many times the bound of a right one: mistakes amplify rounding errors
-STEPS = 1.51  # ulps by which a 16-bit output may differ: it may have been rounded before it was changed
+FEW = 0.1  # where float64 disagrees in at most this share of elements, float32 and moved inputs are tried
+ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
+STEPS = 1.51  # of a 16-bit output, which may have been rounded before it was changed
 SINGLE = 2.0**-24
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """A way to compute the outputs of a case: a page, and what is changed about the inputs before and outputs after.
+class Variant:
+    """A kernel to compare with: a page, and changes of the inputs before it and of the outputs after it.
 
     `bound` changes the vendor's inputs, `arrays` those that the page is given, `outputs` what it returns, with the
     arrays; `only` are the outputs that count.
@@ -81,7 +82,7 @@ def is_single(outputs: dict[str, np.ndarray]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class CaseRun:
     """A case, what the kernel returned on it, and what is wrong with that."""
 
     prepared: Prepared
@@ -90,12 +91,11 @@ class Seen:
 
     @cached_property
     def arranged(self):
-        made = self.prepared.case
-        return made.operator.arrange_backward(**made.operator.bind(made.inputs))
+        return self.prepared.case.operator.arrange_backward(**bound(self.prepared.case))
 
     @cached_property
-    def facts(self) -> Facts:
-        return Facts.of(self.prepared.case)
+    def traits(self) -> Traits:
+        return Traits.of(self.prepared.case)
 
     @cached_property
     def usable(self) -> bool:
@@ -154,7 +154,7 @@ class Seen:
         before = sys.gettrace()
         sys.settrace(watch)
         try:
-            self.computed(Way(lambda: page))
+            self.computed(Variant(lambda: page))
         finally:
             sys.settrace(before)
         return lines, frozenset(names)
@@ -184,43 +184,42 @@ class Seen:
                 array.flags.writeable = False
         return arrays
 
-    @cached_property
-    def _bound(self) -> dict:
-        return self.prepared.case.operator.bind(self.prepared.case.inputs)
-
-    def computed(self, way: "Way", single: bool = False, nudge: float = 0.0) -> dict[str, np.ndarray]:
+    def computed(self, variant: "Variant", single: bool = False, nudge: float = 0.0) -> dict[str, np.ndarray]:
         """What the backward of a page returns on the inputs of the case; raises whatever a broken page raises.
 
         `single` computes in float32; `nudge` is by how much of themselves floating inputs are moved.
         """
-        op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, way.page()
-        arranged, bound = self.arranged, self._bound
-        if way.bound:
-            bound = way.bound(bound)
-            arranged = op.arrange_backward(**bound)
+        op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, variant.page()
+        arranged, given = self.arranged, bound(self.prepared.case)
+        if variant.bound:
+            given = variant.bound(given)
+            arranged = op.arrange_backward(**given)
         arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()} if (
-            way.bound or single or nudge) else self._wide
+            variant.bound or single or nudge) else self._wide
         with np.errstate(all="ignore"):
-            given = arrays
-            if way.arrays:
-                arrays = way.arrays(arrays)
+            before = arrays
+            if variant.arrays:
+                arrays = variant.arrays(arrays)
             if arranged.prelude is not None:
-                arrays = arrays | replace(op, page=page).arrange_backward(**bound).prelude(xp, arrays)
+                arrays = arrays | replace(op, page=page).arrange_backward(**given).prelude(xp, arrays)
             values = page.backward(xp, **arrays, **arranged.attributes)
-            return way.outputs(values, given) if way.outputs else values
+            return variant.outputs(values, before) if variant.outputs else values
 
-    def shares(self, way: "Way") -> bool:
-        """Whether a way of computing gives the kernel's numbers in float64. A few elements may differ where a rounding
-        decides a comparison: there float32, or inputs changed in their last digit, must give the kernel's numbers."""
+    def matches(self, variant: "Variant") -> bool:
+        """Whether a variant computes the kernel's outputs.
+
+        It is evaluated in float64. If at most FEW of the elements differ, rounding may have decided a comparison inside the
+        page: these elements may agree in float32 instead, or on inputs that differ in their last digit.
+        """
         try:
-            values = self.computed(way)
-            same = self._same(values, way.only)
+            values = self.computed(variant)
+            same = self._same(values, variant.only)
             if not all(part.all() for part in same.values()):
                 if self._finite and any(np.mean(part) < 1.0 - FEW for part in same.values()):
                     return False
                 step = self._step
                 for single, nudge in ((True, 0.0), (False, step), (False, -step)):
-                    other = self._same(self.computed(way, single, nudge), way.only)
+                    other = self._same(self.computed(variant, single, nudge), variant.only)
                     same = {name: part | other[name] for name, part in same.items()}
                     if all(part.all() for part in same.values()):
                         break
@@ -280,3 +279,24 @@ class Seen:
     @property
     def size(self) -> int:
         return sum(part.truth.size for part in self.prepared.expected.values())
+
+SOME = 8  # elements: two candidates seldom agree in so many by chance
+
+
+def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
+    """The failing runs in an order that rejects wrong candidates fast, as thousands are tried: first the one on which the page
+    executes the fewest lines, the smallest and one of middle size (each with at least SOME elements), then the others."""
+    usable = [one for one in failing if one.usable]
+    if not usable:
+        return list(failing)
+    some = [one for one in usable if one.size >= SOME] or usable
+    first = dict.fromkeys((min(leaders(some), key=lambda one: one.steps), some[0], some[len(some) // 2]))
+    return [*first, *(one for one in failing if one not in first)]
+
+
+def leaders(failing: Sequence[CaseRun]) -> list[CaseRun]:
+    """Of failing cases in an order the first of each mode: what the page executes depends on little else."""
+    found: dict[str, CaseRun] = {}
+    for one in failing:
+        found.setdefault(repr({name: value for name, value in one.traits.choices.items() if name != "dtype"}), one)
+    return list(found.values())

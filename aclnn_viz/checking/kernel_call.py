@@ -1,15 +1,18 @@
-"""Run a kernel of somebody else: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
+"""Call a kernel that somebody else wrote: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
 
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
+from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.files import is_number
+from aclnn_viz.checking.judge import Prepared, documented
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import printable
@@ -72,8 +75,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
-    return Outcome(outputs, linked("{some} and {more}", [
-        message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names)) for what, names in changed.items() if what]))
+    did = [message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names)) for what, names in changed.items() if what]
+    return Outcome(outputs, linked("{some} and {more}", did) if did else "")
 
 
 def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None) -> str:
@@ -100,7 +103,7 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
         raise TypeError(NOTHING)
     asked = names
     if isinstance(returned, Mapping):
-        found = {printable(str(name)): value for name, value in returned.items()}
+        found = {name if name in names else printable(str(name)): value for name, value in returned.items()}
     else:
         numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
@@ -138,7 +141,7 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
     """The outputs, where bfloat16 is expected also from a library that lacks it and returns its bits."""
     if all(value.dtype != np.uint16 for value in outputs.values()):
         return outputs
-    expected = case.operator.arrange_backward(**case.operator.bind(case.inputs)).results
+    expected = documented(case)
     return {name: as_array(value, floating=True) if name in expected and expected[name].format is BFLOAT16 else value
             for name, value in outputs.items()}
 
@@ -198,3 +201,36 @@ def _limited(call: Callable, seconds: float | None):
     thread.start()
     thread.join(seconds)
     return box.get("returned"), box.get("error"), not thread.is_alive()
+AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
+
+
+class Repeated(NamedTuple):
+    """What differed, in bits, when cases were run again, and with which case; how often the first of them was run again,
+    and whether all came in another order."""
+
+    fault: str
+    where: str
+    calls: int
+    shuffled: bool
+
+
+def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float) -> Repeated:
+    """Run cases again, last ones first, and the first of them many times, until a time on the clock."""
+    others = ran[:AGAIN][::-1]
+    done = 0
+    for one, first in [*others, *ran[:1] * TIMES]:
+        if time.monotonic() > end:
+            break
+        again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
+        differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
+        if differing:
+            told = message("is not deterministic: {outputs} differs when the same inputs come again later",
+                           outputs=linked("{some}, {more}", differing))
+            return Repeated(told, str(one.recipe), done, True)
+    return Repeated("", "", max(done - len(others) + 1, 0) if ran else 0, len(others) > 1 and done >= len(others))
+
+
+def _same_bits(a, b) -> bool:
+    """Nans are alike, zeros of another sign are not."""
+    return a is not None and a.shape == b.shape and a.dtype == b.dtype and bool(
+        np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (a != a) & (b != b)))

@@ -1,24 +1,103 @@
-"""Make a counterexample small: the smallest shape, then the simplest numbers, as long as the kernel stays wrong."""
+"""A small case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it stays wrong."""
 
+import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.cases import default
+from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.asking import Asking, Budget
-from aclnn_viz.checking.observing import Seen
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.evidence import KernelUnderTest, Budget, arranged_sizes
+from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.scope import Ready
-from aclnn_viz.checking.tried import arranged_sizes
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
+from aclnn_viz.words.speech import linked, message, tr
+
+PRINTED = 24  # elements of a tensor
+
+
+def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
+    """A case as it is written to files, with the outputs that are known of it."""
+    return files.Dumped(one.case, str(one.recipe), outputs,
+                        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()})
+
+
+class Counterexample:
+    """A small case on which a kernel is wrong: `inputs`, `actual`, `truth`, and the element that is farthest off."""
+
+    def __init__(self, seen: CaseRun):
+        self._seen = seen
+        self.case = seen.prepared.case
+        self.recipe = str(seen.prepared.recipe)
+        self.inputs = self.case.inputs
+        self.actual = seen.outputs
+        self.truth = {name: part.truth for name, part in seen.prepared.expected.items()}
+        self.problems = [miss.problem for miss in seen.misses]
+        worst = next((miss for miss in seen.misses if miss.index is not None), None)
+        self.output = seen.misses[0].output
+        self.index = worst.index if worst else None
+        self.worst = message("{element} is {actual} instead of {truth}", element=f"{worst.output}{list(worst.index)}",
+                             actual=f"{worst.actual:.9g}", truth=f"{worst.truth:.9g}") if worst else ""
+
+    def __str__(self) -> str:
+        attributes = [f"{name}={value!r}" for name, value in self.inputs.items() if not isinstance(value, np.ndarray)]
+        lines = [tr("{operator}, {dtype}: {problems}", operator=self.case.operator.name, dtype=self.case.dtype,
+                    problems=linked("{some}, {more}", self.problems))]
+        lines += [f"  {tr(self.worst)}"] * bool(self.worst)
+        lines += [f"  {', '.join(attributes)}"] * bool(attributes)
+        lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
+        for name in self.truth:
+            if name in self.actual and any(problem.startswith(name) for problem in self.problems):
+                lines += [tr("  {name}, yours = {value}", name=name, value=_text(self.actual[name])),
+                          tr("  {name}, truth = {value}", name=name, value=_text(self.truth[name]))]
+        return "\n".join(lines)
+
+    def write(self, folder, force: bool = False) -> Path:
+        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder.
+
+        Raises FileExistsError where something is; with `force` a folder of cases is replaced.
+        """
+        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force)
+
+    def to_json(self) -> dict:
+        return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,
+                "inputs": {name: _plain(value) for name, value in self.inputs.items()},
+                "actual": {name: _plain(value) for name, value in self.actual.items()},
+                "truth": {name: _plain(value) for name, value in self.truth.items()}}
+
+
+def _text(array: np.ndarray) -> str:
+    if array.size > PRINTED:
+        return tr("array of shape {shape}", shape=array.shape)
+    shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
+    return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
+           f" ({array.dtype})"
+
+
+def _plain(value):
+    """Nested lists of numbers; a large array is told by its shape, one that is not finite by its numbers' texts."""
+    if not isinstance(value, np.ndarray):
+        return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+    if value.size > 1000:
+        return {"shape": list(value.shape), "dtype": str(value.dtype)}
+    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
+    return _nested(wide.tolist())
+
+
+def _nested(value):
+    if isinstance(value, list):
+        return [_nested(item) for item in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
 
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
 SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
           lambda values: np.rint(10 * values) / 10)
 
 
-def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
+def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:
     """Return the smallest and simplest case that counts on which the kernel is still wrong in one of the same outputs."""
     budget = Budget(seconds)
     wrong = {miss.output for miss in found.misses}
@@ -26,8 +105,8 @@ def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
     recipe, best = found.prepared.recipe, found
     seed = found.prepared.case.seed
 
-    def attempt(options: dict, its_seed: int) -> Seen | None:
-        one = asking.on(Ready(asking.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed))
+    def attempt(options: dict, its_seed: int) -> CaseRun | None:
+        one = tested.run_on(Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed))
         return one if one and any(miss.output in wrong and miss.excess >= plain for miss in one.misses) else None
 
     options = dict(recipe.options)
@@ -56,7 +135,7 @@ def shrink(found: Seen, asking: Asking, seconds: float) -> Seen:
     return best
 
 
-def _smaller(options: dict, found: Seen) -> Iterator[dict]:
+def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     """The same options with one axis cut to where the error is, to half, or by one, most drastic first; then without
     what is not needed."""
     made, op = found.prepared.case, found.prepared.case.operator
@@ -81,7 +160,7 @@ class _Axes:
     """The axes of the tensors of a case by the letters of their patterns: what has one name is cut together."""
 
     def __init__(self, made):
-        self.op, self.bound = made.operator, made.operator.bind(made.inputs)
+        self.op, self.bound = made.operator, bound(made)
         self.sizes = arranged_sizes(self.op, self.bound)
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)

@@ -8,9 +8,9 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking import asking, check, explaining
-from aclnn_viz.checking.asking import Asking, Budget
-from aclnn_viz.checking.judging import judge
+from aclnn_viz.checking import check, evidence, explanation
+from aclnn_viz.checking.evidence import Budget, KernelUnderTest
+from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.operators import plans
 from checking.wrong_kernels import RMS, SWISH, fault
@@ -22,8 +22,8 @@ def doubled(**inputs):
 
 @pytest.mark.parametrize("kernel", [doubled, fault("rms_norm", "missing 1/n")], ids=["explained", "named"])
 def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
-    limits, run = set(), asking.run
-    monkeypatch.setattr(asking, "run", lambda kernel, case, names, seconds: limits.add(seconds) or run(
+    limits, run = set(), evidence.run
+    monkeypatch.setattr(evidence, "run", lambda kernel, case, names, seconds: limits.add(seconds) or run(
         kernel, case, names, seconds))
     check("hardswish" if kernel is doubled else "rms_norm", kernel, call_limit=7.5)
     assert limits == {7.5}
@@ -31,12 +31,12 @@ def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
 
 def test_what_does_not_count_is_neither_prepared_nor_asked(monkeypatch):
     monkeypatch.setattr(Ready, "prepare", lambda one: pytest.fail("prepared"))
-    half = Asking(lambda **inputs: pytest.fail("asked"), Scope.of(SWISH, dtypes="float16"))
+    half = KernelUnderTest(lambda **inputs: pytest.fail("asked"), Scope.of(SWISH, dtypes="float16"))
     single, large = (Ready(half.scope, Recipe("hardswish", options), None, 0) for options in (
         {"shape": (3,)}, {"shape": (30,), "dtype": "float16"}))
-    assert half.on(single) is None and half.on(large, 20) is None
-    refusing = Asking(lambda **inputs: (_ for _ in ()).throw(av.NotSupported), Scope.of(SWISH))
-    assert refusing.on(single) is None
+    assert half.run_on(single) is None and half.run_on(large, 20) is None
+    refusing = KernelUnderTest(lambda **inputs: (_ for _ in ()).throw(av.NotSupported), Scope.of(SWISH))
+    assert refusing.run_on(single) is None
 
 
 def test_it_is_judged_in_the_precision_of_the_check():
@@ -44,22 +44,22 @@ def test_it_is_judged_in_the_precision_of_the_check():
     recipe = Recipe("rms_norm", {"shape": (5, 300), "dtype": "float16"})
     for plan, wrong in ((None, True), (half, False)):
         scope = Scope.of(RMS, plan=plan)
-        found = Asking(lambda **inputs: plans.run(RMS, half, **inputs), scope).on(Ready(scope, recipe, None, 0))
+        found = KernelUnderTest(lambda **inputs: plans.run(RMS, half, **inputs), scope).run_on(Ready(scope, recipe, None, 0))
         assert bool(found.misses) == wrong
 
 
 def test_fresh_cases_end_with_their_budget():
-    slow = Asking(SWISH.backward, Scope.of(SWISH))
-    assert list(explaining._fresh(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
-    fresh = list(explaining._fresh(slow, 0, Budget(60)))
-    assert len(fresh) == explaining.FRESH and not any(judge(one.prepared, one.outputs) for one in fresh)
+    slow = KernelUnderTest(SWISH.backward, Scope.of(SWISH))
+    assert list(explanation._fresh(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
+    fresh = list(explanation._fresh(slow, 0, Budget(60)))
+    assert len(fresh) == explanation.FRESH and not any(judge(one.prepared, one.outputs) for one in fresh)
     assert {one.prepared.case.seed for one in fresh}.isdisjoint(
         ready.case.seed for ready in slow.scope.cases(0))
 
 
 def test_fresh_cases_have_the_shapes_that_are_asked_for():
     scope = Scope.of(RMS, shapes=[(3, 40)], dtypes="float16")
-    fresh = list(explaining._fresh(Asking(RMS.backward, scope), 0, Budget(60)))
+    fresh = list(explanation._fresh(KernelUnderTest(RMS.backward, scope), 0, Budget(60)))
     assert fresh and {(one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh} == {((3, 40), "float16")}
 
 
@@ -84,8 +84,8 @@ def test_a_kernel_that_does_not_return_is_not_asked_again():
     def kernel(**inputs):
         calls.append(1)
         held.wait()
-    hanging, ready = Asking(kernel, Scope.of(SWISH), 0.05), Ready(Scope.of(SWISH), Recipe("hardswish", {}), None, 0)
-    assert hanging.on(ready) is None and hanging.on(ready) is None and len(calls) == 1
+    hanging, ready = KernelUnderTest(kernel, Scope.of(SWISH), 0.05), Ready(Scope.of(SWISH), Recipe("hardswish", {}), None, 0)
+    assert hanging.run_on(ready) is None and hanging.run_on(ready) is None and len(calls) == 1
     held.set()
 
 

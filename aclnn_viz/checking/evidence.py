@@ -1,0 +1,265 @@
+"""Run a kernel on cases one after another, judge each output, and keep what was found as `Evidence`.
+
+`Coverage` counts what the cases contained, so that a report can say what was not tried. `KernelUnderTest` runs the same
+kernel on further cases, for those who search for an explanation or a smaller counterexample.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from aclnn_viz.cases import Case
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.conditions import Traits
+from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case, prepared_suite, suite_size
+from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
+from aclnn_viz.checking.scope import Ready, Scope
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.words.speech import linked, message
+
+DIVISORS = (2, 4, 8, 16, 32, 64)
+NUMBERS = {
+    "nan": lambda wide, fmt: np.isnan(wide).any(), "inf": lambda wide, fmt: np.isinf(wide).any(),
+    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
+    "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
+    message("the largest number of its format"): lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
+    message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
+
+
+@dataclass
+class Coverage:
+    """What cases contained. `calls`: how often the most repeated case was run; `shuffled`: whether cases ran in another order, too."""
+
+    elements: int = 0
+    lengths: dict[str, set[int]] = field(default_factory=dict)
+    numbers: dict[str, set[str]] = field(default_factory=dict)  # by floating tensor the kinds of number that it held
+    calls: int = 1
+    shuffled: bool = False
+
+    def add(self, made: Case) -> None:
+        elements, numbers, lengths = _shown(made)
+        self.elements = max(self.elements, elements)
+        for name, kinds in numbers.items():
+            self.numbers.setdefault(name, set()).update(kinds)
+        for name, length in lengths.items():
+            self.lengths.setdefault(name, set()).add(length)
+
+    @property
+    def untried(self) -> list[str]:
+        """In words, each true of the cases that were added."""
+        longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
+        told = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
+        missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
+        if missing:
+            listed = [message("{length} by {divisor} and more", length=name, divisor=first) if first < DIVISORS[-1] else
+                      message("{length} by {divisor}", length=name, divisor=first) for name, first in missing.items()]
+            told.append(message("every remainder of {divisions}", divisions=linked("{some}, {more}", listed)))
+        for kind in NUMBERS:
+            without = [name for name, held in self.numbers.items() if kind not in held]
+            if without:
+                told.append(message("{numbers} in {tensors}", numbers=kind, tensors=linked("{some}, {more}", without))
+                            if len(without) < len(self.numbers) else kind)
+        if not self.shuffled:
+            told.append(message("calls in another order"))
+        return told + [message("more than {n} calls with the same inputs", n=self.calls)]
+
+
+def arranged_sizes(op, bound: dict) -> dict[str, int | tuple[int, ...]]:
+    """The lengths of bound parameters by the letters of the operator's shape patterns; a tuple for a starred letter."""
+    return op.fitting(bound)[1]
+
+
+@once_per_case
+def _shown(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
+    """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
+    a starred letter all together."""
+    tensors = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
+    numbers = {name: [kind for kind, holds in NUMBERS.items() if holds(tensors[name].astype(np.float64), float_format(tensors[name]))]
+               for name in made.floats()}
+    lengths = {name: int(np.prod(value, dtype=np.int64)) for name, value in arranged_sizes(made.operator, bound(made)).items()}
+    return max((value.size for value in tensors.values()), default=0), numbers, lengths
+
+
+def _incomplete(lengths: set[int]) -> int | None:
+    """The smallest divisor of which some remainder was not among lengths that are larger."""
+    return next((d for d in DIVISORS if {n % d for n in lengths if n > d} != set(range(d))), None)
+REPEATED = 3  # cases that are run twice
+KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
+ENOUGH = 12  # wrong cases of a deep check
+
+
+@dataclass(eq=False)
+class Evidence:
+    """What a kernel did on its cases: the judged runs, and by each other mistake the first case where it was made."""
+
+    seen: list[CaseRun] = field(default_factory=list)
+    misbehaviour: dict[str, str] = field(default_factory=dict)
+    traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
+    refused: list[Ready | Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
+    tried: Coverage = field(default_factory=Coverage)
+    right: list[Traits] = field(default_factory=list)  # of cases that are right and were not kept
+    undecided: int = 0  # elements of these
+    silent: int = 0  # cases on which the kernel returned nothing
+    unrun: str = ""  # why some cases were not run
+    lost: bool = False  # a call did not return
+    first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
+    start: float = field(default_factory=time.monotonic)
+    earlier: float = 0.0  # seconds that went into the preparation of cases before
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.misbehaviour) or any(one.misses for one in self.seen)
+
+    def failing(self) -> None:
+        if self.first_failure is None:
+            self.first_failure = time.monotonic() - self.start + self.earlier
+
+    def blame(self, fault: str, one: Ready | Prepared, trace: str = "") -> None:
+        if fault:
+            self.misbehaviour.setdefault(fault, str(one.recipe))
+            self.traces.setdefault(fault, trace)
+
+
+def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
+            progress: Callable | None = None, chosen: Sequence[Ready | Prepared] | None = None,
+            takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
+    """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns.
+
+    `takes` says whether the product computes a case: then the error code of a device is no excuse.
+    """
+    evidence = Evidence()
+    cases: Iterable[Ready | Prepared] = prepared_suite(op, seed) if chosen is None else chosen
+    total = suite_size(op) if chosen is None else len(chosen)
+    for number, one in enumerate(progress(cases, total) if progress else cases):
+        if time.monotonic() - evidence.start > time_limit:
+            evidence.unrun = message("stopped at the time limit: the rest of the cases was not run")
+            break
+        outcome, seen, fault = _examined(evidence, kernel, one, call_limit, takes)
+        misses = seen.misses if seen else []
+        if seen:
+            evidence.seen.append(seen)
+            evidence.earlier += seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
+            if not fault and number < REPEATED:
+                evidence.tried.calls = 2
+                fault = repeats(kernel, one.case, list(seen.prepared.expected), outcome.outputs, call_limit)
+                evidence.blame(fault, one)
+        if fault or misses:
+            evidence.failing()
+        if outcome.fatal:
+            break
+    return evidence
+
+
+def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_limit, takes) -> tuple[Outcome, CaseRun | None, str]:
+    """Run a kernel on one case; return the outcome of the call, the judged outputs, and what else the kernel did wrong.
+
+    The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer.
+    """
+    outcome = run(kernel, one.case, list(documented(one.case)), call_limit)
+    refused = outcome.refused or outcome.by_code and not takes(one.case)
+    evidence.refused += [one] * refused
+    evidence.silent += outcome.outputs is None and not refused
+    evidence.lost |= outcome.fatal
+    fault = "" if refused else outcome.misbehaviour
+    evidence.blame(fault, one, outcome.trace)
+    if not refused:
+        evidence.tried.add(one.case)
+    if outcome.outputs is None:
+        return outcome, None, fault
+    prepared = one if isinstance(one, Prepared) else one.prepare()
+    return outcome, CaseRun(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
+
+
+def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
+                   call_limit: float | None = None, progress: Callable | None = None,
+                   takes: Callable[[Case], bool] = lambda made: False) -> None:
+    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order, as far
+    as a time on the clock allows.
+
+    Of large cases only the wrong ones are kept: all of them together would fill the memory.
+    """
+    wrong = 0
+    for prepared in progress(cases, None) if progress else cases:
+        outcome, one, fault = _examined(evidence, kernel, prepared, call_limit, takes)
+        misses = one.misses if one else []
+        if one:
+            if misses or one.size <= KEPT:
+                evidence.seen.append(one)
+            else:
+                evidence.right.append(one.traits)
+                evidence.undecided += prepared.undecided
+        if misses or fault:
+            wrong += 1
+            evidence.failing()
+        if outcome.fatal or wrong == ENOUGH:
+            evidence.unrun = message("stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong)
+            return
+    small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
+    again = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit, end)
+    evidence.tried.calls, evidence.tried.shuffled = evidence.tried.calls + again.calls, again.shuffled
+    if again.fault:
+        evidence.misbehaviour.setdefault(again.fault, again.where)
+        evidence.failing()
+
+SHARED = 5
+
+
+class Budget:
+    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many by the clock on the wall."""
+
+    def __init__(self, seconds: float):
+        self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
+        self.look = 0.0  # time on the wall clock before which the limit cannot be reached; reading the processor's takes ten times as long
+
+    @property
+    def over(self) -> bool:
+        now = time.monotonic()
+        if now < self.look:
+            return False
+        left = min(self.end - time.thread_time(), self.latest - now)
+        self.look = now + left
+        return left < 0
+
+    def within(self, items: Iterable) -> Iterator:
+        for item in items:
+            if self.over:
+                return
+            yield item
+
+
+@dataclass(eq=False)
+class KernelUnderTest:
+    """A kernel that can be run on further cases of a scope; a call is given up after `limit` seconds (None: never).
+
+    `lost`: a call did not return and still runs in the background; the kernel is not called again.
+    """
+
+    kernel: Callable
+    scope: Scope
+    limit: float | None = None
+    lost: bool = False
+
+    def run_on(self, ready: Ready, most: float = float("inf")) -> CaseRun | None:
+        """Run the kernel on a case and judge its outputs.
+
+        Return None if the operator does not take the case, if the scope leaves it out, if its outputs have more than
+        `most` elements, or if the kernel returns nothing. The kernel runs first, because computing the truth takes longer.
+        """
+        if self.lost:
+            return None
+        try:
+            made = ready.case
+            results = documented(made)
+            if sum(prod(one.documented_shape) for one in results.values()) > most or self.scope.reason(made):
+                return None
+            outcome = run(self.kernel, made, list(results), self.limit)
+            self.lost, outputs = outcome.fatal, outcome.outputs
+            if outputs is None:
+                return None
+            one = ready.prepare()
+        except (ValueError, TypeError, ZeroDivisionError, IndexError):  # the operator does not take the case
+            return None
+        return CaseRun(one, outputs, judge(one, outputs))

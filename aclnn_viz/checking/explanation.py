@@ -1,0 +1,361 @@
+"""Explain wrong numbers: by a named fault, else by the smallest change of the right page that computes the same numbers.
+
+A change explains a kernel only if it gives the kernel's numbers, up to the kernel's own rounding, on every case that was
+run, and on fresh cases where the kernel can be called. Changes that no case distinguishes are all listed. A fault is
+named confidently only if it agrees with the kernel on every case, and no other fault does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain, islice
+
+import numpy as np
+
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.candidates import (
+    Candidate, fitted as fitted_at, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
+    taken_for_others)
+from aclnn_viz.checking.case_run import SINGLE, CaseRun, Variant, is_single, leaders, cheapest_first
+from aclnn_viz.checking.conditions import Condition, Traits, separating
+from aclnn_viz.checking.evidence import KernelUnderTest, Budget
+from aclnn_viz.checking.judge import Expected, judge
+from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.wrong_outputs import fitted, resemblance
+from aclnn_viz.dtypes import float_format, ulp
+from aclnn_viz.operators.faults import Fault, faults
+from aclnn_viz.operators.faults.edits import Edit, edits, rarer
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.words.speech import linked, message, tr
+
+CLOSEST = message("{told}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")
+CLOSEST_AMONG = message("{told}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
+SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
+ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The likeliest mistake. `name` is that of a fault, or None; `confident` says whether nothing speaks against it."""
+
+    name: str | None
+    confident: bool
+    text: str
+    story: str = ""
+    diff: str = ""
+    candidates: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [tr(self.text)]
+        if self.story:
+            lines.append(tr("  where it comes from: {story}", story=self.story))
+        lines += [f"    {line}" for line in self.diff.splitlines()]
+        return "\n".join(lines)
+
+
+def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0,
+             right: Sequence[Traits] = ()) -> Diagnosis:
+    """Compare what a wrong kernel returned with every named fault; a kernel that can be called is asked more.
+
+    `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
+    `right` is what is known of more cases on which it is right.
+    """
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+    passing = [one for one in seen if not one.misses]
+    ordered = [*cheapest_first(failing), *passing]
+    agreeing = [fault for fault, wrong in known.items() if failing and all(_agrees(fault, wrong, one) for one in ordered)]
+    if len(agreeing) == 1:
+        fault, = agreeing
+        text = message("matches {fault!r} on {n} of {n} cases, {wrong} of them wrong", fault=fault.name, n=len(seen), wrong=len(failing))
+        if silent:
+            text = message("{told}, but does not explain why the kernel returned nothing on {n} others", told=text, n=silent)
+            return Diagnosis(None, False, text, candidates=(fault.name,))
+        if tested and fault.hidden and _right_on_hidden(op, fault, tested):
+            text = message("{told}; equals the truth when {condition}", told=text, condition=fault.hidden[0])
+        return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
+    if agreeing:
+        names = tuple(fault.name for fault in agreeing)
+        quoted = linked("{some}, {more}", [message("{fault!r}", fault=name) for name in names])
+        text = message("one of {faults}: no case tells them apart", faults=quoted)
+        return Diagnosis(None, False, text, candidates=names)
+    return _unknown(failing, passing, right)
+
+
+def as_candidate(op, fault: Fault) -> Candidate:
+    """A named fault, or the edit in the place of one, as a candidate of an explanation: for a kernel that has it everywhere
+    or under a condition."""
+    if fault.edit:
+        return of_edit(fault.edit)
+    wrong = faulty_kernel(op, fault)
+    return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
+                     message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.story))
+
+
+def _unknown(failing, passing, right) -> Diagnosis:
+    text = message("none of the known faults")
+    full = [one.traits for one in passing if one.size]  # where there are no elements nothing can be wrong
+    if apart := separating([one.traits for one in failing], [*full, *right]):
+        text = message("{told}; wrong exactly where {condition}", told=text, condition=apart.text)
+    alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
+    return Diagnosis(None, False, linked("{some}; {more}", [text, *alike]))
+
+
+def with_closest(op, diagnosis: Diagnosis, seen: Sequence[CaseRun]) -> Diagnosis:
+    """The same with the fault that agrees with most of the small wrong cases: for numbers that nothing explains, as each
+    fault is run on each of these cases."""
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+    some = failing[:SMALLEST]
+    if diagnosis.name or diagnosis.candidates or not some:
+        return diagnosis
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
+    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
+    fault = max(counts, key=counts.get, default=None)
+    if not fault or not counts[fault]:
+        return diagnosis
+    other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
+    told = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
+    return replace(diagnosis, candidates=(fault.name,), text=message(
+        told.key, told=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=str(other.prepared.recipe)))
+
+
+def _agrees(fault: Fault, wrong: Callable, one: CaseRun) -> bool:
+    """Whether a fault explains what a kernel returned for one case.
+
+    `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
+    kernel wrong, it must find `wrong` wrong, too.
+    """
+    if fault.edit and one.usable and not of_edit(fault.edit).same(one):  # there may be hundreds, and this is quick
+        return False
+    single, inputs = is_single(one.outputs), one.prepared.case.inputs
+    return _gives(fault, wrong, one, inputs, single) or single and _gives(fault, _in_float32(wrong), one, inputs, single)
+
+
+def _in_float32(wrong: Callable) -> Callable:
+    """A kernel that computes in float32 what it is given in float64: there a point may come to lie on a pixel."""
+    def kernel(**inputs):
+        outputs = wrong(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
+                           for name, value in inputs.items()})
+        return {name: value.astype(np.float64) for name, value in outputs.items()}
+    return kernel
+
+
+def _gives(fault: Fault, wrong: Callable, one: CaseRun, inputs: dict, single: bool) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            outputs = wrong(**inputs)
+    except Exception:  # whatever a broken page raises
+        return False
+    if outputs.keys() != one.outputs.keys() or any(
+            outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
+            for name, value in one.outputs.items()):
+        return False
+    if one.misses and not single and not judge(one.prepared, outputs):
+        return False
+    return all(_alike(fault, expected, outputs[name], one.outputs[name], single)
+               for name, expected in one.prepared.expected.items() if name in outputs)
+
+
+def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool) -> bool:
+    """Whether two outputs are the same number up to the rounding of float32 in another order.
+
+    `single` says that float64 outputs were computed in float32.
+    """
+    fmt = float_format(guess)
+    a, b = actual.astype(np.float64), guess.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = ~((a == b) | np.isnan(a) & np.isnan(b) | expected.undecided)
+        if fault.garbage:
+            apart &= ~(np.isnan(b) & ~np.isnan(expected.truth.astype(np.float64)))
+        if not apart.any():
+            return True
+        largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+        relative = fmt.unit_roundoff if fmt.bits > 16 and not single else SINGLE
+        allowed = 16 * expected.allowed * (2.0**29 if single else 1.0) + relative * (128 * np.abs(b) + 16 * largest)
+        apart &= ~(np.abs(a - b) <= allowed)
+        if fmt.bits == 16 and apart.sum() <= max(1, ODD * apart.size):
+            apart &= ~(np.abs(a - b) <= 1.001 * ulp(np.maximum(np.abs(a), np.abs(b)), fmt))
+    return not apart.any()
+
+
+def _right_on_hidden(op, fault: Fault, tested: KernelUnderTest) -> bool:
+    options = {"dtype": "float32"} | fault.hidden[1]
+    hidden = tested.run_on(Ready(tested.scope, Recipe(op.name, options), None, 0))
+    return hidden is not None and not hidden.misses
+
+FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
+TOLD = 6  # equal candidates
+EXCEPT = message("not with {case}")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A change of the right kernel that explains a wrong one: in words, and its `line` with what stands there before and
+    after, if it is one of the page.
+
+    `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
+    `evidence` on how many cases it gives the kernel's numbers; `holds` tells whether it does so on another.
+    """
+
+    kind: str
+    text: str
+    line: str
+    before: str
+    after: str
+    evidence: str
+    condition: str = ""
+    equal: tuple[str, ...] = ()
+    holds: Callable[[CaseRun], bool] | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        lines = [tr(self.text)]
+        if self.condition:
+            lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
+                      tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
+        lines += [f"  {tr(self.evidence)}"]
+        lines += [tr("  these edits give the same numbers on every case:")] * bool(self.equal)
+        lines += [f"    {tr(one)}" for one in self.equal]
+        return "\n".join(lines)
+
+
+def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float,
+            right: Sequence[Traits] = ()) -> Explanation | None:
+    """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
+
+    A kernel that can be called is asked again on fresh cases, for at most the same time. `right` is what is known of more
+    cases on which it is right.
+    """
+    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
+        return None  # an output of another shape, or wrong by roundings alone
+    failing = cheapest_first(failing)
+    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+    budget = Budget(seconds)
+
+    @cache
+    def fresh() -> list[CaseRun]:
+        return list(_fresh(tested, seed, Budget(seconds))) if tested else []
+    for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
+        found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
+        whole = [one for at, one in enumerate(found) if (at < TOLD or not budget.over)
+                 and all(one.same(other) for other in passing)]
+        if whole:
+            whole = [one for one in whole if all(one.same(other) for other in fresh())]
+            if whole:
+                return _told(whole, len(failing) + len(passing) + len(fresh()))
+        for one in budget.within(found[:TOLD]):
+            if (told := _conditional(one, failing, passing, right)) and all(
+                    _borne_out(one, told, other) for other in fresh()):
+                return _told([one], len(failing) + len(passing), told)
+    return None
+
+
+def of_fault(op, fault: Fault, cases: int) -> Explanation:
+    """The explanation that a named fault is, or the edit that stands in the place of one."""
+    return _told([as_candidate(op, fault)], cases)
+
+
+def _agree(candidates: Iterable[Candidate], failing: list[CaseRun]) -> Iterator[Candidate]:
+    return (one for one in candidates if all(one.same(other) for other in failing))
+
+
+def _named(op, failing, passing, budget) -> Iterator[Candidate]:
+    """Named faults; those that are edits are looked through with all others."""
+    known = (as_candidate(op, fault) for fault in faults(op.name) if not fault.edit)
+    yield from _agree(budget.within(known), failing)
+
+
+def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
+    scaled = scaled_output(failing)
+    yield from _agree(budget.within(chain([scaled] if scaled else [], moved(op, failing), taken_for_others(
+        op, [*failing, *passing]), read_and_written(op, failing))), failing)
+
+
+def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
+    """Single edits; if none of them fits, those of which only the outputs that are wrong feel something: a kernel may
+    compute each output by itself."""
+    wrong = frozenset(miss.output for one in failing for miss in one.misses)
+    alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
+    some = budget.within(_reached((*edits(op.page), *rarer(op.page)), failing))
+    partly = {one: edit for edit in some for one in _agree([of_edit(edit, alone)], failing)}
+    whole = [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)] if alone else []
+    yield from whole or partly
+
+
+def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
+    """The edits of lines that all failing cases execute: in one that does not, the page would be right."""
+    lines = frozenset.intersection(*(frozenset(one.executed) for one in leaders(failing)))
+    return (edit for edit in some if not edit.unit.name or any(
+        (edit.unit.module.__file__, line) in lines for line in edit.lines))
+
+
+def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
+    yield from _agree(budget.within(reduced(op, failing[0])), failing)
+
+
+def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
+    for slot in budget.within(slots(op.page)):
+        if slot.fit(failing[0]) is not None and (found := fitted_at(slot, failing)):
+            yield from _agree([found], failing)
+
+
+def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
+    probe, wrong = failing[0], {miss.output for one in failing for miss in one.misses}
+    right = {name for name in probe.outputs if name not in wrong}
+    known: dict[int, bool] = {}
+
+    def harmless(edit: Edit) -> bool:
+        if id(edit) not in known:
+            try:
+                values = probe.computed(Variant(lambda: edit.page))
+                known[id(edit)] = all(_near(probe, name, values[name]) for name in right)
+            except Exception:  # whatever a broken page raises
+                known[id(edit)] = False
+        return known[id(edit)]
+    yield from _agree(budget.within(pairs(_reached(edits(op.page), failing), harmless)), failing)
+
+
+def _near(one: CaseRun, name: str, value) -> bool:
+    wide, near = one.wanted[name]
+    return value.size == wide.size and bool((abs(value.reshape(wide.shape) - wide) <= near).all())
+
+
+def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
+    """Where a candidate applies that agrees with all failing cases, and not with some on which the kernel is right."""
+    outside = [other for other in passing if not one.same(other)]
+    if not outside or len(failing) < 2:
+        return None
+    found = separating([other.traits for other in failing], [*(other.traits for other in outside), *right])
+    if found or 4 * len(outside) > len(failing):
+        return found
+    apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
+    told = linked("{some} and {more}", [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside])
+    return Condition(told, lambda made: id(made) not in apart)
+
+
+def _excepts(condition: str) -> bool:
+    """Whether a condition names the cases to which it does not apply."""
+    return condition.startswith(EXCEPT.partition("{")[0])
+
+
+def _borne_out(one: Candidate, told: Condition | None, other: CaseRun) -> bool:
+    """Whether a fresh case bears a condition out: where it holds the kernel is the candidate, elsewhere right."""
+    if told and (not told.holds(other.prepared.case) or _excepts(told.text)) and not other.misses:
+        return True
+    return one.same(other)
+
+
+def _fresh(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
+    """Small cases of the scope with other numbers."""
+    asked = (tested.run_on(ready, SMALL) for ready in budget.within(tested.scope.others(seed + 1)))
+    return islice((fit for one in asked if one and (fit := fitted(one)).usable), FRESH)
+
+
+def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
+    first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
+    equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
+    told = tuple(dict.fromkeys(equal))
+    more = (message("and {n} others", n=len(told) - TOLD),) if len(told) > TOLD else ()
+    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
+                       message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
+                       told[:TOLD] + more, lambda one: _borne_out(first, condition, one))

@@ -1,0 +1,330 @@
+"""Describe wrong outputs that no change of the page explains.
+
+A description says which outputs have another name, shape or format than documented, where and under which attributes
+elements are wrong, what the numbers resemble, and at which lengths the kernel is wrong.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import comb, prod
+
+import numpy as np
+
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.conditions import Traits, remainder
+from aclnn_viz.checking.evidence import KernelUnderTest, Budget
+from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.scope import Ready
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.operators.faults.fault import by_letter
+from aclnn_viz.operators.registry import own
+from aclnn_viz.words.speech import message
+
+def misfits(seen: Sequence[CaseRun]) -> list[str]:
+    """What does not fit, in words: each thing once, with one case's numbers, and in how many cases."""
+    found: dict[tuple, list[str]] = {}
+    for one in seen:
+        for miss in one.misses:
+            if miss.wrong is None:
+                kind = "shape" if " has shape " in miss.problem else miss.problem
+                found.setdefault((miss.output, kind), []).append(miss.problem)
+    return [message("{problem} in {n} case", problem=told[0], n=1) if len(told) == 1 else
+            message("{problem} in {n} cases", problem=told[0], n=len(told)) for told in found.values()]
+
+
+def fitted(one: CaseRun) -> CaseRun:
+    """The same numbers in the documented shapes and formats, where there are as many, without outputs that are none."""
+    if all(miss.wrong is not None for miss in one.misses):
+        return one
+    outputs = {}
+    for name, value in one.outputs.items():
+        expected = one.prepared.expected.get(name)
+        if expected is None:
+            continue
+        if value.size == expected.truth.size:
+            value = value.reshape(expected.truth.shape)
+        if value.dtype != expected.dtype:
+            with np.errstate(all="ignore"):
+                value = np.asarray(round_to(value.astype(np.float64), expected.dtype))
+        outputs[name] = value
+    return CaseRun(one.prepared, outputs, judge(one.prepared, outputs))
+
+
+def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Return masks of an output's shape by name; an element may lie in several.
+
+    >>> import aclnn_viz as av
+    >>> sorted(regions(av.operator("hardswish"), {"self": np.float32([-3, 1])}, "out", (2,)))
+    ['-3 < x < 3', 'x < -3', 'x = -3', 'x = 3', 'x > 3']
+    """
+    find = own("faults", op.name, "regions")
+    if find is None:
+        return _by_axes(op, inputs, output, shape)
+    values = {p.name: p.default for p in op.parameters} | inputs
+    return {name: np.broadcast_to(mask, shape) for name, mask in find(values, output, shape).items()}
+
+
+def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
+    arranged = op.arrange_backward(**op.bind(inputs))
+    page_shape = arranged.results[output].shape
+    found = by_letter((arranged.axes or op.page.AXES)[output], page_shape)
+    return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in found.items()}
+NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
+OFTEN = message("{choice}: wrong in {bad} of {all} cases")
+CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
+
+
+def _conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
+    """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
+    counts: dict[str, dict] = {}
+    for one, bad in cases:
+        for name, value in one.choices.items():
+            tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
+            tally[0] += bad
+            tally[1] += 1
+    lines = []
+    for name, values in counts.items():
+        failing = {value: tally for value, tally in values.items() if tally[0]}
+        right = sum(total for value, (bad, total) in values.items() if not bad)
+        wrong, every = (sum(numbers) for numbers in zip(*values.values()))
+        if failing and comb(every - wrong, right) < CHANCE * comb(every, right):
+            told = NEVER_ELSE if len(failing) == 1 else OFTEN
+            lines += [message(told.key, choice=message("{name}={value}", name=name, value=repr(value)), bad=bad, all=all_)
+                      for value, (bad, all_) in failing.items()]
+    return lines
+
+
+def _regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for one in wrong:
+        for miss in one.misses:
+            if miss.wrong is None:
+                continue
+            for name, mask in regions(op, one.prepared.case.inputs, miss.output, miss.wrong.shape).items():
+                tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
+                tally[0] += int((mask & miss.wrong).sum())
+                tally[1] += int(mask.sum())
+    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
+            for output, named in found.items()}
+
+CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
+SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
+
+
+def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that the page names on its way to the truth, by their names.
+
+    >>> import aclnn_viz as av
+    >>> "projection" in intermediates(av.operator("rms_norm"), av.case("rms_norm").inputs)
+    True
+    """
+    found: dict[str, np.ndarray] = {}
+    file = op.page.backward.__code__.co_filename
+
+    def watch(frame, event, value):
+        if event == "return" and frame.f_code.co_filename == file:
+            for name, local in [*frame.f_locals.items(), (frame.f_code.co_name, value)]:
+                if isinstance(local, np.ndarray) and local.dtype.kind == "f":
+                    found.setdefault(name, local)
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        op.backward(**inputs)
+    finally:
+        sys.setprofile(before if callable(before) else None)
+        if before is not None and not callable(before):  # that of cProfile, which goes on by a method of its own
+            before.enable()
+    return found
+
+
+def resemblance(seen) -> list[str]:
+    """Return a line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
+    told: dict[str, Counter] = {}
+    totals: Counter = Counter()
+    for prepared, outputs, wrong in seen:
+        for name in wrong & outputs.keys() & prepared.expected.keys():
+            if outputs[name].shape == prepared.expected[name].truth.shape and outputs[name].size > 2:
+                totals[name] += 1
+                told.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name]))
+    lines = []
+    for name, remarks in told.items():
+        for remark, count in remarks.most_common(1):
+            if 2 * count > totals[name]:
+                lines.append(message("{output} {remark} on {n} of {all} wrong cases", output=name, remark=remark, n=count,
+                                     all=totals[name]))
+    return lines
+
+
+def _remarks(prepared, name, output) -> list[str]:
+    truths = {other: part.truth.astype(np.float64) for other, part in prepared.expected.items()}
+    actual = output.astype(np.float64)
+    if output.dtype == np.float64 and _near(actual, truths[name], SINGLE):
+        return [message("is right to the digits of float32")]
+    if output.dtype.itemsize == 2 and _near(actual, truths[name]):
+        return [message("is right to three digits (a sum or a step in 16 bits, or a small term, may be the reason)")]
+    remarks = likeness(name, actual, truths, prepared.case.inputs)
+    if not np.isfinite(actual).all() or not actual.any() or _near(actual, truths[name]):
+        return remarks
+    known = intermediates(prepared.case.operator, prepared.case.inputs)
+    labels = [label for label, array in known.items()
+              if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())]
+    if labels:  # a local name rather than the function that returned it
+        remarks.append(message("equals the intermediate {name!r} of the page", name=min(labels, key=len)))
+    return remarks
+
+
+def likeness(name: str, actual: np.ndarray, truths: dict[str, np.ndarray], inputs: dict) -> list[str]:
+    """Return what wrong values of an output look like beside the truth of all outputs, likeliest first.
+
+    >>> likeness("out", np.array([2.0, 4.0]), {"out": np.array([1.0, 2.0])}, {})
+    ['is 2 times the truth']
+    """
+    truth = truths[name]
+    if not np.isfinite(actual).all():
+        return [message("is not finite")] * bool(np.isfinite(truth).all())
+    if not actual.any():
+        return [message("is 0 everywhere")]
+    if _near(actual, truth):
+        return [message("is right to three digits")]
+    remarks = []
+    if _near(np.sort(actual, axis=None), np.sort(truth, axis=None)):
+        remarks.append(message("holds the right values in another order"))
+    scale = float(np.vdot(truth, actual) / max(float(np.vdot(truth, truth)), 1e-300))
+    if scale and _near(actual, scale * truth):
+        remarks.append(message("is {factor} times the truth", factor=_factor(scale, inputs)))
+    for other, values in truths.items():
+        if other != name and values.size == actual.size and _near(actual.ravel(), values.ravel()):
+            remarks.append(message("holds {output}", output=other))
+    return remarks
+
+
+def _near(a, b, share=CLOSE) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.max(np.abs(a - b), initial=0.0) <= share * np.max(np.abs(b), initial=0.0))
+
+
+def _factor(scale: float, inputs: dict) -> str:
+    """A factor, as the number of elements of some axes where it is one: such factors change with the shape."""
+    for name, value in inputs.items():
+        shape = getattr(value, "shape", ())
+        for start in range(len(shape)):
+            count = prod(shape[start:])
+            for sign, head in ((1, ""), (-1, "-")):
+                if count > 1 and abs(sign * scale - count) < CLOSE * count:
+                    return f"{head}prod({name}.shape[{start}:])"
+                if count > 1 and abs(sign * scale * count - 1) < CLOSE:
+                    return f"{head}1 / prod({name}.shape[{start}:])"
+    return f"{scale:.4g}"
+
+LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
+LARGEST = 20_000  # elements of a case that is asked more
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
+MOST = 0.6  # of the places: what takes more tells nothing
+SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
+FIRST_RIGHT = message("in all places but the first of axis {axis}")
+LAST_RIGHT = message("in all places but the last of axis {axis}")
+BITS = range(4, 16)  # of a result that was 16 bits wide on its way
+
+
+def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float) -> list[str]:
+    """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
+    usable = [one for one in failing if one.usable]
+    told = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
+            for words in _of_output(op, output, usable)]
+    return told + (list(_of_lengths(op, failing, tested, seed, seconds)) if tested and failing else [])
+
+
+def _of_output(op, output: str, failing: list[CaseRun]) -> Iterator[str]:
+    masks = [(one, miss.wrong.reshape(one.wanted[output][0].shape)) for one in failing for miss in one.misses
+             if miss.output == output and miss.wrong is not None]
+    masks = [(one, mask) for one, mask in masks if mask.size > 1]
+    if not masks:
+        return
+    if words := next(_places([mask for _, mask in masks]), None):
+        yield message("{output} is wrong only {place}", output=output, place=words)
+    if words := next(_values(output, masks), None):
+        yield words
+    if words := _precision(output, [one for one, _ in masks]):
+        yield words
+
+
+def _places(masks: list[np.ndarray]) -> Iterator[str]:
+    """Sets of places along an axis outside of which nothing is wrong in any mask, and which are not most of them."""
+    tests = {(message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
+             (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0}
+    for block in reversed(BLOCKS):
+        tests |= {(message("behind the last whole {block} of axis {axis}"), block): lambda at, n, b: at >= n - n % b,
+                  (message("behind the first {block} of axis {axis}"), block): lambda at, n, b: at >= b,
+                  (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: at % b == 0}
+    tests |= {(FIRST_RIGHT, 0): lambda at, n, b: at > 0, (LAST_RIGHT, 0): lambda at, n, b: at < n - 1}
+    for axis in range(-min(mask.ndim for mask in masks), 0):
+        rows = [np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in masks]
+        for (words, block), test in tests.items():
+            allowed = [test(np.arange(row.size), row.size, block) for row in rows]
+            most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else MOST
+            if not any((row & ~inside).any() for row, inside in zip(rows, allowed)) and \
+                    np.mean(np.concatenate(allowed)) <= most:
+                yield message(words, block=block, axis=axis)
+
+
+def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[str]:
+    """Intervals of an input of the output's shape in which all is wrong, or all is right."""
+    for name in masks[0][0].arranged.arrays:
+        pairs = [(seen.arranged.arrays[name], wrong) for seen, wrong in masks]
+        if any(array is None or array.dtype.kind == "i" or array.shape != wrong.shape for array, wrong in pairs):
+            continue
+        values = np.concatenate([array.astype(np.float64).ravel() for array, _ in pairs])
+        wrong = np.concatenate([part.ravel() for _, part in pairs])
+        finite = np.isfinite(values)
+        values, wrong = values[finite], wrong[finite]
+        for part, words in ((wrong, message("{output} is wrong only where {values}")),
+                            (~wrong, message("{output} is wrong everywhere but where {values}"))):
+            if 2 < part.sum() < part.size:
+                low, high = values[part].min(), values[part].max()
+                inside = (values >= low) & (values <= high)
+                if (inside & ~part).sum() <= SHARE * part.sum() and inside.mean() < 0.9:
+                    ends = [f"{low:.4g} <= "] * bool((values < low).any()), [f" <= {high:.4g}"] * bool((values > high).any())
+                    yield message(words, output=output, values=f"{''.join(ends[0])}{name}{''.join(ends[1])}")
+
+
+def _precision(output: str, failing: list[CaseRun]) -> str:
+    """How many bits of an output are right, where these are as many as 16-bit formats have, with errors of both signs."""
+    worst, signs = [], []
+    for one in failing:
+        truth = one.prepared.expected[output].truth.astype(np.float64)
+        with np.errstate(all="ignore"):
+            error = one.outputs[output].astype(np.float64) - truth
+            size = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
+            apart = np.max(np.abs(error), initial=0.0)
+            if not size or not np.isfinite(apart) or apart == 0:
+                return ""
+            worst.append(np.log2(size / apart))
+            signs.append(np.mean(np.sign(error * truth)))
+    if not worst or min(worst) < BITS[0] or max(worst) > 24 or abs(np.mean(signs)) > 0.5:
+        return ""
+    return message("{output} is right to {bits} bits at least, with errors of both signs: a step or a sum in 16 bits may be the "
+                   "reason (float16 keeps 11, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
+
+
+def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, seconds: float) -> Iterator[str]:
+    """The lengths of an axis of the main tensor at which the kernel is wrong, found by tested it."""
+    budget = Budget(seconds)
+    made = failing[0].prepared
+    options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
+    shape = made.case.inputs[op.like].shape
+    for axis in range(len(shape)):
+        outcome: dict[int, bool] = {}
+        for length in LENGTHS:
+            tried = shape[:axis] + (length,) + shape[axis + 1:]
+            if budget.over or np.prod(tried) > LARGEST:
+                break
+            one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": tried}), None, seed + length))
+            if one is not None:
+                outcome[length] = bool(one.misses)
+        wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
+        if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
+            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{op.like}.shape[{axis}]", law=words,
+                          n=len(outcome))
