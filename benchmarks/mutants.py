@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aclnn_viz import operators
-from aclnn_viz.checking.score import MutantScore, MutantTable
-from aclnn_viz.checking.score import COMPUTED, drawn, score_mutant
+from aclnn_viz.checking.score import COMPUTED, MutantScore, MutantTable, drawn, score_mutant
 
 HERE = Path(__file__).resolve().parent
 ROWS, REPORT = HERE.parent / "build" / "mutants.jsonl", HERE / "mutants.md"

@@ -7,86 +7,62 @@ constant, which is fitted to the numbers.
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from itertools import combinations
 from types import ModuleType
 
 import numpy as np
 
-from aclnn_viz.checking.case_run import CaseRun, Variant
+from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.checking.conditions import choices, lengths
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.faults.edits import Change, Edit, Unit, distance, head, statements, units
+from aclnn_viz.operators.faults.edits import Change, Edit, Unit, head, statements, units
 from aclnn_viz.words.speech import linked, message
 
-LETTERS = 10  # of a description count as one of a formula
-FORGOTTEN = 3
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+MAPS = {"1 / it": lambda a: 1.0 / a, "sqrt(it)": np.sqrt, "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
+        message("it squared"): np.square, "-it": np.negative, "abs(it)": np.abs, "exp(it)": np.exp, "log(it)": np.log,
+        "1 + it": lambda a: 1.0 + a, "it - 1": lambda a: a - 1.0, "1 - it": lambda a: 1.0 - a}
+AXIS = message("axis {axis}")
+# What is read otherwise, of one input and of several.
+FIRST_ALONG = (message("only the first place of {input} along axis {axis} is read"),
+               message("only the first place of {input} along axis {axis} are read"))
+REVERSED = message("{input} is read in reverse along axis {axis}"), message("{input} are read in reverse along axis {axis}")
+EARLY = (message("{input} is read one place too early along axis {axis}"),
+         message("{input} are read one place too early along axis {axis}"))
+LATE = (message("{input} is read one place too late along axis {axis}"),
+        message("{input} are read one place too late along axis {axis}"))
+FIRST = message("only the first place of {input} is read"), message("only the first place of {input} are read")
+AGAIN = (message("only the first {block} of {input} is read, again and again"),
+         message("only the first {block} of {input} are read, again and again"))
+ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
+REDUCED = "reduced"
+REDUCTIONS = ("sum", "mean")
+FITTED = "fitted"
+FITS = 8  # cases from which a number is told; on the others it is tried
+CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
+NICE = {1 / 3: "1/3", 2 / 3: "2/3", 1 / 6: "1/6", np.sqrt(2): "sqrt(2)", np.pi: "pi", 0.75: "0.75"}
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A change of the right kernel: its kind, and whether it gives what the kernel gave on a case.
+def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candidate:
+    return Candidate(kind, lambda: ("", "", words), test)
 
-    `told()` returns the line of the page and what stands there before and after, or empty texts and words. `name` is
-    that of a fault with its story, if it has one.
-    """
 
-    kind: str
-    told: Callable[[], tuple[str, str, str]] = field(repr=False)
-    same: Callable[[CaseRun], bool] = field(repr=False)
-    name: str = ""
-
-    @cached_property
-    def texts(self) -> tuple[str, str, str]:
-        return self.told()
-
-    @property
-    def where(self) -> str:
-        return self.texts[0]
-
-    @property
-    def before(self) -> str:
-        return self.texts[1]
-
-    @property
-    def after(self) -> str:
-        return self.texts[2]
-
-    @property
-    def size(self) -> int:
-        """How much changes, to prefer the smaller of two that do the same: words and text by their length.
-
-        What is forgotten is likelier than a name that stands for another.
-        """
-        if not self.before:
-            return len(self.after) // LETTERS
-        return min(distance(self.before, self.after), FORGOTTEN) if self.kind in ("factor", "statement") else distance(
-            self.before, self.after) + (self.kind == "name")
-
-    @property
-    def brief(self) -> str:
-        return self.name or (message("{place} {after}", place=self.where, after=self.after) if self.where else self.after)
-
-    def __str__(self) -> str:
-        if self.name:
-            return message("your kernel behaves as {fault}", fault=self.name)
-        if not self.before:
-            return self.after
-        return message("your kernel behaves as if {place} read\n    {after}\n  instead of\n    {before}",
-                       place=self.where, after=self.after, before=self.before)
+def _line(file: str, line) -> str:
+    return message("{file}, line {line},", file=file, line=line)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     """The page with an edit; with `only` a kernel that computes these outputs so, and the others rightly."""
     variant = Variant(lambda: edit.page, only=only)
 
-    def told():
-        place = message("{file}, line {line},", file=edit.file, line=edit.line)
+    def texts():
+        place = _line(edit.file, edit.line)
         if only:
             place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
-    return Candidate(edit.kind, told, lambda one: one.matches(variant))
+    return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
 
 def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
@@ -108,29 +84,20 @@ def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Ca
 
 
 def _pair(first: Edit, second: Edit) -> Candidate:
-    made = {}
-
+    @cache
     def page():
-        if "page" not in made:
-            with first.change.made(), second.change.made():
-                made["page"] = first.unit.page()
-        return made["page"]
+        with first.change.made(), second.change.made():
+            return first.unit.page()
 
-    def told():
+    def texts():
         with first.change.made(), second.change.made():
             after = [head(edit.statement) for edit in (first, second)]
-        lines, before = (first.line, second.line), (first.before, second.before)
         if first.statement is second.statement:
-            return message("{file}, line {line},", file=first.file, line=first.line), first.before, after[0]
-        place = message("{file}, lines {first} and {second},", file=first.file, first=lines[0], second=lines[1])
-        return place, "; ".join(before), "; ".join(after)
+            return _line(first.file, first.line), first.before, after[0]
+        place = message("{file}, lines {first} and {second},", file=first.file, first=first.line, second=second.line)
+        return place, f"{first.before}; {second.before}", "; ".join(after)
     variant = Variant(page)
-    return Candidate("two edits", told, lambda one: one.matches(variant))
-
-BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-MAPS = {"1 / it": lambda a: 1.0 / a, "sqrt(it)": np.sqrt, "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
-        message("it squared"): np.square, "-it": np.negative, "abs(it)": np.abs, "exp(it)": np.exp, "log(it)": np.log,
-        "1 + it": lambda a: 1.0 + a, "it - 1": lambda a: a - 1.0, "1 - it": lambda a: 1.0 - a}
+    return Candidate("two edits", texts, lambda one: one.matches(variant))
 
 
 def whole(length: int, block: int) -> int:
@@ -151,7 +118,6 @@ def whole_if_any(length: int, block: int) -> int:
 CUTS = {message("behind the last whole {block} of {axis}"): whole,
         message("behind the last whole {block} of (all, if there is none) {axis}"): whole_if_any,
         message("in the last block of {block} of {axis}"): before_last}
-AXIS = message("axis {axis}")
 
 
 def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np.ndarray:
@@ -165,7 +131,6 @@ def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np
 
 
 # Inputs
-
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
     """Attributes that are read as another value, tensors that are not read, exchanged, read elsewhere or transformed."""
     values: dict[str, dict] = {}
@@ -176,19 +141,19 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         if p.kind != "tensor":
             tried = values.get(p.name, {}) | ({repr(p.default): p.default} if p.optional else {})
             for value in tried.values():
-                yield _bound(op, message("{input} is taken for {value}", input=p.name, value=repr(value)),
-                             lambda bound, n=p.name, v=value: bound | {n: v})
+                yield _of(op, message("{input} is taken for {value}", input=p.name, value=repr(value)),
+                          bound=lambda bound, n=p.name, v=value: bound | {n: v})
         elif p.optional:
-            yield _bound(op, message("{input} is not read", input=p.name), lambda bound, n=p.name: bound | {n: None})
+            yield _of(op, message("{input} is not read", input=p.name), bound=lambda bound, n=p.name: bound | {n: None})
     arrays = failing_arrays(seen)
     floating = [name for name, array in arrays.items() if array is not None and array.dtype.kind == "f"]
     for a, b in combinations(floating, 2):
-        yield _arrays(op, message("{one} and {other} are exchanged", one=a, other=b),
-                      lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
+        yield _of(op, message("{one} and {other} are exchanged", one=a, other=b),
+                  arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
     for names in _groups(op, arrays, floating):
         for words, values, change in (*_readings(arrays[names[0]].ndim, len(names)), *_values() * (len(names) == 1)):
-            yield _arrays(op, message(words, input=linked("{some} and {more}", names), **values),
-                          lambda given, names=names, change=change: given | {name: change(given[name]) for name in names})
+            yield _of(op, message(words, input=linked("{some} and {more}", names), **values),
+                      arrays=lambda given, names=names, change=change: given | {name: change(given[name]) for name in names})
 
 
 def failing_arrays(seen: list[CaseRun]) -> dict:
@@ -206,28 +171,12 @@ def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, 
     return groups
 
 
-# What is read otherwise, of one input and of several.
-FIRST_ALONG = (message("only the first place of {input} along axis {axis} is read"),
-               message("only the first place of {input} along axis {axis} are read"))
-REVERSED = message("{input} is read in reverse along axis {axis}"), message("{input} are read in reverse along axis {axis}")
-EARLY = (message("{input} is read one place too early along axis {axis}"),
-         message("{input} are read one place too early along axis {axis}"))
-LATE = (message("{input} is read one place too late along axis {axis}"),
-        message("{input} are read one place too late along axis {axis}"))
-FIRST = message("only the first place of {input} is read"), message("only the first place of {input} are read")
-AGAIN = (message("only the first {block} of {input} is read, again and again"),
-         message("only the first {block} of {input} are read, again and again"))
-ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
-
-
 def _readings(rank: int, inputs: int) -> Iterator[tuple[str, dict, Callable]]:
     several = inputs > 1
     for axis in range(rank):
-        where = {"axis": axis}
-        yield FIRST_ALONG[several], where, lambda a, k=axis: np.broadcast_to(np.take(a, [0], k), a.shape)
-        yield REVERSED[several], where, lambda a, k=axis: np.flip(a, k)
-        yield EARLY[several], where, lambda a, k=axis: np.roll(a, 1, k)
-        yield LATE[several], where, lambda a, k=axis: np.roll(a, -1, k)
+        for words, change in {FIRST_ALONG: lambda a, axis: np.broadcast_to(np.take(a, [0], axis), a.shape), REVERSED: np.flip,
+                              EARLY: partial(np.roll, shift=1), LATE: partial(np.roll, shift=-1)}.items():
+            yield words[several], {"axis": axis}, partial(change, axis=axis)
     yield FIRST[several], {}, lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape)
     for block in BLOCKS[2:]:
         yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
@@ -245,16 +194,10 @@ def _values() -> tuple[tuple[str, dict, Callable], ...]:
     return numbers + tuple((message("{input} is taken for {value}"), {"value": value}, change) for value, change in MAPS.items())
 
 
-def _bound(op: Operator, words: str, change: Callable) -> Candidate:
-    return _of(words, Variant(lambda: op.page, bound=change))
-
-
-def _arrays(op: Operator, words: str, change: Callable, outputs: Callable | None = None) -> Candidate:
-    return _of(words, Variant(lambda: op.page, arrays=change, outputs=outputs))
-
-
-def _of(words: str, variant: Variant) -> Candidate:
-    return Candidate("inputs", lambda: ("", "", words), lambda one: one.matches(variant))
+def _of(op: Operator, words: str, **changes) -> Candidate:
+    """The right page with `changes` of a variant."""
+    variant = Variant(lambda: op.page, **changes)
+    return _in_words("inputs", words, lambda one: one.matches(variant))
 
 
 def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
@@ -266,9 +209,9 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         for axis in range(arrays[name].ndim):
             def reversed_(values, _, o=output, k=axis):
                 return values | ({o: np.flip(values[o], k)} if o in values else {})
-            yield _arrays(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=axis,
-                                      input=name, output=output),
-                          lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, reversed_)
+            yield _of(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=axis,
+                                  input=name, output=output),
+                      arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, outputs=reversed_)
     for name, array in arrays.items():
         if array is None or array.dtype.kind != "f":
             continue
@@ -284,11 +227,10 @@ def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candi
 
     def outputs(values, given):
         return values | {output: values[output] * given[name]}
-    return _of(words, Variant(lambda: op.page, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output])))
+    return _of(op, words, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output]))
 
 
 # Outputs
-
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
     """Outputs that are the right ones elsewhere: in another's place, reversed, transposed, shifted, cut, another input."""
     names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
@@ -301,15 +243,13 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
                 yield _with(name, message("{output} holds {tensor}", output=name, tensor=p.name),
                             lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
         for axis in (-1, -2, 0):
-            yield _with(name, message("{output} is reversed along axis {axis}", output=name, axis=axis),
-                        lambda truth, _, n=name, a=axis: np.flip(truth[n], a))
+            yield _mapped(name, message("{output} is reversed along axis {axis}", output=name, axis=axis), partial(np.flip, axis=axis))
             for step in (1, -1):
-                yield _with(name, message("{output} is shifted by {step:+d} along axis {axis}", output=name, step=step, axis=axis),
-                            lambda truth, _, n=name, a=axis, s=step: np.roll(truth[n], s, a))
-        yield _with(name, message("{output} is laid out transposed", output=name),
-                    lambda truth, _, n=name: np.swapaxes(truth[n], -1, -2))
-        yield _with(name, message("{output} is 0 everywhere", output=name), lambda truth, _, n=name: np.zeros_like(truth[n]))
-        yield _with(name, message("{output} is its absolute value", output=name), lambda truth, _, n=name: np.abs(truth[n]))
+                yield _mapped(name, message("{output} is shifted by {step:+d} along axis {axis}", output=name, step=step, axis=axis),
+                              partial(np.roll, shift=step, axis=axis))
+        yield _mapped(name, message("{output} is laid out transposed", output=name), partial(np.swapaxes, axis1=-1, axis2=-2))
+        yield _mapped(name, message("{output} is 0 everywhere", output=name), np.zeros_like)
+        yield _mapped(name, message("{output} is its absolute value", output=name), np.abs)
     yield from _cut(names, wrong)
     if len(names) == 2:
         a, b = names
@@ -317,7 +257,7 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
         def exchanged(one: CaseRun) -> bool:
             truth = one.truth
             return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
-        yield Candidate("outputs", lambda: ("", "", message("{one} and {other} are exchanged", one=a, other=b)), exchanged)
+        yield _in_words("outputs", message("{one} and {other} are exchanged", one=a, other=b), exchanged)
 
 
 def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
@@ -342,15 +282,13 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
     def same(one: CaseRun) -> bool:
-        try:
-            truth = one.truth
-            return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
-        except Exception:  # an axis that is not there, an input that is not given
-            return False
-    return Candidate("outputs", lambda: ("", "", words), same)
+        truth = one.truth
+        return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
+    return _in_words("outputs", words, same)
 
-NAME = "reduced"
-REDUCTIONS = ("sum", "mean")
+
+def _mapped(name: str, words: str, change: Callable) -> Candidate:
+    return _with(name, words, lambda truth, _: change(truth[name]))
 
 
 def _axes(options: dict, rank: int) -> tuple[int, ...]:
@@ -431,7 +369,7 @@ class _Site:
     def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
         self.unit = unit
         self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
-        self.changes = [Change("sum", node, {"func": ast.Name(NAME, ast.Load()), "args": [
+        self.changes = [Change("sum", node, {"func": ast.Name(REDUCED, ast.Load()), "args": [
             ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
         self.before = "; ".join(map(head, self.shown))
         self.text = "; ".join(map(ast.unparse, nodes))
@@ -445,15 +383,15 @@ class _Site:
 
     def candidate(self, words: str, reduce: Callable) -> Candidate:
         def page():
-            setattr(self.page, NAME, reduce)
+            setattr(self.page, REDUCED, reduce)
             return self.page
         variant = Variant(page)
 
-        def told():
+        def texts():
             lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (message("{file}, line {line},", file=self.unit.file, line=linked("{some} and {more}", lines)), self.before,
+            return (_line(self.unit.file, linked("{some} and {more}", lines)), self.before,
                     message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
-        return Candidate("sum", told, lambda one: one.matches(variant))
+        return Candidate("sum", texts, lambda one: one.matches(variant))
 
 
 def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
@@ -478,11 +416,6 @@ def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
         for words, reduce in ways:
             yield site.candidate(words, reduce)
 
-NAME = "fitted"
-FITS = 8  # cases from which a number is told; on the others it is tried
-CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
-NICE = {1 / 3: "1/3", 2 / 3: "2/3", 1 / 6: "1/6", np.sqrt(2): "sqrt(2)", np.pi: "pi", 0.75: "0.75"}
-
 
 @dataclass(frozen=True, eq=False)
 class Slot:
@@ -504,11 +437,11 @@ class Slot:
             return before, head(self.shown)
 
     def values(self, one: CaseRun, number: float) -> dict:
-        setattr(self.page, NAME, number)
+        setattr(self.page, FITTED, number)
         return one.computed(Variant(lambda: self.page))
 
     def fit(self, one: CaseRun) -> float | None:
-        """The number with which the page gives what the kernel gave; None where there is no such."""
+        """The number with which the page computes the kernel's outputs, found by least squares; None if there is none."""
         with np.errstate(all="ignore"):
             return self._fit(one)
 
@@ -547,7 +480,7 @@ def slots(page: ModuleType) -> tuple[Slot, ...]:
 
 
 def _slots(page: ModuleType) -> Iterator[Slot]:
-    unknown = ast.Name(NAME, ast.Load())
+    unknown = ast.Name(FITTED, ast.Load())
     for unit in units(page):
         shown_of = statements(unit.tree) if unit.name else {}
         for node in ast.walk(unit.tree):
@@ -589,13 +522,8 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
     before, after = slot.texts
 
-    def same(one: CaseRun) -> bool:
-        try:
-            return one.agrees(slot.values(one, number_of(one)))
-        except Exception:  # whatever a broken page raises
-            return False
-    return Candidate("constant", lambda: (message("{file}, line {line},", file=slot.unit.file, line=slot.change.line), before,
-                                          after.replace(NAME, text)), same)
+    return Candidate("constant", lambda: (_line(slot.unit.file, slot.change.line), before, after.replace(FITTED, text)),
+                     lambda one: one.agrees(slot.values(one, number_of(one))))
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
@@ -622,7 +550,7 @@ def scaled_output(failing: list[CaseRun]) -> Candidate | None:
 
     def same(one: CaseRun) -> bool:
         return name not in one.truth or one.agrees(one.truth | {name: one.truth[name] * number_of(one)})
-    return Candidate("outputs", lambda: ("", "", message("{output} is {factor} times the right one", output=name, factor=text)), same)
+    return _in_words("outputs", message("{output} is {factor} times the right one", output=name, factor=text), same)
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):

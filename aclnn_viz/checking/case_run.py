@@ -8,7 +8,7 @@ slightly moved inputs, too.
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 
@@ -18,12 +18,16 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
-from aclnn_viz.operators.faults.edits import sources
+from aclnn_viz.operators.faults.edits import distance, sources
+from aclnn_viz.words.speech import message
 
 FEW = 0.1  # where float64 disagrees in at most this share of elements, float32 and moved inputs are tried
 ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
 STEPS = 1.51  # of a 16-bit output, which may have been rounded before it was changed
 SINGLE = 2.0**-24
+LETTERS = 10  # of a description count as one of a formula
+FORGOTTEN = 3
+SOME = 8  # elements: two candidates seldom agree in so many by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +243,7 @@ class CaseRun:
         return all(part.all() for part in self._same(values, only).values())
 
     def _same(self, values: dict, only: frozenset[str] | None = None) -> dict[str, np.ndarray]:
-        """Where elements are the kernel's, nowhere if an output does not fit; of the outputs that are asked for."""
+        """By output (those in `only`, or all) where the values are the kernel's; nowhere if an output has too many elements."""
         found = {}
         for name, (wide, near) in self.wanted.items():
             if only is not None and name not in only:
@@ -280,7 +284,56 @@ class CaseRun:
     def size(self) -> int:
         return sum(part.truth.size for part in self.prepared.expected.values())
 
-SOME = 8  # elements: two candidates seldom agree in so many by chance
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A change of the right kernel: its kind, and whether it computes the kernel's outputs of a run.
+
+    `where` is the line of the page, `before` and `after` what it reads; of a change that is no edit `after` says what it is,
+    and the others are empty: `texts()` returns all three. `name` is that of a fault with its story, if it has one.
+    """
+
+    kind: str
+    texts: Callable[[], tuple[str, str, str]] = field(repr=False)
+    test: Callable[[CaseRun], bool] = field(repr=False)
+    name: str = ""
+
+    def __getattr__(self, name: str) -> str:
+        """The texts, made when the first is asked for: most candidates are rejected before."""
+        if name not in ("where", "before", "after"):
+            raise AttributeError(name)
+        vars(self).update(zip(("where", "before", "after"), self.texts()))
+        return vars(self)[name]
+
+    def same(self, one: CaseRun) -> bool:
+        """Whether the change gives the outputs of a run."""
+        try:
+            return self.test(one)
+        except Exception:  # whatever a broken page raises, an axis that is not there, an input that is not given
+            return False
+
+    @property
+    def size(self) -> int:
+        """How much changes, to prefer the smaller of two that do the same: words and text by their length.
+
+        What is forgotten is likelier than a name that stands for another.
+        """
+        if not self.before:
+            return len(self.after) // LETTERS
+        return min(distance(self.before, self.after), FORGOTTEN) if self.kind in ("factor", "statement") else distance(
+            self.before, self.after) + (self.kind == "name")
+
+    @property
+    def brief(self) -> str:
+        return self.name or (message("{place} {after}", place=self.where, after=self.after) if self.where else self.after)
+
+    def __str__(self) -> str:
+        if self.name:
+            return message("your kernel behaves as {fault}", fault=self.name)
+        if not self.before:
+            return self.after
+        return message("your kernel behaves as if {place} read\n    {after}\n  instead of\n    {before}",
+                       place=self.where, after=self.after, before=self.before)
 
 
 def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:

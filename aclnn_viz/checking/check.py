@@ -31,6 +31,7 @@ from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.words.speech import message
 
+
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
           shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
           cases=None, depth: str = "normal", time_limit: float | None = None, call_limit: float | None = None,
@@ -117,7 +118,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)
         ready = few(ready) if level.name == "quick" and dump is None else ready
-        evidence = examine(op, kernel, seed, time_limit, call_limit, progress, ready, scope.takes)
+        evidence = examine(kernel, ready, time_limit, call_limit, progress, scope.takes)
         if level.name == "deep" and dump is None and not evidence.failed:
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
@@ -185,26 +186,30 @@ def load_kernel(name: str) -> Callable:
     >>> load_kernel("math:sqrt")(4.0)
     2.0
     """
-    asked = "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION"
-    place, _, function = need(name, str, asked, "pass such as 'kernel.py:norm'").rpartition(":")
+    place, _, function = need(name, str, "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
+                              "pass such as 'kernel.py:norm'").rpartition(":")
     if not place:
-        raise ValueError(problem(asked, repr(name), "name the function as well"))
+        raise _misnamed(repr(name), "name the function as well")
     if place.endswith(".py") and not Path(place).is_file():
-        raise ValueError(problem(asked, f"{name!r}: no file {place}", "mend the name"))
+        raise _misnamed(f"{name!r}: no file {place}", "mend the name")
     try:
         module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
     except ValueError as error:
         missing = error.__cause__
         if isinstance(missing, ModuleNotFoundError) and missing.name and f"{place}.".startswith(f"{missing.name}."):
-            raise ValueError(problem(asked, f"{name!r}: {missing}", "mend the name")) from missing
+            raise _misnamed(f"{name!r}: {missing}", "mend the name") from missing
         raise
     kernel = getattr(module, function, None)
     if kernel is None:
         there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"
-        raise ValueError(problem(asked, f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"))
+        raise _misnamed(f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}")
     if not callable(kernel):
-        raise ValueError(problem(asked, f"{name!r}, a {type(kernel).__name__}", "name a function"))
+        raise _misnamed(f"{name!r}, a {type(kernel).__name__}", "name a function")
     return kernel
+
+
+def _misnamed(got: str, fix: str) -> ValueError:
+    return ValueError(problem("a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION", got, fix))
 
 
 def _module_of_file(path: Path):

@@ -1,6 +1,6 @@
 """Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,31 +105,24 @@ def _by_length(some, others) -> Condition | None:
     here, there = [one.lengths for one in some], [one.lengths for one in others]
     names = [name for name in here[0] if all(name in found for found in [*here, *there])]
 
-    def found(name, text, test):
+    def tests() -> Iterator[tuple[str, str, Callable[[int], bool]]]:
+        for name in names:
+            value, other = here[0][name], there[0][name]
+            yield name, f"{name} = {value}", lambda n: n == value
+            yield name, message("{name} other than {value}", name=name, value=other), lambda n: n != other
+        for name in names:
+            for base in REMAINDERS:
+                rest = here[0][name] % base
+                yield name, f"{name} % {base} = {rest}", lambda n: n % base == rest
+                yield name, message("{name} % {base} not 0", name=name, base=base), lambda n: n % base != 0
+        for name in names:
+            most, least = max(one[name] for one in there), min(one[name] for one in there)
+            yield name, f"{name} > {most}", lambda n: n > most
+            yield name, f"{name} < {least}", lambda n: n < least
+
+    for name, text, test in tests():  # the first that fits: then its numbers no longer change
         if all(test(one[name]) for one in here) and not any(test(one[name]) for one in there):
             return Condition(text, lambda made: name in (known := lengths(made)) and test(known[name]))
-        return None
-
-    for name in names:
-        value = here[0][name]
-        if hit := found(name, f"{name} = {value}", lambda n, value=value: n == value):
-            return hit
-        value = there[0][name]
-        if hit := found(name, message("{name} other than {value}", name=name, value=value), lambda n, value=value: n != value):
-            return hit
-    for name in names:
-        for base in REMAINDERS:
-            rest = here[0][name] % base
-            if hit := found(name, f"{name} % {base} = {rest}", lambda n, base=base, rest=rest: n % base == rest):
-                return hit
-            if hit := found(name, message("{name} % {base} not 0", name=name, base=base), lambda n, base=base: n % base != 0):
-                return hit
-    for name in names:
-        most, least = max(one[name] for one in there), min(one[name] for one in there)
-        if hit := found(name, f"{name} > {most}", lambda n, most=most: n > most):
-            return hit
-        if hit := found(name, f"{name} < {least}", lambda n, least=least: n < least):
-            return hit
     return None
 
 

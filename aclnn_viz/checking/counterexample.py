@@ -9,7 +9,7 @@ import numpy as np
 from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
-from aclnn_viz.checking.evidence import KernelUnderTest, Budget, arranged_sizes
+from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.operators.parameters import REQUIRED
@@ -17,6 +17,9 @@ from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.words.speech import linked, message, tr
 
 PRINTED = 24  # elements of a tensor
+PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
+SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
+          lambda values: np.rint(10 * values) / 10)
 
 
 def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
@@ -92,10 +95,6 @@ def _nested(value):
         return [_nested(item) for item in value]
     return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
 
-PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
-SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
-          lambda values: np.rint(10 * values) / 10)
-
 
 def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:
     """Return the smallest and simplest case that counts on which the kernel is still wrong in one of the same outputs."""
@@ -161,7 +160,7 @@ class _Axes:
 
     def __init__(self, made):
         self.op, self.bound = made.operator, bound(made)
-        self.sizes = arranged_sizes(self.op, self.bound)
+        self.sizes = self.op.fitting(self.bound)[1]
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
                         for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and axis[0] not in self.op.sizes}

@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits
-from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case, prepared_suite, suite_size
+from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.dtypes import float_format
@@ -27,6 +27,10 @@ NUMBERS = {
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
     message("the largest number of its format"): lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
     message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
+REPEATED = 3  # cases that are run twice
+KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
+ENOUGH = 12  # wrong cases of a deep check
+SHARED = 5
 
 
 @dataclass
@@ -40,7 +44,7 @@ class Coverage:
     shuffled: bool = False
 
     def add(self, made: Case) -> None:
-        elements, numbers, lengths = _shown(made)
+        elements, numbers, lengths = _contents(made)
         self.elements = max(self.elements, elements)
         for name, kinds in numbers.items():
             self.numbers.setdefault(name, set()).update(kinds)
@@ -67,28 +71,20 @@ class Coverage:
         return told + [message("more than {n} calls with the same inputs", n=self.calls)]
 
 
-def arranged_sizes(op, bound: dict) -> dict[str, int | tuple[int, ...]]:
-    """The lengths of bound parameters by the letters of the operator's shape patterns; a tuple for a starred letter."""
-    return op.fitting(bound)[1]
-
-
 @once_per_case
-def _shown(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
+def _contents(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
     """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
     a starred letter all together."""
     tensors = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
     numbers = {name: [kind for kind, holds in NUMBERS.items() if holds(tensors[name].astype(np.float64), float_format(tensors[name]))]
                for name in made.floats()}
-    lengths = {name: int(np.prod(value, dtype=np.int64)) for name, value in arranged_sizes(made.operator, bound(made)).items()}
+    lengths = {name: int(np.prod(value, dtype=np.int64)) for name, value in made.operator.fitting(bound(made))[1].items()}
     return max((value.size for value in tensors.values()), default=0), numbers, lengths
 
 
 def _incomplete(lengths: set[int]) -> int | None:
     """The smallest divisor of which some remainder was not among lengths that are larger."""
     return next((d for d in DIVISORS if {n % d for n in lengths if n > d} != set(range(d))), None)
-REPEATED = 3  # cases that are run twice
-KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
-ENOUGH = 12  # wrong cases of a deep check
 
 
 @dataclass(eq=False)
@@ -123,17 +119,14 @@ class Evidence:
             self.traces.setdefault(fault, trace)
 
 
-def examine(op, kernel: Callable, seed: int, time_limit: float, call_limit: float | None = None,
-            progress: Callable | None = None, chosen: Sequence[Ready | Prepared] | None = None,
-            takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
-    """Run a kernel on the whole suite, or on the cases chosen, one after another, and judge what it returns.
+def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: float = 600.0, call_limit: float | None = None,
+            progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
+    """Run a kernel on cases, one after another, and judge what it returns.
 
     `takes` says whether the product computes a case: then the error code of a device is no excuse.
     """
     evidence = Evidence()
-    cases: Iterable[Ready | Prepared] = prepared_suite(op, seed) if chosen is None else chosen
-    total = suite_size(op) if chosen is None else len(chosen)
-    for number, one in enumerate(progress(cases, total) if progress else cases):
+    for number, one in enumerate(progress(cases, len(cases)) if progress else cases):
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = message("stopped at the time limit: the rest of the cases was not run")
             break
@@ -203,8 +196,6 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
     if again.fault:
         evidence.misbehaviour.setdefault(again.fault, again.where)
         evidence.failing()
-
-SHARED = 5
 
 
 class Budget:

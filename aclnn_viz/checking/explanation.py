@@ -14,14 +14,14 @@ import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.candidates import (
-    Candidate, fitted as fitted_at, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
+    fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
     taken_for_others)
-from aclnn_viz.checking.case_run import SINGLE, CaseRun, Variant, is_single, leaders, cheapest_first
+from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
 from aclnn_viz.checking.conditions import Condition, Traits, separating
-from aclnn_viz.checking.evidence import KernelUnderTest, Budget
+from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import Expected, judge
 from aclnn_viz.checking.scope import Ready
-from aclnn_viz.checking.wrong_outputs import fitted, resemblance
+from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
@@ -32,6 +32,9 @@ CLOSEST = message("{told}; closest is {fault!r}, on {n} of {all} wrong cases, bu
 CLOSEST_AMONG = message("{told}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
+FRESH, SMALL = 6, 2000  # fresh cases on which the kernel is run, and their elements at most
+TOLD = 6  # equal candidates
+EXCEPT = message("not with {case}")
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,10 @@ class Diagnosis:
 
 def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0,
              right: Sequence[Traits] = ()) -> Diagnosis:
-    """Compare what a wrong kernel returned with every named fault; a kernel that can be called is asked more.
+    """Compare what a wrong kernel returned with every named fault; `tested` runs it on a case where the fault would be hidden.
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
-    `right` is what is known of more cases on which it is right.
+    `right` describes more cases on which the kernel is right.
     """
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
@@ -183,10 +186,6 @@ def _right_on_hidden(op, fault: Fault, tested: KernelUnderTest) -> bool:
     hidden = tested.run_on(Ready(tested.scope, Recipe(op.name, options), None, 0))
     return hidden is not None and not hidden.misses
 
-FRESH, SMALL = 6, 2000  # cases on which the kernel is asked again, and their elements at most
-TOLD = 6  # equal candidates
-EXCEPT = message("not with {case}")
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -194,7 +193,7 @@ class Explanation:
     after, if it is one of the page.
 
     `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
-    `evidence` on how many cases it gives the kernel's numbers; `holds` tells whether it does so on another.
+    `evidence` on how many cases it gives the kernel's numbers; `holds(run)` whether it does so on another.
     """
 
     kind: str
@@ -222,8 +221,7 @@ def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: i
             right: Sequence[Traits] = ()) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
 
-    A kernel that can be called is asked again on fresh cases, for at most the same time. `right` is what is known of more
-    cases on which it is right.
+    `tested` runs the kernel on fresh cases, for at most the same time. `right` describes more cases on which it is right.
     """
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
@@ -295,7 +293,7 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     for slot in budget.within(slots(op.page)):
-        if slot.fit(failing[0]) is not None and (found := fitted_at(slot, failing)):
+        if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)
 
 
@@ -339,7 +337,7 @@ def _excepts(condition: str) -> bool:
 
 
 def _borne_out(one: Candidate, told: Condition | None, other: CaseRun) -> bool:
-    """Whether a fresh case bears a condition out: where it holds the kernel is the candidate, elsewhere right."""
+    """Whether a fresh run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
     if told and (not told.holds(other.prepared.case) or _excepts(told.text)) and not other.misses:
         return True
     return one.same(other)
@@ -348,7 +346,7 @@ def _borne_out(one: Candidate, told: Condition | None, other: CaseRun) -> bool:
 def _fresh(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
     """Small cases of the scope with other numbers."""
     asked = (tested.run_on(ready, SMALL) for ready in budget.within(tested.scope.others(seed + 1)))
-    return islice((fit for one in asked if one and (fit := fitted(one)).usable), FRESH)
+    return islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), FRESH)
 
 
 def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:

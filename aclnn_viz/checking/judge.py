@@ -35,6 +35,11 @@ from aclnn_viz.words.speech import message
 FREEDOM = 4.0
 DEVICE = A2
 _FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+JITTER = 2.0**-21
+DRAWS = 4
+FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
+COARSE = 2.0**-6  # of a result that went through subnormal numbers
+NEAR_ZERO = 2.0**-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,14 +195,10 @@ def prepared_at(name: str, number: int, seed: int) -> Prepared:
     return prepared(suite_recipes(name)[number], case_at(name, number, seed))
 
 
-def suite_size(op) -> int:
-    return len(suite_recipes(operator(op).name))
-
-
 def prepared_suite(op, seed: int):
     """Yield the judged cases of the whole suite."""
     name = operator(op).name
-    return (prepared_at(name, number, seed) for number in range(suite_size(name)))
+    return (prepared_at(name, number, seed) for number in range(len(suite_recipes(name))))
 
 
 def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
@@ -227,12 +228,6 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
     at = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), wrong.shape))
     told = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
     return [Miss(name, told, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]
-
-JITTER = 2.0**-21
-DRAWS = 4
-FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
-COARSE = 2.0**-6  # of a result that went through subnormal numbers
-NEAR_ZERO = 2.0**-100
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:

@@ -25,6 +25,7 @@ GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan 
 FRAMES = 5  # of a traceback
 LONGEST = 500  # characters of an exception's text
 NOTHING = message("returns None where an array is expected")
+AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +182,6 @@ class Guarded:
 
 def _limited(call: Callable, seconds: float | None):
     """Call in a thread that is left behind when it takes too long: Python cannot stop it."""
-    if seconds is None:
-        try:
-            with np.errstate(all="ignore"):
-                return call(), None, True
-        except KeyboardInterrupt:  # which stops the check
-            raise
-        except BaseException as error:
-            return None, error, True
     box: dict = {}
 
     def work():
@@ -197,11 +190,15 @@ def _limited(call: Callable, seconds: float | None):
                 box["returned"] = call()
         except BaseException as error:  # a kernel may raise anything, SystemExit included
             box["error"] = error
+    if seconds is None:
+        work()
+        if isinstance(box.get("error"), KeyboardInterrupt):  # which stops the check
+            raise box["error"]
+        return box.get("returned"), box.get("error"), True
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
     return box.get("returned"), box.get("error"), not thread.is_alive()
-AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
 
 
 class Repeated(NamedTuple):

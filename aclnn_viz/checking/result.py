@@ -12,15 +12,16 @@ from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, of_fault, with_closest
-from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.checking.wrong_outputs import _conditions, _regions, depends, fitted, misfits
+from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
+from aclnn_viz.checking.wrong_outputs import depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 NOTHING = message("none of those measured")
+DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,6 @@ class CheckResult:
         content["depth"], content["not_tried"] = self.depth, self.untried
         return json.dumps(content, indent=1)
 
-DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
-
 
 def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
@@ -192,11 +191,11 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
         undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
         unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
-        misbehaviour=evidence.misbehaviour, regions=_regions(op, wrong),
-        conditions=_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
+        misbehaviour=evidence.misbehaviour, regions=wrong_regions(op, wrong),
+        conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
         diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None,
-        vacuity=_shown(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried)
+        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried)
 
 
 @once_per_case
@@ -204,7 +203,7 @@ def _influence(made: Case) -> dict[str, float]:
     return vacuity([made]).influence
 
 
-def _shown(op, cases: Sequence[Case]) -> Vacuity:
+def _can_show(op, cases: Sequence[Case]) -> Vacuity:
     """What cases can show, of each term in the case that shows it best."""
     best: dict[str, float] = {}
     for one in cases:
@@ -215,10 +214,10 @@ def _shown(op, cases: Sequence[Case]) -> Vacuity:
 def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int,
                seconds: float) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
-    seen, unfit = evidence.seen, misfits(evidence.seen)
+    seen, unfit = evidence.seen, wrong_forms(evidence.seen)
     diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
     if unfit and not diagnosis.name:
-        seen = [fitted(one) for one in seen]
+        seen = [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
             return Diagnosis(None, False, message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))), None
         diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)

@@ -26,6 +26,9 @@ from aclnn_viz.words.speech import linked, message
 
 SOC, CANN = A2.example_soc, "9.1.0"
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+SMALL = 2000  # elements of a case that a quick check may run
+GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
+KEEPING = 0.1  # of its time for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,10 +277,6 @@ def _cast(value, dtype: str):
             return np.asarray(round_to(value.astype(np.float64), float_format(dtype)))
     return value
 
-SMALL = 2000  # elements of a case that a quick check may run
-GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
-KEEPING = 0.1  # of its time for that
-
 
 @dataclass(frozen=True)
 class Depth:
@@ -319,8 +318,8 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
 def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
     """Yield the cases that a deep check adds, until the next would not end in time.
 
-    The series that has taken least time goes on, so that a dear one does not take the time of all others. How long a
-    case takes, with whoever runs it, is foretold by the case before in its series.
+    The next case comes from the series that has taken the least time, so that an expensive one leaves time for the others.
+    How long a case takes, its run included, is estimated from the case before it in its series.
     """
     end = time.monotonic() + seconds
     modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]

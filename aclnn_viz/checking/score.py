@@ -13,7 +13,7 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from types import ModuleType
@@ -28,7 +28,7 @@ from aclnn_viz.checking.candidates import slots
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.explanation import Explanation, diagnose
-from aclnn_viz.checking.judge import Prepared, judge
+from aclnn_viz.checking.judge import Prepared, judge, prepared_suite
 from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import conclude
 from aclnn_viz.checking.scope import DEPTHS, Scope, prepared_step
@@ -38,6 +38,7 @@ from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.registry import own
+from aclnn_viz.tables import as_html
 from aclnn_viz.words.speech import meant, message, tr
 
 WRONGLY = message("wrongly explained")
@@ -48,6 +49,23 @@ OUTCOMES = (*NUMBERS, "fails", *EQUIVALENT, "missed")
 MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {told}")
 MISTAKEN = message("{operator}, {computed}: {mutant} is told to be {told}")
 SHARE, SECONDS = 0.9, 3.0  # that must be explained, and the median of the seconds on one core
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
+CASES = 5
+NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
+MISNAMED = message("{operator}: {fault!r} is called {name!r}")
+COMPUTED = ("float32", "float64")
+TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
+SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
+ANEW = 11  # added to the seed of the cases with which an explanation is tried again
+PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
+# a check has counts as unexplained
+DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
+
+
+def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, all columns but the first aligned at the right."""
+    head, *body = ("| " + " | ".join(row) + " |" for row in (header, *rows))
+    return [head, "| --- |" + " ---: |" * (len(header) - 1), *body]
 
 
 @dataclass(frozen=True)
@@ -83,8 +101,7 @@ class MutantTable:
 
     @property
     def median(self) -> float:
-        times = [one.seconds for one in self.rows if one.seconds is not None]
-        return statistics.median(times) if times else 0.0
+        return statistics.median([one.seconds for one in self.rows if one.seconds is not None] or [0.0])
 
     def count(self, *outcomes: str) -> int:
         return sum(one.outcome in outcomes for one in self.rows)
@@ -111,8 +128,7 @@ class MutantTable:
                   tr("explained"), tr("so"), tr("as equal"), tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
         rows = [(name, of, *some._cells()) for name, of, some in parts if some.rows]
         rows.append((tr("all"), "", *self._cells()))
-        return ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1),
-                *("| " + " | ".join(row) + " |" for row in rows)]
+        return _markdown(header, rows)
 
     def _cells(self) -> tuple[str, ...]:
         numbers, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
@@ -124,9 +140,6 @@ class MutantTable:
     def to_dict(self) -> dict:
         return {"passed": self.passed, "median": self.median, "totals": self.totals,
                 "mutants": [asdict(one) for one in self.rows]}
-
-TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
-CASES = 5
 
 
 def caught(kernel: Callable, one: Case) -> bool:
@@ -178,21 +191,13 @@ def _shape(op) -> dict:
     return {} if shape is None else {"shape": shape}
 
 
-USUAL = {message("random"): random_cases, message("ones"): ones_cases, message("vendor-like"): vendor_cases}
-
-
-@lru_cache(maxsize=8)
-def usual_cases(op, seed: int) -> dict[str, list[Case]]:
-    """The cases of every usual test of an operator, by its name."""
-    return {label: draw(op, seed) for label, draw in USUAL.items()}
+USUAL = {message("random"): lru_cache(random_cases), message("ones"): lru_cache(ones_cases),
+         message("vendor-like"): lru_cache(vendor_cases)}
 
 
 def caught_by(kernel: Callable, op, seed: int) -> dict[str, bool]:
     """Which usual tests catch a kernel."""
-    return {label: any(caught(kernel, one) for one in cases) for label, cases in usual_cases(op, seed).items()}
-
-NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
-MISNAMED = message("{operator}: {fault!r} is called {name!r}")
+    return {label: any(caught(kernel, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
 
 
 @dataclass(frozen=True)
@@ -233,23 +238,19 @@ class Score:
 
     @property
     def median(self) -> float:
-        times = [one.first_failure for one in self.faults if one.first_failure is not None]
-        return statistics.median(times) if times else float("inf")
+        return statistics.median([one.first_failure for one in self.faults if one.first_failure is not None] or [float("inf")])
 
     def __str__(self) -> str:
-        return "\n\n".join([self._faults(), *([str(self.mutants)] if self.mutants else [])])
+        missed = [tr(NOT_CAUGHT if not one.caught else MISNAMED, operator=one.operator, fault=one.fault, name=one.named)
+                  for one in self.faults if not one.caught or not one.right_name]
+        return "\n\n".join(["\n".join(_markdown(*self._table()) + missed), *([str(self.mutants)] if self.mutants else [])])
 
-    def _faults(self) -> str:
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         header = (tr("operator"), tr("faults"), tr("caught"), tr("named"), tr("wrong name"), tr("median time"), *(
             tr("allclose, {inputs}", inputs=name) for name in USUAL))
         names = list(dict.fromkeys(one.operator for one in self.faults))
         rows = [self._row(name, [one for one in self.faults if one.operator == name]) for name in names]
-        rows.append(self._row(tr("all"), self.faults))
-        lines = ["| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1)]
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
-        missed = [tr(NOT_CAUGHT if not one.caught else MISNAMED, operator=one.operator, fault=one.fault, name=one.named)
-                  for one in self.faults if not one.caught or not one.right_name]
-        return "\n".join(lines + missed)
+        return header, [*rows, self._row(tr("all"), self.faults)]
 
     def _row(self, name: str, some) -> tuple[str, ...]:
         count = len(some)
@@ -258,9 +259,7 @@ class Score:
                 *(str(sum(one.usual[usual] for one in some)) for usual in USUAL))
 
     def _repr_html_(self) -> str:
-        rows = [line.strip("|").split("|") for line in self._faults().splitlines() if line.startswith("|")]
-        cells = ["".join(f"<td>{cell.strip()}</td>" for cell in row) for row in rows if "---" not in row[0]]
-        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+        return as_html("", *self._table())
 
     def to_json(self) -> str:
         return json.dumps({"passed": self.passed, "median": self.median, "faults": [
@@ -290,7 +289,7 @@ def named() -> list[str]:
 def _score(op, fault: Fault, seed: int) -> FaultScore | None:
     """The score of a fault; None for a mechanical edit that computes the same as the page, bit by bit."""
     wrong = faulty_kernel(op, fault)
-    evidence = examine(op, wrong, seed, time_limit=60.0)
+    evidence = examine(wrong, prepared_suite(op, seed), time_limit=60.0)
     failing = [one for one in evidence.seen if one.misses]
     if fault.edit and not failing and all(_same(one.outputs, op.backward(**one.prepared.case.inputs))
                                           for one in evidence.seen):
@@ -302,14 +301,6 @@ def _score(op, fault: Fault, seed: int) -> FaultScore | None:
 
 def _same(some: dict, others: dict) -> bool:
     return some.keys() == others.keys() and all(some[name].tobytes() == others[name].tobytes() for name in some)
-
-COMPUTED = ("float32", "float64")
-TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
-SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
-ANEW = 11  # added to the seed of the cases with which an explanation is tried again
-PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
-# a check has counts as unexplained
-DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 
 
 class _Single(NumPyArrays):
@@ -365,7 +356,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read
         return scored("fails")
     scope = Scope.of(op, **TAKEN)
-    evidence = examine(op, kernel, seed, 600.0, None, None, scope.cases(seed), scope.takes)
+    evidence = examine(kernel, scope.cases(seed), takes=scope.takes)
     if not evidence.failed:
         return scored(_why_uncaught(op, edit, kernel, seed))
     if not any(one.misses for one in evidence.seen):

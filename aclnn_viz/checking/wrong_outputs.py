@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits, remainder
-from aclnn_viz.checking.evidence import KernelUnderTest, Budget
+from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import round_to
@@ -22,7 +22,22 @@ from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
 from aclnn_viz.words.speech import message
 
-def misfits(seen: Sequence[CaseRun]) -> list[str]:
+NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
+OFTEN = message("{choice}: wrong in {bad} of {all} cases")
+CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
+CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
+SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
+LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
+LARGEST = 20_000  # elements of a further case
+BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
+MOST = 0.6  # of the places: a condition that holds for more is no description
+SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
+FIRST_RIGHT = message("in all places but the first of axis {axis}")
+LAST_RIGHT = message("in all places but the last of axis {axis}")
+BITS = range(4, 16)  # of a result that was 16 bits wide on its way
+
+
+def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
     """What does not fit, in words: each thing once, with one case's numbers, and in how many cases."""
     found: dict[tuple, list[str]] = {}
     for one in seen:
@@ -34,7 +49,7 @@ def misfits(seen: Sequence[CaseRun]) -> list[str]:
             message("{problem} in {n} cases", problem=told[0], n=len(told)) for told in found.values()]
 
 
-def fitted(one: CaseRun) -> CaseRun:
+def in_documented_form(one: CaseRun) -> CaseRun:
     """The same numbers in the documented shapes and formats, where there are as many, without outputs that are none."""
     if all(miss.wrong is not None for miss in one.misses):
         return one
@@ -71,12 +86,9 @@ def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
     page_shape = arranged.results[output].shape
     found = by_letter((arranged.axes or op.page.AXES)[output], page_shape)
     return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in found.items()}
-NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
-OFTEN = message("{choice}: wrong in {bad} of {all} cases")
-CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
 
 
-def _conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
+def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
     """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
     counts: dict[str, dict] = {}
     for one, bad in cases:
@@ -96,7 +108,7 @@ def _conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
     return lines
 
 
-def _regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
+def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
     """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
     found: dict[str, dict[str, list[int]]] = {}
     for one in wrong:
@@ -109,9 +121,6 @@ def _regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
                 tally[1] += int(mask.sum())
     return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
             for output, named in found.items()}
-
-CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
-SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 
 
 def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
@@ -218,15 +227,6 @@ def _factor(scale: float, inputs: dict) -> str:
                 if count > 1 and abs(sign * scale * count - 1) < CLOSE:
                     return f"{head}1 / prod({name}.shape[{start}:])"
     return f"{scale:.4g}"
-
-LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
-LARGEST = 20_000  # elements of a case that is asked more
-BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
-MOST = 0.6  # of the places: what takes more tells nothing
-SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
-FIRST_RIGHT = message("in all places but the first of axis {axis}")
-LAST_RIGHT = message("in all places but the last of axis {axis}")
-BITS = range(4, 16)  # of a result that was 16 bits wide on its way
 
 
 def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from aclnn_viz import operators
 from aclnn_viz.cases import case
 from aclnn_viz.checking import check, counterexample
-from aclnn_viz.checking.wrong_outputs import intermediates
 from aclnn_viz.checking.kernel_call import named, to_numpy
+from aclnn_viz.checking.wrong_outputs import intermediates
 from checking.wrong_kernels import RMS, SWISH, fault, swish
 
 pytestmark = pytest.mark.usefixtures("unexplained")

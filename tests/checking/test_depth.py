@@ -14,11 +14,11 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.cases.deep import deep
 from aclnn_viz.checking import check, kernel_call, scope, wrong_outputs
-from aclnn_viz.checking.evidence import Coverage, Evidence, examine_deeper
-from aclnn_viz.checking.scope import Scope, deeper
 from aclnn_viz.checking.conditions import Traits
+from aclnn_viz.checking.evidence import Coverage, Evidence, examine_deeper
 from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.checking.kernel_call import Guarded, run
+from aclnn_viz.checking.scope import Scope, deeper
 from aclnn_viz.cli import main
 from checking.rewritings import rewritings
 from checking.subtle_kernels import SUBTLE, SWISH, beyond
@@ -184,8 +184,8 @@ def test_right_large_cases_speak_against_a_condition(only):
 def test_right_large_cases_count_for_every_condition():
     right, wrong = (Traits.of(av.case("hardswish", shape=(n,), dtype=dtype)) for n, dtype in ((9, "float32"), (5, "float16")))
     cases = [(wrong, True)] * 5 + [(right, False)] * 5
-    assert wrong_outputs._conditions(cases) == ["dtype='float16': wrong in 5 of 5 cases, never otherwise"]
-    assert wrong_outputs._conditions(cases + [(wrong, False)] * 90) == []
+    assert wrong_outputs.wrong_conditions(cases) == ["dtype='float16': wrong in 5 of 5 cases, never otherwise"]
+    assert wrong_outputs.wrong_conditions(cases + [(wrong, False)] * 90) == []
 
 
 def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):

@@ -8,9 +8,9 @@ import pytest
 from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check
+from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.explanation import diagnose
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
-from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish

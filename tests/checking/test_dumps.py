@@ -13,8 +13,8 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.storage.damage import AlteredError, FileKindError, ForeignError
 
 

@@ -45,7 +45,7 @@ def test_none_is_explained_wrongly():
     for name, slip, kernel, result in found():
         if result.explanation:
             cases = Scope.of(name).cases(seed=11)
-            others = [one for one in examine(name, kernel, 11, 60.0, None, None, cases).seen if one.usable]
+            others = [one for one in examine(kernel, cases, 60.0).seen if one.usable]
             assert [(slip, str(one.prepared.recipe)) for one in others if not result.explanation.holds(one)] == []
 
 
@@ -54,5 +54,5 @@ def test_a_wrong_explanation_would_be_noticed():
     explanation = check(name, kernel).explanation
     other = next(kernel for _, slip, kernel, _ in ALL if slip == "dgamma without rstd")
     cases = Scope.of(name).cases(seed=11)
-    seen = [one for one in examine(name, other, 11, 60.0, None, None, cases).seen if one.misses and one.usable]
+    seen = [one for one in examine(other, cases, 60.0).seen if one.misses and one.usable]
     assert seen and not all(explanation.holds(one) for one in seen)

@@ -11,10 +11,10 @@ from machine import SOAK
 from aclnn_viz import case, open_device, operator, operators
 from aclnn_viz.checking import check
 from aclnn_viz.checking.check import read_and_check, write_suite
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.devices import record
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.storage.damage import AlteredError
 
 pytestmark = pytest.mark.usefixtures("unexplained")

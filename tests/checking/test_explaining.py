@@ -12,12 +12,11 @@ import pytest
 from aclnn_viz import operator
 from aclnn_viz.checking import check
 from aclnn_viz.checking.candidates import pairs
+from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.explanation import _reached, explain, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
-from aclnn_viz.checking.case_run import CaseRun, Variant, is_single
 from aclnn_viz.checking.score import named
-from aclnn_viz.checking.case_run import cheapest_first
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
 from checking.wrong_kernels import RMS, SWISH, fault
@@ -68,7 +67,7 @@ def test_a_named_fault_is_its_own_explanation():
 
 def test_a_right_kernel_has_no_explanation():
     assert check("rms_norm", RMS.backward).explanation is None
-    assert explain(RMS, examine(RMS, RMS.backward, 0, time_limit=60.0).seen, None, 0, 30.0) is None
+    assert explain(RMS, examine(RMS.backward, prepared_suite(RMS, 0)).seen, None, 0, 30.0) is None
 
 
 def test_noise_is_not_explained():

@@ -15,7 +15,7 @@ SEEDS = range(1000 if SOAK else 1)
 
 
 def complaints(op, label, kernel, seed, cases):
-    evidence = examine(op, kernel, seed, time_limit=600.0, chosen=cases)
+    evidence = examine(kernel, cases)
     return [(label, seed, str(one.prepared.recipe), one.misses[0].problem) for one in evidence.seen if one.misses] + [
         (label, seed, where, what) for what, where in evidence.misbehaviour.items()]
 

@@ -1,6 +1,8 @@
 """What counts: formats, attributes, shapes, products; what a kernel does not support; every form that a kernel has."""
 
+import gc
 import json
+import weakref
 
 import numpy as np
 import pytest
@@ -8,6 +10,9 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.checking import write_suite
+from aclnn_viz.checking.conditions import Traits
+from aclnn_viz.checking.evidence import Coverage
+from aclnn_viz.checking.judge import documented, once_per_case
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults
@@ -228,3 +233,14 @@ def test_a_folder_of_outputs_is_a_kernel(tmp_path):
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_every_operator_keeps_enough_cases_by_default(op):
     assert len(Scope.of(op).cases(0)) >= 15 and len(faults(op.name)) >= 15
+
+
+def test_what_is_found_out_about_a_case_is_kept_once_and_goes_with_the_case():
+    calls, made = [], av.case("rms_norm", dtype="float16")
+    counted = once_per_case(lambda made, more: calls.append(more) or more)
+    assert [counted(made, more) for more in (1, 1, 2)] == [1, 1, 2] and calls == [1, 2]
+    assert Scope.of("rms_norm").takes(made) and documented(made) and Traits.of(made).lengths and Coverage().add(made) is None
+    gone = weakref.ref(made)
+    del made
+    gc.collect()
+    assert gone() is None

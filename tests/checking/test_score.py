@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import operators
-from aclnn_viz.checking.score import FaultScore, Score, named, score
-from aclnn_viz.checking.score import USUAL, caught
+from aclnn_viz.checking.score import USUAL, FaultScore, Score, caught, named, score
 from machine import SOAK
 
 

@@ -5,12 +5,11 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
-from aclnn_viz.dtypes import FLOAT16, BFLOAT16, float_format
+from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.operators.faults.fault import truncated
+from aclnn_viz.operators.faults.fault import faulty_kernel, truncated
 
 WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]  # mechanical edits may change nothing
 ALL = [(op, fault) for op in WITH_OWN for fault in faults(op.name)]

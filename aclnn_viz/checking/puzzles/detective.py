@@ -9,36 +9,24 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.checking.judge import Prepared, prepared, prepared_suite
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.symptoms import Symptom, outputs_of
-from aclnn_viz.checking.puzzles.verdict import quoted
+from aclnn_viz.checking.puzzles.verdict import Reply, nth_hint, quoted
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.words.speech import english, kept, message, named, tr
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.words.speech import kept, message, named, tr
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What became of an accusation: whether it is right, and why; `note` tells why it was not kept."""
+class Answer(Reply):
+    """What became of an accusation: whether it is right, and why."""
 
     right: bool
     lines: tuple[str, ...]
     note: str = ""
-
-    @property
-    def text(self) -> str:
-        """What is told, in English."""
-        with english():
-            return self._told()
-
-    def _told(self) -> str:
-        return "\n  ".join(map(tr, self.lines))
-
-    def __str__(self) -> str:
-        return "\n".join([self._told(), *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         colour, sign = ("#1b7837", "✔") if self.right else ("#7f7f7f", "…")
@@ -97,10 +85,7 @@ class Detective:
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1 on; ValueError for another number."""
-        if type(number) is not int or not 1 <= number <= len(self.hints):
-            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
-                                     f"ask for 1 to {len(self.hints)}"))
-        return tr(self.hints[number - 1])
+        return nth_hint(self, number)
 
     def accuse(self, suspect: str | None = None) -> Answer:
         """Say whether a suspect is the fault, or what speaks against it, found by running both; None names them all.

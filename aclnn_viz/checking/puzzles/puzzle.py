@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged
-from aclnn_viz.errors import function, problem
+from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged, nth_hint
+from aclnn_viz.errors import function
 from aclnn_viz.words.speech import kept, ntr, tr
 
 
@@ -96,10 +96,7 @@ class Puzzle:
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
-        if type(number) is not int or not 1 <= number <= len(self.hints):
-            raise ValueError(problem(f"{self.name} has {len(self.hints)} hints", f"{number!r:.60}",
-                                     f"ask for 1 to {len(self.hints)}, or for solution()"))
-        return tr(self.hints[number - 1])
+        return nth_hint(self, number)
 
     def solution(self) -> Source:
         """Return the source of a solution, as short as was promised."""

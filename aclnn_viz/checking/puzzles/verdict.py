@@ -15,10 +15,11 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.check import check
-from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.checking.judge import prepared_suite
-from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.kernel_call import NOTHING, run
+from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.checking.wrong_outputs import likeness
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.words.speech import english, linked, message, tr
 
@@ -30,12 +31,36 @@ PRINTED = 6  # elements of an input in a message
 TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
 
+class Reply:
+    """What is said of an attempt: `lines` are messages, or objects that print themselves; `note` tells why it was not kept."""
+
+    @property
+    def text(self) -> str:
+        """The lines in English."""
+        with english():
+            return self._text()
+
+    def _text(self) -> str:
+        return "\n  ".join(line for one in self.lines
+                           for line in ([tr(one)] if isinstance(one, str) else str(one).splitlines()))
+
+    def __str__(self) -> str:
+        return "\n".join([self._text(), *filter(None, [self.note])])
+
+
+def nth_hint(one, number: int) -> str:
+    """A hint of a puzzle or a detective case, from 1 on; ValueError for another number."""
+    if type(number) is not int or not 1 <= number <= len(one.hints):
+        raise ValueError(problem(f"{one.name} has {len(one.hints)} hints", f"{number!r:.60}",
+                                 f"ask for 1 to {len(one.hints)}" + ", or for solution()" * hasattr(one, "solution")))
+    return tr(one.hints[number - 1])
+
+
 @dataclass(frozen=True, eq=False)
-class PuzzleResult:
+class PuzzleResult(Reply):
     """Whether a puzzle is solved; if not, `text` says where it goes wrong and `mistake` names it, if it is a usual one.
 
-    `lines` are messages, or a result or a hazard that tells itself. `begun` is False as long as the function returns
-    nothing. `note` tells why the attempt was not kept.
+    `begun` is False as long as the function returns nothing.
     """
 
     name: str
@@ -45,21 +70,11 @@ class PuzzleResult:
     begun: bool = True
     note: str = ""
 
-    @property
-    def text(self) -> str:
-        """What is told, in English."""
-        with english():
-            return self._told()
-
-    def _told(self) -> str:
-        return "\n  ".join(line for one in self.lines
-                           for line in ([tr(one)] if isinstance(one, str) else str(one).splitlines()))
-
     def noted(self, note: str) -> "PuzzleResult":
         return replace(self, note=note)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.name}: {self._told()}", *filter(None, [self.note])])
+        return f"{self.name}: {super().__str__()}"
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")

@@ -1,14 +1,11 @@
-"""The changes of one node of a page's syntax tree, each made in place and taken back.
+"""Every mechanical edit of a page: one operator, factor, constant, comparison, axis, name or statement changed.
 
-Every mechanical edit of a page: one operator, factor, constant, comparison, axis, name or statement changed.
+A change sets attributes of one node of the page's syntax tree, in place, and is taken back. Beside the edits stand rarer
+ones (parentheses set otherwise, one more factor, a length that is off by one): they explain wrong kernels, too, but the
+kit is not scored on them.
 
 Source: the operators of mutation testing, https://en.wikipedia.org/wiki/Mutation_testing, and the slips of hand-written
 kernels: a forgotten factor, a wrong axis, a swapped pair.
-
-
-Edits of a page beside the mechanical ones: parentheses set otherwise, one more factor, a length that is off by one.
-
-They explain wrong kernels; the kit is not scored on them.
 """
 
 import ast
@@ -25,7 +22,6 @@ from types import CodeType, ModuleType
 from aclnn_viz.words.speech import message
 
 _lock = threading.RLock()  # a tree is shared by all edits of its page
-
 OPERATORS = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
              ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,)}
 COMPARISONS = {ast.Lt: (ast.LtE, ast.Gt, ast.GtE), ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
@@ -37,6 +33,9 @@ FUNCTIONS = {"sum": ("mean", "max"), "mean": ("sum",), "floor": ("ceil", "round"
              "minimum": ("maximum",), "maximum": ("minimum",), "abs": ("negative",), "sqrt": ("square",)}
 IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}  # what may be left out
 AXES = (None, 0, -1)
+FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
+FORWARD = "forward"  # a wrong backward kernel is looked for
+SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +250,6 @@ def _axes(value: ast.expr) -> list[ast.expr]:
         return [ast.Constant(axis) for axis in AXES if axis != now]
     return [ast.Constant(None), *(ast.Constant(axis) for axis in (0, 1, 2, 3))]
 
-FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
-FORWARD = "forward"  # a wrong backward kernel is looked for
-
 
 def file_of(page: ModuleType) -> str:
     """What the file of a page is called: its folder and name."""
@@ -330,11 +326,6 @@ class Edit:
     def file(self) -> str:
         return self.unit.file
 
-    @property
-    def size(self) -> int:
-        """How much of the text changes, to prefer the smaller of two that do the same."""
-        return distance(self.before, self.after)
-
     def __str__(self) -> str:
         place = message("{file}, line {line}", file=self.file, line=self.line)
         if self.unit.name:
@@ -393,8 +384,6 @@ def _edits(page: ModuleType) -> Iterator[Edit]:
 def slips(page: ModuleType) -> tuple[Edit, ...]:
     """The edits that a page without named faults is tested with: no exchange of names, no constant but a sign."""
     return tuple(edit for edit in edits(page) if edit.kind in ("operator", "factor", "comparison", "axis", "function"))
-
-SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
 @cache

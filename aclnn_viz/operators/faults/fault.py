@@ -1,8 +1,7 @@
-"""A fault: what is changed in the right page, or in what the kernel reads, stores and computes in.
+"""What an operator's file of faults is made of: faults, the kernels that they make, and names for the regions of an output.
 
-Named faults as kernels that can be called.
-
-Names for the places of an output: its ends along an axis, and what lies between them."""
+A fault changes the right page, or what the kernel reads, stores and computes in.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -18,13 +17,13 @@ from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.faults.edits import Edit, file_of, sources
 from aclnn_viz.words.speech import kept, message, named
 
+
 @dataclass(frozen=True, eq=False)
 class Fault:
     """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
 
     `changes` are pairs of text, what the page says and what the wrong kernel says in its place; `edit` is a mechanical
-    one in their place. `plan` is the precision
-    plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
+    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
     `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
     anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
     of a case. Texts are kept as messages, so that `tr` can say them.

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, judge, prepared
+from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved, unsolved, untouched
-from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import Program, launch, programs
 from aclnn_viz.words.speech import message
@@ -43,7 +43,7 @@ class Part:
                                  why=same[0].why))
         return unsolved(puzzle, lines, same[0].name if len(same) == 1 else None)
 
-    def seen(self, puzzle, answer: Callable) -> list["CaseRun"]:
+    def seen(self, puzzle, answer: Callable) -> list["ProgramRun"]:
         """Every run, until one does not end."""
         program, found = self.program(puzzle.operator, answer), []
         for options, cores in self.runs:
@@ -64,7 +64,7 @@ class Part:
         return Program(op, right.name, right.tiling, kernel, right.plan, right.deterministic, right.sync)
 
 
-class CaseRun(NamedTuple):
+class ProgramRun(NamedTuple):
     """What is wrong with a run, line by line; its signs, hazards and numbers; and whether it does not end."""
 
     told: tuple
@@ -89,7 +89,7 @@ def empty(answer: Callable) -> bool:
     return code is not None and not code.co_names and not code.co_freevars
 
 
-def _seen(program: Program, one: Prepared, cores: int, schedule) -> CaseRun:
+def _seen(program: Program, one: Prepared, cores: int, schedule) -> ProgramRun:
     launches = []
 
     def kernel(**inputs):
@@ -99,11 +99,11 @@ def _seen(program: Program, one: Prepared, cores: int, schedule) -> CaseRun:
                   operator(program.operator).outputs, SECONDS)
     where = message("{case}, {n} cores, schedule {schedule!r}", case=str(one.recipe), n=cores, schedule=schedule)
     if not launches:
-        return CaseRun((message("{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where),), (outcome.misbehaviour,), outcome.fatal)
+        return ProgramRun((message("{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where),), (outcome.misbehaviour,), outcome.fatal)
     hazards, outputs = launches[0].hazards, launches[0].outputs
     signs = (tuple(sorted({hazard.kind for hazard in hazards})),
              tuple((name, value.tobytes()) for name, value in outputs.items()))
     if hazards:
-        return CaseRun((hazards[0], hazards[0].source, message("with {where}", where=where)), signs)
+        return ProgramRun((hazards[0], hazards[0].source, message("with {where}", where=where)), signs)
     misses = judge(one, outputs)
-    return CaseRun(tuple(message("{problem}, with {where}", problem=miss.problem, where=where) for miss in misses[:1]), signs)
+    return ProgramRun(tuple(message("{problem}, with {where}", problem=miss.problem, where=where) for miss in misses[:1]), signs)
