@@ -11,8 +11,7 @@ import numpy as np
 from aclnn_viz.operators.codes import (
     ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACL_INT32, ACL_INT64, ACLNN_ERR_INNER_TILING_ERROR,
 )
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, KernelFault
+from aclnn_viz.operators.contract.model import Call, Constraint, Contract, DtypeRow, KernelFault
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, contiguous_copies, extent, generated_steps, narrowed, rank_in, same_extent, strided_outputs,
     tensor_names, tiling_check, unchecked_dtype, unchecked_shape, undocumented_dtypes,

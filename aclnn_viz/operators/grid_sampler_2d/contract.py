@@ -9,8 +9,7 @@ from math import prod
 from aclnn_viz.operators.codes import (
     ACL_BF16, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC, ACLNN_ERR_PARAM_INVALID,
 )
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess
+from aclnn_viz.operators.contract.model import Call, Check, Constraint, Contract, DtypeRow, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN, by_architecture, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers,
     options, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,

@@ -8,11 +8,10 @@ import numpy as np
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_PARAM_INVALID as INVALID, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NDHWC,
 )
-from aclnn_viz.operators.contract.default import declared_rows
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, by_architecture, contiguous_copies, dtype_in, executor_pointer, mask_entries, null_pointers, options,
-    rank_in, same_dtype, same_extent, same_shape, tensor_names, workspace_size_pointer,
+    HAND_WRITTEN, by_architecture, contiguous_copies, declared_rows, dtype_in, executor_pointer, mask_entries,
+    null_pointers, options, rank_in, same_dtype, same_extent, same_shape, tensor_names, workspace_size_pointer,
 )
 
 from .declaration import OPERATOR

@@ -10,8 +10,7 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Workaround
+from aclnn_viz.operators.contract.model import Call, Check, Constraint, Contract, DtypeRow, Workaround
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
     tensor_names, unchecked_shape, undocumented_dtypes,

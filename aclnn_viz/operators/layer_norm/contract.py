@@ -6,11 +6,10 @@ Sources: ops-nn norm/layer_norm_grad_v3/op_host/op_api/aclnn_layer_norm_backward
 from math import prod
 
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR
-from aclnn_viz.operators.contract.default import declared_rows
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, SYSTEM_WORKSPACE, by_architecture, contiguous_copies, dtype_in, executor_pointer, mask_entries,
-    null_pointers, rank_in, same_dtype, same_shape, workspace_size_pointer,
+    HAND_WRITTEN, SYSTEM_WORKSPACE, by_architecture, contiguous_copies, declared_rows, dtype_in, executor_pointer,
+    mask_entries, null_pointers, rank_in, same_dtype, same_shape, workspace_size_pointer,
 )
 
 from .declaration import OPERATOR

@@ -9,8 +9,7 @@ from math import nan, prod
 import numpy as np
 
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow
+from aclnn_viz.operators.contract.model import Call, Constraint, Contract, DtypeRow
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE, UINT32, contiguous_copies, generated_steps, rank_in, strided_outputs, tensor_names, tiling_check,
     undocumented_dtypes, wrapped_product,
