@@ -166,6 +166,10 @@ class Core:
             self.machine.trace.append(one)
         self.machine.schedule.issue(one)
 
+    def vector(self, name: str, run, reads, writes):
+        """An instruction of the vector unit, which reads and writes spans of the Unified Buffer."""
+        self.issue(V, name, run, [(self.ub, span) for span in reads], [(self.ub, span) for span in writes])
+
     def scalar_read(self, name: str, memory, span: Span):
         """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
         if self.auto:

@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
-from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
+from aclnn_viz.tiles.vector import MASK, called, counted, eight_bits, mask_spans, need_format
 from aclnn_viz.words.speech import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
@@ -53,7 +53,7 @@ def _reduce(name, function, dst, src, tmp, form):
         count = counted(core, name, form[0])
         if not count:
             return
-        read, order = src.span(name, False, count * size), "ascending"
+        (read, given), order = src.part(name, False, count * size), "ascending"
     else:
         mask, repeats, step = form
         if not 0 <= mask <= REPEAT // size:
@@ -61,39 +61,35 @@ def _reduce(name, function, dst, src, tmp, form):
             mask = max(min(mask, REPEAT // size), 0)
         if not mask or not counted(core, name, repeats):
             return
-        read = src.span(name, False, int(mask) * size, (repeats,), (step * BLOCK,))
-        order = "tree"
-    write = dst.span(name, True, size, align=size)
-    out, given = write.values(core.ub.bytes, dst.dtype), read.values(core.ub.bytes, src.dtype)
+        (read, given), order = src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)), "tree"
+    write, out = dst.part(name, True, size, align=size)
 
     def run():
         if order == "tree":
             out[0] = tree(tree(given, function), function)
         else:
             out[0] = function.accumulate(_repeats(given, function))[-1]
-    core.issue(V, name, run, [(core.ub, read)], [(core.ub, write)])
+    core.vector(name, run, [read], [write])
     if order == "ascending":  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
             core.wait(pipe, clock)
 
 
-def ReduceSum(dst, src, tmp, *form):
-    """dst[0] = the sum of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.
+def _reduction(name, function, text):
+    def call(dst, src, tmp, *form):
+        _reduce(name, function, dst, src, tmp, form)
+    return called(call, name, text)
+
+
+ReduceSum = _reduction("ReduceSum", _ADD, """dst[0] = the sum of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.
 
     With a count the repeats add up one after the other, and dst may be read at once; else they form a tree.
-    """
-    _reduce("ReduceSum", _ADD, dst, src, tmp, form)
-
-
-def ReduceMax(dst, src, tmp, *form):
-    """dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is not offered here."""
-    _reduce("ReduceMax", _MAX, dst, src, tmp, form)
-
-
-def ReduceMin(dst, src, tmp, *form):
-    """dst[0] = the smallest element of src; the forms are those of ReduceSum. Its index is not offered here."""
-    _reduce("ReduceMin", _MIN, dst, src, tmp, form)
+    """)
+ReduceMax = _reduction("ReduceMax", _MAX, "dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is "
+                                          "not offered here.")
+ReduceMin = _reduction("ReduceMin", _MIN, "dst[0] = the smallest element of src; the forms are those of ReduceSum. Its index is "
+                                          "not offered here.")
 
 
 def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):
@@ -111,8 +107,7 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
         written = min(-(-mask * shares // lanes), shares)
     else:
         written = shares
-    write = dst.span(name, True, written * size, (repeats,), (out_step,), align=align or size)
-    out = write.values(core.ub.bytes, dst.dtype)
+    write, out = dst.part(name, True, written * size, (repeats,), (out_step,), align=align or size)
     per_block = BLOCK // size
     reads = [one[0] for one in found]
     # Where in the repeat each run lies: its place in the tree.
@@ -125,22 +120,18 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
         for (block, blocks, lane, width), part in zip(boxes, given):
             filled[:, block:block + blocks, lane:lane + width] = part
         out[...] = tree(filled.reshape(repeats, shares, lanes // shares), function)[:, :written]
-    core.issue(V, name, run, [(core.ub, span) for span in reads], [(core.ub, write)])
+    core.vector(name, run, reads, [write])
 
 
-def WholeReduceSum(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """One sum for each repeat of src, side by side when dstRepStride is 1."""
-    _whole("WholeReduceSum", _ADD, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+def _of_repeats(name, function, text):
+    def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+    return called(call, name, text)
 
 
-def WholeReduceMax(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The largest element of each repeat of src (order ORDER_ONLY_VALUE)."""
-    _whole("WholeReduceMax", _MAX, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def WholeReduceMin(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The smallest element of each repeat of src (order ORDER_ONLY_VALUE)."""
-    _whole("WholeReduceMin", _MIN, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+WholeReduceSum = _of_repeats("WholeReduceSum", _ADD, "One sum for each repeat of src, side by side when dstRepStride is 1.")
+WholeReduceMax = _of_repeats("WholeReduceMax", _MAX, "The largest element of each repeat of src (order ORDER_ONLY_VALUE).")
+WholeReduceMin = _of_repeats("WholeReduceMin", _MIN, "The smallest element of each repeat of src (order ORDER_ONLY_VALUE).")
 
 
 def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStride: int, srcBlkStride: int,
@@ -149,24 +140,15 @@ def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStri
     _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
-def _blocks(name, function, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride):
-    _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8,
-           8 * src.dtype.itemsize)
+def _of_blocks(name, function, text):
+    def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
+    return called(call, name, text)
 
 
-def BlockReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """8 sums for each repeat of src, one for each block of 32 bytes."""
-    _blocks("BlockReduceSum", _ADD, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def BlockReduceMax(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The largest element of each block of 32 bytes."""
-    _blocks("BlockReduceMax", _MAX, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def BlockReduceMin(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The smallest element of each block of 32 bytes."""
-    _blocks("BlockReduceMin", _MIN, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
+BlockReduceSum = _of_blocks("BlockReduceSum", _ADD, "8 sums for each repeat of src, one for each block of 32 bytes.")
+BlockReduceMax = _of_blocks("BlockReduceMax", _MAX, "The largest element of each block of 32 bytes.")
+BlockReduceMin = _of_blocks("BlockReduceMin", _MIN, "The smallest element of each block of 32 bytes.")
 
 
 def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
@@ -195,7 +177,7 @@ class SELMODE(Enum):
     VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE = range(3)
 
 
-def _compare(name, dst, src, mode, count, other):
+def _compare(name, dst, src, mode, count, other=(), numbers=()):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     if src.dtype == int32_t and mode is not CMPMODE.EQ:
@@ -210,33 +192,22 @@ def _compare(name, dst, src, mode, count, other):
     if count <= 0:
         return
     spans = [tensor.span(name, False, count * size) for tensor in (src, *other)]
-    write = dst.span(name, True, count // 8)
-    out = write.values(core.ub.bytes, uint8_t)
+    write, out = dst.part(name, True, count // 8)
     given = [span.values(core.ub.bytes, src.dtype) for span in spans]
-    return core, out, given, [(core.ub, span) for span in spans], [(core.ub, write)]
+
+    def run():
+        out[...] = np.packbits(mode(*given, *numbers), bitorder="little")
+    core.vector(name, run, spans, [write])
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
     """Bit i of dst is src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
-    made = _compare("Compare", dst, src0, cmpMode, count, (src1,))
-    if made:
-        core, out, (a, b), reads, writes = made
-
-        def run():
-            out[...] = np.packbits(cmpMode(a, b), bitorder="little")
-        core.issue(V, "Compare", run, reads, writes)
+    _compare("Compare", dst, src0, cmpMode, count, (src1,))
 
 
 def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
     """Bit i of dst is src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
-    made = _compare("CompareScalar", dst, src0, cmpMode, count, ())
-    if made:
-        core, out, (a,), reads, writes = made
-        number = np.asarray(scalar).astype(src0.dtype)
-
-        def run():
-            out[...] = np.packbits(cmpMode(a, number), bitorder="little")
-        core.issue(V, "CompareScalar", run, reads, writes)
+    _compare("CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(scalar).astype(src0.dtype),))
 
 
 def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
@@ -254,8 +225,8 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     spans = [tensor.span("Select", False, count * size) for tensor in tensors]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
     bits = selMask.span("Select", False, -(-lanes // 8))
-    write = dst.span("Select", True, count * size)
-    out, packed = write.values(core.ub.bytes, dst.dtype), bits.values(core.ub.bytes, uint8_t)
+    write, out = dst.part("Select", True, count * size)
+    packed = bits.values(core.ub.bytes, uint8_t)
     given = [span.values(core.ub.bytes, dst.dtype) for span in spans]
     number = np.asarray(src1).astype(dst.dtype) if scalar else None
 
@@ -264,7 +235,7 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
         if lanes < count:
             chosen = np.resize(chosen, count)
         out[...] = np.where(chosen, given[0], number if scalar else given[1])
-    core.issue(V, "Select", run, [(core.ub, span) for span in (bits, *spans)], [(core.ub, write)])
+    core.vector("Select", run, [bits, *spans], [write])
 
 
 def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
@@ -280,9 +251,8 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         return
     length = src.end - src.start - srcBaseAddr
     read = src.span("Gather", False, length // size * size, offset=srcBaseAddr)
-    at = srcOffset.span("Gather", False, count * 4)
-    write = dst.span("Gather", True, count * size)
-    out, places = write.values(core.ub.bytes, dst.dtype), at.values(core.ub.bytes, uint32_t)
+    at, places = srcOffset.part("Gather", False, count * 4)
+    write, out = dst.part("Gather", True, count * size)
     elements = read.values(core.ub.bytes, dst.dtype)
 
     def run():
@@ -295,7 +265,7 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
             core.machine.hazards.add("beyond tensor", told, core.index, where)
         out[...] = elements[np.where(inside, index, 0)]
     where = core.where()
-    core.issue(V, "Gather", run, [(core.ub, read), (core.ub, at)], [(core.ub, write)])
+    core.vector("Gather", run, [read, at], [write])
 
 
 def GatherMask(dst, src, pattern: int, count: int) -> int:
@@ -311,12 +281,11 @@ def GatherMask(dst, src, pattern: int, count: int) -> int:
     kept = len(range(first, counted(core, "GatherMask", count), step))
     if not kept:
         return 0
-    read, write = src.span("GatherMask", False, count * size), dst.span("GatherMask", True, kept * size)
-    out, given = write.values(core.ub.bytes, dst.dtype), read.values(core.ub.bytes, src.dtype)
+    (read, given), (write, out) = src.part("GatherMask", False, count * size), dst.part("GatherMask", True, kept * size)
 
     def run():
         out[...] = given[first::step].copy()
-    core.issue(V, "GatherMask", run, [(core.ub, read)], [(core.ub, write)])
+    core.vector("GatherMask", run, [read], [write])
     return kept
 
 
@@ -327,12 +296,11 @@ def Brcb(dst, src, repeatTime: int, params=None):
     lanes = BLOCK // size
     if repeatTime <= 0:
         return
-    read = src.span("Brcb", False, 8 * repeatTime * size)
-    write = dst.span("Brcb", True, 8 * repeatTime * BLOCK)
+    read, given = src.part("Brcb", False, 8 * repeatTime * size)
+    write, out = dst.part("Brcb", True, 8 * repeatTime * BLOCK)
     if write.start < read.end and read.start < write.end:
         core.hazard("overlap", message("Brcb writes into what it reads"))
-    out, given = write.values(core.ub.bytes, dst.dtype), read.values(core.ub.bytes, src.dtype)
 
     def run():
         out[...] = np.repeat(given, lanes)
-    core.issue(V, "Brcb", run, [(core.ub, read)], [(core.ub, write)])
+    core.vector("Brcb", run, [read], [write])

@@ -113,6 +113,11 @@ class LocalTensor:
                 end=span.end - self.start, size=self.end - self.start, block=self.block.name), writing)
         return span
 
+    def part(self, name: str, writing: bool, length: int, *form, **options) -> tuple[Span, np.ndarray]:
+        """Return a span, checked as above, and the elements in it."""
+        span = self.span(name, writing, length, *form, **options)
+        return span, span.values(self.memory.bytes, self.dtype)
+
     def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:
         """Return where the first elements lie, and the elements; tiles ask for the same ones again and again."""
         key = self.block, self.start, self.end, self.dtype, count
@@ -120,8 +125,7 @@ class LocalTensor:
         if found is not None:
             self.block.check_use(core, name, writing, self.turn)
             return found
-        span = self.span(name, writing, count * self.dtype.itemsize)
-        found = span, span.values(core.ub.bytes, self.dtype)
+        span, _ = found = self.part(name, writing, count * self.dtype.itemsize)
         if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:
             core.ub.operands[key] = found  # in which nothing was wrong
         return found

@@ -8,13 +8,14 @@ after each operation. Exp and Ln are rounded once from float64: no bound is docu
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.arrays.plan import round_away
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.tiles.machine import current
-from aclnn_viz.tiles.memory import Span, V
+from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name
 from aclnn_viz.words.speech import message
 
@@ -182,21 +183,20 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     def run():
         for out, *given in parts:
             out[...] = function(*given)
-    reads = [(core.ub, span) for one in found for span, _ in one[1:]]
-    core.issue(V, name, run, reads, [(core.ub, one[0][0]) for one in found])
+    core.vector(name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found])
 
 
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    return _named(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+    return called(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
                               "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    return _named(call, name, f"dst = {name} of src: `(dst, src, count)` or "
+    return called(call, name, f"dst = {name} of src: `(dst, src, count)` or "
                               "`(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
 
 
@@ -204,12 +204,13 @@ def _scalar(name, function):
     def call(dst, src, scalar, *form):
         number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    return _named(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
+    return called(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
                               "`(dst, src, scalar, count)` or "
                               "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
 
 
-def _named(call, name, text):
+def called(call, name, text):
+    """A function under the name of a vendor's call, with its text."""
     call.__name__ = call.__qualname__ = name
     call.__doc__ = text
     return call
@@ -232,38 +233,31 @@ LeakyRelu = _scalar("LeakyRelu", lambda x, slope: np.where(x >= 0, x, x * slope)
 def Axpy(dst, src, scalar, *form):
     """dst = dst + src * scalar, rounded twice (inferred): `(dst, src, scalar, count)` or with a mask."""
     number = np.asarray(scalar).astype(src.dtype)[()]
-    if len(form) == 1:
-        elementwise("Axpy", lambda out, x: out + x * number, dst, (dst, src), form)
-        return
-    mask, repeats, params = form
-    _accumulating("Axpy", lambda out, x: out + x * number, dst, (src,), mask, repeats, params)
+    _accumulating("Axpy", lambda out, x: out + x * number, dst, (src,), form)
 
 
 def MulAddDst(dst, src0, src1, *form):
     """dst = src0 * src1 + dst, rounded twice (inferred)."""
-    if len(form) == 1:
-        elementwise("MulAddDst", lambda out, a, b: a * b + out, dst, (dst, src0, src1), form)
-        return
-    _accumulating("MulAddDst", lambda out, a, b: a * b + out, dst, (src0, src1), *form)
+    _accumulating("MulAddDst", lambda out, a, b: a * b + out, dst, (src0, src1), form)
 
 
 def FusedMulAdd(dst, src0, src1, *form):
     """dst = src0 * dst + src1, rounded twice (inferred)."""
-    if len(form) == 1:
-        elementwise("FusedMulAdd", lambda out, a, b: a * out + b, dst, (dst, src0, src1), form)
-        return
-    _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), *form)
+    _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), form)
 
 
-class _WithDst:
-    """Repeat parameters in which the result is a source as well."""
+class _Strides(NamedTuple):
+    """Repeat parameters as the strides of each operand."""
 
-    def __init__(self, params):
-        self.pairs = (params.pairs[0], *params.pairs)
+    pairs: tuple[tuple[int, int], ...]
 
 
-def _accumulating(name, function, dst, sources, mask, repeats, params):
-    elementwise(name, function, dst, (dst, *sources), (mask, repeats, _WithDst(params)))
+def _accumulating(name, function, dst, sources, form):
+    """A call in which the result is a source as well."""
+    if len(form) > 1:
+        mask, repeats, params = form
+        form = mask, repeats, _Strides((params.pairs[0], *params.pairs))
+    elementwise(name, function, dst, (dst, *sources), form)
 
 
 def Duplicate(dst, scalar, *form):
@@ -272,7 +266,7 @@ def Duplicate(dst, scalar, *form):
     number = np.asarray(scalar).astype(dst.dtype)
     if len(form) > 1:
         mask, repeats, block, step = form
-        form = mask, repeats, _Alone(((block, step),))
+        form = mask, repeats, _Strides(((block, step),))
     elementwise("Duplicate", lambda: number, dst, (), form, formats=False)
 
 
@@ -286,11 +280,6 @@ def CreateVecIndex(dst, firstValue, count: int):
 def Copy(dst, src, mask, repeatTime: int, params):
     """Copy lanes within the Unified Buffer; `params` are CopyRepeatParams in C++, UnaryRepeatParams here."""
     elementwise("Copy", lambda x: x, dst, (src,), (mask, repeatTime, params))
-
-
-class _Alone:
-    def __init__(self, pairs):
-        self.pairs = pairs
 
 
 class RoundMode(Enum):
@@ -326,7 +315,7 @@ def Cast(dst, src, mode: RoundMode, *form):
     def run():
         for (_, out), (_, given) in found:
             out[...] = converted(given, dst.dtype, mode)
-    core.issue(V, "Cast", run, [(core.ub, given[0]) for _, given in found], [(core.ub, out[0]) for out, _ in found])
+    core.vector("Cast", run, [given[0] for _, given in found], [out[0] for out, _ in found])
 
 
 def _need_safe_overlap(core, dst, src, found):

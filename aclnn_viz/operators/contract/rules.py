@@ -28,6 +28,7 @@ SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated oper
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
 HAND_WRITTEN = "ops-math aclnn_kernels/common/op_error_check.h"
 UINT32 = 2**32
+FIRST_950 = Version.parse("8.5.0")  # the registry of CANN 8.1 knows no 950; the first version that does is inferred
 
 
 def tensor_names(parameters: tuple[Parameter, ...], output: bool | None = None, required: bool | None = None) -> tuple:
@@ -47,14 +48,12 @@ def null_pointers(names: tuple[str, ...], source: str) -> tuple[Check, ...]:
                        f"{name} is a null pointer", source) for name in names)
 
 
-def workspace_size_pointer(source: str) -> Check:
-    return Check("workspaceSize null", lambda call: not call.workspace_pointer, ACLNN_ERR_PARAM_NULLPTR,
-                 "workspaceSize is a null pointer", source)
-
-
-def executor_pointer(source: str) -> Check:
-    return Check("executor null", lambda call: not call.executor_pointer, ACLNN_ERR_PARAM_NULLPTR,
-                 "executor is a null pointer", source)
+def out_pointers(source: str) -> tuple[Check, Check]:
+    """Refuse null pointers in the place of workspaceSize, then of executor."""
+    return (Check("workspaceSize null", lambda call: not call.workspace_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                  "workspaceSize is a null pointer", source),
+            Check("executor null", lambda call: not call.executor_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                  "executor is a null pointer", source))
 
 
 def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str) -> Check:
@@ -88,25 +87,36 @@ def same_dtype(name: str, other: str, source: str) -> Check:
                  ACLNN_ERR_PARAM_INVALID, f"{name} must have the data type of {other}", source, (name, other))
 
 
-def same_shape(name: str, other: str, status: int, source: str) -> Check:
-    return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape, status,
-                 f"{name} must have the shape of {other}", source, (name, other))
+def same_shape(name: str, other: str, source: str) -> Check:
+    return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape,
+                 ACLNN_ERR_PARAM_INVALID, f"{name} must have the shape of {other}", source, (name, other))
 
 
-def rank_in(name: str, low: int, high: int, status: int, source: str, **scope) -> Check:
+def rank_in(name: str, low: int, high: int, source: str, status: int = ACLNN_ERR_PARAM_INVALID, **scope) -> Check:
     wanted = f"{low}" if low == high else f"{low} to {high}"
     return Check(f"{name} rank", lambda call: not low <= call[name].rank <= high, status,
                  f"{name} must have {wanted} axes", source, (name,), **scope)
 
 
-def same_extent(name: str, axis: int, other: str, other_axis: int, status: int, source: str) -> Check:
+def same_extent(name: str, axis: int, other: str, other_axis: int, source: str,
+                status: int = ACLNN_ERR_PARAM_INVALID) -> Check:
     return Check(f"{name} axis {axis} as {other} axis {other_axis}",
                  lambda call: extent(call[name], axis) != extent(call[other], other_axis), status,
                  f"axis {axis} of {name} must be as long as axis {other_axis} of {other}", source, (name, other))
 
 
-def generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...],
-                    tiling: tuple[Check, ...]) -> tuple[Check | EarlySuccess, ...]:
+def generated_contract(operator: Operator, rows: tuple[DtypeRow, ...], tiling: tuple[Check, ...],
+                       constraints: tuple[Constraint, ...], **others) -> Contract:
+    """Return the contract of an operator whose C API the vendor's generator made: what all of these have, and its own."""
+    parameters = operator.c_parameters
+    inputs = tensor_names(parameters, output=False)
+    return Contract(operator=operator, generated=True, dtype_rows=rows, steps=_generated_steps(parameters, rows, tiling),
+                    constraints=(undocumented_dtypes(rows), _strided_outputs(parameters), *constraints), **{
+                        "workspace_size": lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs)} | others)
+
+
+def _generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...],
+                     tiling: tuple[Check, ...]) -> tuple[Check | EarlySuccess, ...]:
     """Put the checks that every generated operator makes before its own tiling checks."""
     required = tensor_names(parameters, required=True)
     outputs = tensor_names(parameters, output=True)
@@ -120,8 +130,7 @@ def generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...
     return (
         *null_pointers(tensor_names(parameters, output=False, required=True), GENERATED),
         *null_pointers(outputs, GENERATED),
-        executor_pointer(GENERATED),
-        workspace_size_pointer(GENERATED),
+        *reversed(out_pointers(GENERATED)),
         Check("product", no_product, ACLNN_ERR_PARAM_INVALID, "the operator does not support this product", GENERATED,
               since=first, inferred=True),
         Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "no kernel found for this product", GENERATED,
@@ -140,7 +149,7 @@ def tiling_check(name: str, fails: Callable[[Call], bool], text: str | None, sou
     return Check(name, fails, ACLNN_ERR_INNER_TILING_ERROR, text, source, about, **scope)
 
 
-def strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
+def _strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
     """Generated operators write their outputs densely from the start of the view, whatever its strides."""
     outputs = tensor_names(parameters, output=True)
     return Constraint("strided output", "outputs must be contiguous: the library ignores the strides of an output and "
@@ -207,6 +216,11 @@ def wrapped_product(shape: tuple[int, ...]) -> int:
 _DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
 
 
+def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]:
+    """Return a row for each data type, which all tensors have."""
+    return tuple(DtypeRow(dict.fromkeys(names, dtype), **scope) for dtype in dtypes)
+
+
 def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
     """Return a row for each product's formats: the tensor that sets the format, and those that must have the same."""
     same = [name for name in tensor_names(op.c_parameters)
@@ -234,7 +248,7 @@ def plain_contract(op: Operator) -> Contract:
     return Contract(
         operator=op, generated=False, dtype_rows=rows,
         steps=(
-            workspace_size_pointer(source), executor_pointer(source),
+            *out_pointers(source),
             *null_pointers(tensor_names(parameters, output=False, required=True), source),
             *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
             *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
