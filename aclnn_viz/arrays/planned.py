@@ -100,12 +100,6 @@ class PlannedArrays(Functions):
                 return x.data.astype(dtype)
         return self._wrap(round_to(x.data if isinstance(x, PlannedArray) else x, dtype))
 
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda a: np.take(a, index, axis=axis), x)
-
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
         return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)  # as the kit: see `NumPyArrays`

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays import double_double as dd, multiples
-from aclnn_viz.arrays.functions import Functions, moved_part, spread
+from aclnn_viz.arrays.functions import ExactFunctions, moved_part, spread
 from aclnn_viz.arrays.local_errors import SLACK, over, times
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import sum_axes, tree
@@ -247,25 +247,15 @@ _RULES = {
 }
 
 
-class PreciseArrays(Functions):
+class PreciseArrays(ExactFunctions):
     """About 106 bits from additions, multiplications, divisions and square roots of float64 alone.
-
-    `open` tells whether some decision (a comparison, a floor, a rounding) was closer than the error of its operands:
-    then the arrays may hold the other outcome, and what the result hangs on must be found out otherwise.
 
     >>> third = PreciseArrays().given(np.float64([1.0])) / 3.0
     >>> float(third.high[0]), float(third.low[0])
     (0.3333333333333333, 1.850371707708594e-17)
     """
 
-    float64 = np.dtype(np.float64)
     sqrt, log = staticmethod(np.sqrt), staticmethod(np.log)
-
-    def __init__(self):
-        self.open = False
-
-    def decided(self, sure: np.ndarray) -> None:
-        self.open = self.open or not np.all(sure)
 
     def given(self, value):
         """An input, or an attribute of a page that is a floating number, as it is."""
@@ -307,12 +297,6 @@ class PreciseArrays(Functions):
             whole = x.high.astype(dtype)
             return whole if x.low is None else whole + x.low.astype(dtype)
 
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda part: np.take(part, index, axis=axis), x)
-
     def max(self, x, axis=None, keepdims=False):
         inner, leading = sum_axes(x.ndim, axis)
         axes = tuple(sorted(inner + leading))
@@ -331,11 +315,6 @@ class PreciseArrays(Functions):
             if axes:
                 x = self._added(x, axes)
         return x if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), x)
-
-    def mean(self, x, axis=None, keepdims=False):
-        total = self.sum(x, axis, keepdims)
-        count = x.size // max(total.size, 1)
-        return total / float(count) if count else total * np.nan
 
     def _front(self, x, axes):
         """The axes, in row order, as one axis that comes first."""

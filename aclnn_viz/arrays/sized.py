@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays import double_double as dd
-from aclnn_viz.arrays.functions import ZERO, Functions, spread
+from aclnn_viz.arrays.functions import ZERO, ExactFunctions, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import sum_axes
@@ -236,16 +236,8 @@ _RULES = {
 }
 
 
-class SizedArrays(Functions):
-    """The namespace of a page over sized arrays; `open` tells whether some decision was closer than the errors."""
-
-    float64 = np.dtype(np.float64)
-
-    def __init__(self):
-        self.open = False
-
-    def decided(self, sure) -> None:
-        self.open = self.open or not np.all(sure)
+class SizedArrays(ExactFunctions):
+    """The namespace of a page over sized arrays."""
 
     def given(self, value):
         """An input, or an attribute of a page that is a floating number, as it is."""
@@ -295,12 +287,6 @@ class SizedArrays(Functions):
         with np.errstate(invalid="ignore"):
             return x.data.astype(dtype)
 
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda part: np.take(part, index, axis=axis), x)
-
     def sum(self, x, axis=None, keepdims=False):
         if not isinstance(x, SizedArray):
             return np.sum(x, axis=axis, keepdims=keepdims)
@@ -317,11 +303,6 @@ class SizedArrays(Functions):
         units = _folded(units, inner + leading) + np.abs(data)
         total = SizedArray(self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth)
         return total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
-
-    def mean(self, x, axis=None, keepdims=False):
-        total = self.sum(x, axis, keepdims)
-        count = x.size // max(total.size, 1)
-        return total / float(count) if count else total * np.nan
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,), one after another."""

@@ -1,7 +1,7 @@
-"""How it is built: an Ascend C machine in Python, in which tile programs run without CANN.
+"""An Ascend C machine in Python, in which tile programs run without CANN.
 
 Cores with a Unified Buffer, queues and pipes run a program written with Ascend C's own names; what is wrong with it is
-said as hazards. Nothing here was measured: the order of things is modelled, their time is not.
+reported as hazards. Nothing here was measured: the order of instructions is modelled, their time is not.
 """
 
 from aclnn_viz.operators import operator, registry

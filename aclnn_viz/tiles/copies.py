@@ -126,9 +126,9 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
             np.add(target, source, out=target)
         core.issue(pipe, f"{name} (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
         return
-    # Left alone, the lanes behind a block repeat its first element; told a value, they take it.
-    told = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
-    value = np.asarray(pad.paddingValue).astype(dst.dtype) if told else None
+    # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
+    given = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
+    value = np.asarray(pad.paddingValue).astype(dst.dtype) if given else None
     lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]
 
     def run():

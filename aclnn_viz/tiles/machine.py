@@ -231,13 +231,13 @@ class Core:
             "missing wait"
         earlier = self.issued[pipe][position - 1]
         wrote = any(memory is held for held, _ in earlier.writes)
-        told = message(UNORDERED if memory is self.ub else UNORDERED_OF, name=one.name, pipe=PIPE_NAMES[one.pipe],
+        what = message(UNORDERED if memory is self.ub else UNORDERED_OF, name=one.name, pipe=PIPE_NAMES[one.pipe],
                        does=DOES[writing], earlier=earlier.name, line=earlier.where[1], did=DOES[wrote], other=PIPE_NAMES[pipe],
                        tensor=getattr(memory, "name", None))
         if pipe != one.pipe:
             event = "_".join(PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
-            told = message("{what} (that flag is HardEvent {event})", what=told, event=event)
-        self.hazard(kind, told, writing)
+            what = message("{what} (that flag is HardEvent {event})", what=what, event=event)
+        self.hazard(kind, what, writing)
 
 
 class Machine:
@@ -280,9 +280,9 @@ class Machine:
             waiting = [core for core in running if not self._threads[core].ended]
             if waiting and len(waiting) < len(self.cores):
                 core = waiting[0]
-                told = message("SyncAll waits for {n} of {all} cores that have ended", n=len(self.cores) - len(waiting),
+                what = message("SyncAll waits for {n} of {all} cores that have ended", n=len(self.cores) - len(waiting),
                                all=len(self.cores))
-                self.hazards.add("deadlock", told, core.index, self._threads[core].where)
+                self.hazards.add("deadlock", what, core.index, self._threads[core].where)
                 return
             self.schedule.drain(self.cores)
             running = waiting
@@ -314,20 +314,21 @@ class Machine:
     def _finish(self, core: Core):
         if core.ended_at is None:
             return
+
+        def add(kind, what):
+            self.hazards.add(kind, what, core.index, core.ended_at)
+
         for name in (name for pipe in core.pipes for name in pipe.held()):
-            told = message("the kernel ends while {queue} holds a tensor", queue=name)
-            self.hazards.add("never freed", told, core.index, core.ended_at)
+            add("never freed", message("the kernel ends while {queue} holds a tensor", queue=name))
         if core.atomic is not None:
-            self.hazards.add("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"), core.index,
-                             core.ended_at)
+            add("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"))
         for event, number in core.flags:
-            told = message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it", id=number,
-                           event=event.name)
-            self.hazards.add("flag unpaired", told, core.index, core.ended_at)
+            add("flag unpaired", message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
+                                         id=number, event=event.name))
 
 
 class _Worker:
-    """A thread that runs one kernel after another, each only when it is told to go on; `back` says that it has paused."""
+    """A thread that runs one kernel after another, each only when it is resumed; `back` says that it has paused."""
 
     def __init__(self):
         self.go, self.back, self.run = threading.Lock(), threading.Lock(), None

@@ -116,7 +116,7 @@ class Platform:
 
     @classmethod
     def of(cls, soc: str, cores: int | None = None, unified_buffer: int | None = None) -> "Platform":
-        """Return the platform of a SoC name, with fewer cores or a smaller Unified Buffer if told.
+        """Return the platform of a SoC name, with fewer cores or a smaller Unified Buffer if these are given.
 
         A smaller buffer makes many tiles of few elements, which can be looked at. Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
         """

@@ -260,9 +260,9 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         inside = index < elements.size
         wrong = places[~inside | (places % size != 0)]
         if wrong.size:
-            told = message("Gather takes offset {offset} of {length} bytes of elements of {size}", offset=int(wrong[0]),
-                           length=length, size=size)
-            core.machine.hazards.add("beyond tensor", told, core.index, where)
+            core.machine.hazards.add("beyond tensor", message(
+                "Gather takes offset {offset} of {length} bytes of elements of {size}", offset=int(wrong[0]), length=length,
+                size=size), core.index, where)
         out[...] = elements[np.where(inside, index, 0)]
     where = core.where()
     core.vector("Gather", run, [read, at], [write])

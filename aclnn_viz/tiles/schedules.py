@@ -1,13 +1,11 @@
-"""When what a pipe does lands: as issued, as late as the waits allow, or in an order drawn from a seed.
+"""Schedules: the order in which instructions take effect: as issued, as late as the waits allow, or drawn from a seed.
 
 All three are legal. A program whose waits are right gives the same bits under each, but for the order of atomic sums.
 
-In all orders that matter of a small run, what may land in either order, and does not commute, is tried both ways.
-
-Two instructions commute when neither writes a byte that the other reads or writes; two atomic sums onto the same
+A search runs all orders that matter of a small run: two instructions that may land in either order, and do not commute,
+are tried both ways. Two commute when neither writes a byte that the other reads or writes; two atomic sums onto the same
 element do not, for floating sums depend on their order. Orders that differ only by exchanging neighbours that commute
-are one.
-The search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla,
+are one. The search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla,
 Aronsson, Jonsson, Sagonas, POPL 2014): after each run, every pair that met in an order that no wait demands is tried
 the other way round.
 

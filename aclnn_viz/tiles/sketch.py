@@ -82,9 +82,9 @@ class Lines:
             case ast.Assign(targets=[target], value=value):
                 return self._assign(target, value)
             case ast.If(test=test, body=body, orelse=others):
-                told = self.text(test)  # what the types decide is decided when the kernel is compiled
-                constant = " constexpr" if told.removeprefix("!").startswith("std::is_same") else ""
-                lines = [f"if{constant} ({told}) {{", self.block(body), "}"]
+                condition = self.text(test)  # what the types decide is decided when the kernel is compiled
+                constant = " constexpr" if condition.removeprefix("!").startswith("std::is_same") else ""
+                lines = [f"if{constant} ({condition}) {{", self.block(body), "}"]
                 return lines if not others else [*lines[:-1], "} else {", self.block(others), "}"]
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=limits), body=body):
                 start, stop, step = {1: ["0", *limits, "1"], 2: [*limits, "1"], 3: limits}[len(limits)]

@@ -38,17 +38,17 @@ class GlobalTensor:
         """Return the bytes that an instruction reaches from the tensor's start on, checked against its memory."""
         core = current()
         if self.memory is None:
-            told = message("{name} reaches for a GlobalTensor without SetGlobalBuffer", name=name)
-            core.stop("beyond global memory", told, writing)
+            core.stop("beyond global memory", message("{name} reaches for a GlobalTensor without SetGlobalBuffer", name=name),
+                      writing)
         span = Span(self.start, length, shape, strides)
         if self.start < 0 or span.end > self.memory.size:
             held = self.memory.array.dtype
-            told = message("{name} reaches for bytes {start} to {end} of {tensor}, which has {size}", name=name, start=self.start,
+            what = message("{name} reaches for bytes {start} to {end} of {tensor}, which has {size}", name=name, start=self.start,
                            end=span.end, tensor=self.memory.name, size=self.memory.size)
             if held != self.dtype and self.memory.name != "workspace":
-                told = message("{what} (it holds {held}, this GlobalTensor is of {dtype})", what=told, held=c_name(held),
+                what = message("{what} (it holds {held}, this GlobalTensor is of {dtype})", what=what, held=c_name(held),
                                dtype=c_name(self.dtype))
-            core.stop("beyond global memory", told, writing)
+            core.stop("beyond global memory", what, writing)
         if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
             core.hazard("beyond tensor", message("{name} reaches {n} elements far into a GlobalTensor of {size}", name=name,
                                                  n=(span.end - self.start) // self.dtype.itemsize, size=self.size), writing)
@@ -180,11 +180,11 @@ class Block:
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         if self.state == FREE or turn != self.turn:
-            told = message("{name} uses {block} after FreeTensor", name=name, block=self.name)
-            core.hazard("used after FreeTensor", told, writing)
+            core.hazard("used after FreeTensor", message("{name} uses {block} after FreeTensor", name=name, block=self.name),
+                        writing)
         elif self.state == ENQUE:
-            told = message("{name} uses {block} after EnQue and before DeQue", name=name, block=self.name)
-            core.hazard("used after EnQue", told, writing)
+            core.hazard("used after EnQue", message("{name} uses {block} after EnQue and before DeQue", name=name,
+                                                    block=self.name), writing)
 
 
 def _variable(value, frame) -> str:

@@ -331,7 +331,7 @@ def _need_safe_overlap(core, dst, src, found):
 
 
 def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarray:
-    """Return values in another type, rounded as told.
+    """Return values in another type, rounded by a mode.
 
     >>> converted(np.float32([2.5, -2.5]), np.dtype(np.int32), RoundMode.CAST_ROUND)
     array([ 3, -3], dtype=int32)
