@@ -36,9 +36,8 @@ float64, `FromAnchors` and `ExactArrays`, with the anchors and without. An envel
 from dataclasses import replace
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from aclnn_viz.arrays.functions import moved_part
+from aclnn_viz.arrays.functions import ArrayOfParts, moved_part
 from aclnn_viz.arrays.local_errors import SLACK, TINY, exact_product, exact_quotient, exact_sum, half_ulp, over, times
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth, is_float
@@ -91,7 +90,7 @@ LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; Ascend
 CONTINUOUS = 4.0
 
 
-class BoundedArray(NDArrayOperatorsMixin):
+class BoundedArray(ArrayOfParts):
     """What a plan computes, and all that is known of how far the exact numbers are from it. All parts have one shape.
 
     `value` is as planned: a `PlannedArray`, or a NumPy array of integers or booleans.
@@ -110,11 +109,6 @@ class BoundedArray(NDArrayOperatorsMixin):
         self.decisions, self.others = decisions, others
         self.least = least
 
-    shape = property(lambda self: self.value.shape)
-    dtype = property(lambda self: self.value.dtype)
-    ndim = property(lambda self: self.value.ndim)
-    size = property(lambda self: self.value.size)
-
     @property
     def data(self) -> np.ndarray:
         return plain(self.value)
@@ -131,9 +125,7 @@ class BoundedArray(NDArrayOperatorsMixin):
     def __getitem__(self, index):
         return self.xp._move(lambda a: a[index], self)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__" or options:
-            return NotImplemented
+    def applied(self, ufunc, *inputs):
         floats = [x.dtype for x in inputs if isinstance(x, BoundedArray) and is_float(x)]
         dtype = common(*floats) if floats else None
         inputs = [lift(self.xp, x, dtype) for x in inputs]

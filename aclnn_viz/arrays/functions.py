@@ -1,6 +1,7 @@
 """The functions that namespaces of arrays with several parts share: all that only move or make elements."""
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 ZERO = np.float64(0.0)
 
@@ -16,6 +17,18 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     if all(part is None for part in parts):
         return None
     return f(*(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays)))
+
+
+class ArrayOfParts(NDArrayOperatorsMixin):
+    """An array whose elements have several parts, of which `data` holds the numbers; `applied` is what a ufunc makes of it."""
+
+    shape = property(lambda self: self.data.shape)
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    size = property(lambda self: self.data.size)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return NotImplemented if method != "__call__" or options else self.applied(ufunc, *inputs)
 
 
 class Guards:

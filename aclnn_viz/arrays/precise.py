@@ -1,10 +1,9 @@
 """Arrays of double-doubles with a bound on the error of every element: what truth is computed in."""
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays import double_double as dd, multiples
-from aclnn_viz.arrays.functions import ExactFunctions, moved_part, spread
+from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, spread
 from aclnn_viz.arrays.local_errors import SLACK, over, times
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import sum_axes, tree
@@ -12,7 +11,7 @@ from aclnn_viz.arrays.sums import sum_axes, tree
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
-class PreciseArray(NDArrayOperatorsMixin):
+class PreciseArray(ArrayOfParts):
     """`high` + `low` is within `error` of the exact number; all float64 of one shape. A part that is None is 0.
 
     `multiples` says which fractions the exact numbers can be; None says nothing.
@@ -23,9 +22,7 @@ class PreciseArray(NDArrayOperatorsMixin):
     def __init__(self, xp, high, low=None, error=None, multiples=None):
         self.xp, self.high, self.low, self.error, self.multiples = xp, high, low, error, multiples
 
-    shape = property(lambda self: self.high.shape)
-    ndim = property(lambda self: self.high.ndim)
-    size = property(lambda self: self.high.size)
+    data = property(lambda self: self.high)
     pair = property(lambda self: (self.high, self.low))
 
     @property
@@ -38,9 +35,7 @@ class PreciseArray(NDArrayOperatorsMixin):
     def __getitem__(self, index):
         return self.xp._move(lambda part: np.asarray(part[index]), self)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__" or options:
-            return NotImplemented
+    def applied(self, ufunc, *inputs):
         inputs = [x if isinstance(x, PreciseArray) else self.xp.lifted(x) for x in inputs]
         if ufunc in _COMPARISONS:
             return _compare(self.xp, ufunc, *inputs)

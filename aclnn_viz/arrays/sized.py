@@ -8,10 +8,9 @@ exact and that none underflows. Sums are compensated: each keeps what its additi
 from functools import lru_cache
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays import double_double as dd
-from aclnn_viz.arrays.functions import ZERO, ExactFunctions, spread
+from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import sum_axes
@@ -26,7 +25,7 @@ _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
 _LINEAR = 2.0**-10 / UNIT  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
 
 
-class SizedArray(NDArrayOperatorsMixin):
+class SizedArray(ArrayOfParts):
     """`data`, and how far the exact numbers are from it at most, in units of 2**-53.
 
     That is `absolute` for each element, or where this is None `relative` * |data|; a `relative` of 0 is exact. Every
@@ -39,9 +38,6 @@ class SizedArray(NDArrayOperatorsMixin):
         self.xp, self.data, self.absolute, self.relative = xp, data, absolute, relative if absolute is None else 0.0
         self.grain, self.top, self.bits = grain, top, bits
 
-    shape = property(lambda self: self.data.shape)
-    ndim = property(lambda self: self.data.ndim)
-    size = property(lambda self: self.data.size)
     exact = property(lambda self: self.absolute is None and not self.relative)
 
     @property
@@ -57,9 +53,7 @@ class SizedArray(NDArrayOperatorsMixin):
     def __getitem__(self, index):
         return self.xp._move(lambda part: np.asarray(part[index]), self)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__" or options:
-            return NotImplemented
+    def applied(self, ufunc, *inputs):
         inputs = [x if isinstance(x, SizedArray) else lifted(self.xp, x) for x in inputs]
         return _RULES[ufunc](self.xp, *inputs) if ufunc in _RULES else _compare(self.xp, ufunc, *inputs)
 
