@@ -82,9 +82,10 @@ def _reduction(name, function, text):
     return called(call, name, text)
 
 
-ReduceSum = _reduction("ReduceSum", _ADD, """dst[0] = the sum of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.
+ReduceSum = _reduction("ReduceSum", _ADD, """dst[0] = the sum of src.
 
-    With a count the repeats add up one after the other, and dst may be read at once; else they form a tree.
+    The forms: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`. With a count the repeats
+    add up one after the other, and dst may be read at once; else they form a tree.
     """)
 ReduceMax = _reduction("ReduceMax", _MAX, "dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is "
                                           "not offered here.")

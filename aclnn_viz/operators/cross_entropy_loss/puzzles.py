@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of cross entropy: softmax minus one-hot, who counts, by what is divided, and two extras; and, in tiles,
-a target at the edge of a tile, and a sum of which each core has a part.
+"""Puzzles on the gradient of cross entropy: softmax minus one-hot, who counts, by what is divided, and two extras;
+and, in tiles, a target at the edge of a tile, and a sum of which each core has a part.
 """
 
 import math

@@ -18,10 +18,10 @@ class Fault:
     """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
 
     `changes` are {what the page says: what the wrong kernel says in its place}, kept as pairs; `edit` is a mechanical
-    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
-    `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
-    anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
-    of a case. Texts are kept as messages, so that `tr` can say them.
+    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the
+    inputs to those that it takes them for; `cast(float32 values, format)` replaces the rounding of 16-bit outputs.
+    `garbage`: a nan of the page stands for anything that memory may hold. `hidden` names inputs on which the fault cannot
+    be seen, and gives them as keywords of a case. Texts are kept as messages, so that `tr` can say them.
     """
 
     name: str

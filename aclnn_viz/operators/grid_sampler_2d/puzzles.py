@@ -1,5 +1,5 @@
-"""Puzzles on the grid sampler: from x to a pixel, past the border, to the taps and their slopes; what lands in a pixel, and what
-moves a point; and, in tiles, channels that lie far apart, and many points on one pixel.
+"""Puzzles on the grid sampler: from x to a pixel, past the border, to the taps and their slopes; what lands in a
+pixel, and what moves a point; and, in tiles, channels that lie far apart, and many points on one pixel.
 """
 
 import math
@@ -207,13 +207,15 @@ PUZZLES = (
         "The line rises by size - 1 or by size while x rises by 2.",
         "With span = size - 1 if alignCorners else size: u is (x + 1) * span / 2, moved by half a pixel in one case; "
         "np.full_like makes the slope."),
-        Curve("x", -1.5, 1.5, tuple({"size": 4} | modes for modes in BOTH), (-1.0, 1.0)), tuple({"x": np.linspace(-1.5, 1.5, 13), "size": size} | modes for size in (1, 4, 5) for modes in BOTH),
+        Curve("x", -1.5, 1.5, tuple({"size": 4} | modes for modes in BOTH), (-1.0, 1.0)),
+        tuple({"x": np.linspace(-1.5, 1.5, 13), "size": size} | modes for size in (1, 4, 5) for modes in BOTH),
         _unnormalised),
     Puzzle(grid_clip, "grid_sampler_2d", "The border", ("clipped", "slope"), 1, (
         "np.clip does the first half.",
         "The slope is 1 where nothing is clipped: strictly between the two bounds.",
         "return np.clip(u, 0, size - 1), ((u > 0) & ...).astype(float)"),
-        Curve("u", -3.0, 7.0, ({"size": 5},), (0.0, 4.0)), tuple({"u": u, "size": size} for size in (5, 4, 1) for u in (QUARTERS, RANDOM)),
+        Curve("u", -3.0, 7.0, ({"size": 5},), (0.0, 4.0)),
+        tuple({"u": u, "size": size} for size in (5, 4, 1) for u in (QUARTERS, RANDOM)),
         lambda u, size: sampling.clip(XP, u, size)),
     Puzzle(grid_reflect, "grid_sampler_2d", "Between two mirrors", ("place",), 3, (
         "Measure from one mirror. The picture repeats: with which period?",
@@ -232,13 +234,15 @@ PUZZLES = (
         "One NumPy function gives the pixel to the left, for negative u as well.",
         "The right weight is what is left of u: u minus that pixel.",
         "left = np.floor(u); the two weights add up to 1."),
-        Curve("u", -1.5, 2.5, marks=(-1.0, 0.0, 1.0, 2.0)), ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}),
+        Curve("u", -1.5, 2.5, marks=(-1.0, 0.0, 1.0, 2.0)),
+        ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}),
         _taps),
     Puzzle(grid_nearest, "grid_sampler_2d", "A tie", ("nearest",), 1, (
         "np.floor(u + 0.5) is right nearly everywhere. Where is it not?",
         "Look at 0.5 and at 1.5: the even neighbour is wanted, as IEEE 754 rounds.",
         "NumPy's function that rounds to an integer in this way is four letters long."),
-        Curve("u", -2.0, 3.0, marks=(-1.5, -0.5, 0.5, 1.5, 2.5)), ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])}),
+        Curve("u", -2.0, 3.0, marks=(-1.5, -0.5, 0.5, 1.5, 2.5)),
+        ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])}),
         _nearest),
     Puzzle(grid_scatter, "grid_sampler_2d", "Where gradients land", ("image",), 3, (
         "image[:, index] += values forgets all but one where two points share a pixel.",

@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused; and a
-detective case in tiles.
+"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused;
+and a detective case in tiles.
 """
 
 import math
@@ -160,7 +160,8 @@ PUZZLES = (
         "The same reshape as before brings a group into one axis.",
         "A mean divides by all elements of a group: its channels times the positions.",
         "np.mean((dxhat * xhat).reshape(shape), axis=-1), and the same of dxhat alone"),
-        Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)), cases("dxhat", "xhat", "numGroups")),
+        Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
+        cases("dxhat", "xhat", "numGroups")),
     Puzzle(gn_dx, "group_norm_swish", "Three ways to x", ("dx",), 3, (
         "The bracket has three terms. For each: what leaves the sum over j?",
         "The first leaves dxhat itself, the second a mean, the third x-hat times a mean.",

@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and, in tiles, how many, how long, whose, and how
-the last one leaves.
+"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and, in tiles, how many, how long,
+whose, and how the last one leaves.
 """
 
 from functools import partial
@@ -57,7 +57,8 @@ PUZZLES = (
         "Add the two terms of the product rule.",
         "(x + 3) / 6 + x / 6 has one x too many: collect them.",
         "return x / 3 + ..."),
-        Curve("x", -3.0, 3.0, marks=(-3.0, -1.5, 3.0)), ({"x": np.linspace(-2.9, 2.9, 13)}, {"x": KINKS}, {"x": np.array([-1.5, 0.0, 1.0])}),
+        Curve("x", -3.0, 3.0, marks=(-3.0, -1.5, 3.0)),
+        ({"x": np.linspace(-2.9, 2.9, 13)}, {"x": KINKS}, {"x": np.array([-1.5, 0.0, 1.0])}),
         lambda x: page.slope(XP, x)),
     Puzzle(hardswish_slope, "hardswish", "Two corners", ("slope",), 1, (
         "There are three pieces: what is the slope on each?",

@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of RMS norm: a saved tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows for
-cores, columns for strips, what is read twice, and waits.
+"""Puzzles on the gradient of RMS norm: a saved tensor, a row mean, a Jacobian that shrinks to two lines; and, in
+tiles, rows for cores, columns for strips, what is read twice, and waits.
 """
 
 import numpy as np
