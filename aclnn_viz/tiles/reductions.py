@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
-from aclnn_viz.tiles.vector import MASK, called, counted, eight_bits, mask_spans, need_format
+from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
 from aclnn_viz.words.speech import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
@@ -76,21 +76,22 @@ def _reduce(name, function, dst, src, tmp, form):
             core.wait(pipe, clock)
 
 
-def _reduction(name, function, text):
-    def call(dst, src, tmp, *form):
-        _reduce(name, function, dst, src, tmp, form)
-    return called(call, name, text)
+def ReduceSum(dst, src, tmp, *form):
+    """dst[0] = the sum of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.
+
+    With a count the repeats add up one after the other, and dst may be read at once; else they form a tree.
+    """
+    _reduce("ReduceSum", _ADD, dst, src, tmp, form)
 
 
-ReduceSum = _reduction("ReduceSum", _ADD, """dst[0] = the sum of src.
+def ReduceMax(dst, src, tmp, *form):
+    """dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is not offered here."""
+    _reduce("ReduceMax", _MAX, dst, src, tmp, form)
 
-    The forms: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`. With a count the repeats
-    add up one after the other, and dst may be read at once; else they form a tree.
-    """)
-ReduceMax = _reduction("ReduceMax", _MAX, "dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is "
-                                          "not offered here.")
-ReduceMin = _reduction("ReduceMin", _MIN, "dst[0] = the smallest element of src; the forms are those of ReduceSum. Its index is "
-                                          "not offered here.")
+
+def ReduceMin(dst, src, tmp, *form):
+    """dst[0] = the smallest element of src; the forms are those of ReduceSum. Its index is not offered here."""
+    _reduce("ReduceMin", _MIN, dst, src, tmp, form)
 
 
 def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):
@@ -124,15 +125,19 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
     core.vector(name, run, reads, [write])
 
 
-def _of_repeats(name, function, text):
-    def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-    return called(call, name, text)
+def WholeReduceSum(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """One sum for each repeat of src, side by side when dstRepStride is 1."""
+    _whole("WholeReduceSum", _ADD, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
-WholeReduceSum = _of_repeats("WholeReduceSum", _ADD, "One sum for each repeat of src, side by side when dstRepStride is 1.")
-WholeReduceMax = _of_repeats("WholeReduceMax", _MAX, "The largest element of each repeat of src (order ORDER_ONLY_VALUE).")
-WholeReduceMin = _of_repeats("WholeReduceMin", _MIN, "The smallest element of each repeat of src (order ORDER_ONLY_VALUE).")
+def WholeReduceMax(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """The largest element of each repeat of src (order ORDER_ONLY_VALUE)."""
+    _whole("WholeReduceMax", _MAX, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+
+
+def WholeReduceMin(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """The smallest element of each repeat of src (order ORDER_ONLY_VALUE)."""
+    _whole("WholeReduceMin", _MIN, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
 def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStride: int, srcBlkStride: int,
@@ -141,15 +146,24 @@ def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStri
     _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
-def _of_blocks(name, function, text):
-    def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
-    return called(call, name, text)
+def _blocks(name, function, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride):
+    _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8,
+           8 * src.dtype.itemsize)
 
 
-BlockReduceSum = _of_blocks("BlockReduceSum", _ADD, "8 sums for each repeat of src, one for each block of 32 bytes.")
-BlockReduceMax = _of_blocks("BlockReduceMax", _MAX, "The largest element of each block of 32 bytes.")
-BlockReduceMin = _of_blocks("BlockReduceMin", _MIN, "The smallest element of each block of 32 bytes.")
+def BlockReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """8 sums for each repeat of src, one for each block of 32 bytes."""
+    _blocks("BlockReduceSum", _ADD, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
+
+
+def BlockReduceMax(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """The largest element of each block of 32 bytes."""
+    _blocks("BlockReduceMax", _MAX, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
+
+
+def BlockReduceMin(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+    """The smallest element of each block of 32 bytes."""
+    _blocks("BlockReduceMin", _MIN, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
 
 
 def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
