@@ -124,7 +124,7 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
 
         def run():
             np.add(target, source, out=target)
-        core.issue(pipe, f"{name} (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
+        core.issue(pipe, name + " (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
         return
     # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
     given = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding

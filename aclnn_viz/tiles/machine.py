@@ -315,16 +315,16 @@ class Machine:
         if core.ended_at is None:
             return
 
-        def add(kind, what):
+        def hazard(kind, what):
             self.hazards.add(kind, what, core.index, core.ended_at)
 
         for name in (name for pipe in core.pipes for name in pipe.held()):
-            add("never freed", message("the kernel ends while {queue} holds a tensor", queue=name))
+            hazard("never freed", message("the kernel ends while {queue} holds a tensor", queue=name))
         if core.atomic is not None:
-            add("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"))
+            hazard("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"))
         for event, number in core.flags:
-            add("flag unpaired", message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
-                                         id=number, event=event.name))
+            hazard("flag unpaired", message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
+                                            id=number, event=event.name))
 
 
 class _Worker:

@@ -189,30 +189,30 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    return called(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
-                              "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+                             "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+    return _named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    return called(call, name, f"dst = {name} of src: `(dst, src, count)` or "
-                              "`(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    return _named(call, name)
 
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
         number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    return called(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
-                              "`(dst, src, scalar, count)` or "
-                              "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
+                             "`(dst, src, scalar, count)` or "
+                             "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    return _named(call, name)
 
 
-def called(call, name, text):
-    """A function under the name of a vendor's call, with its text."""
+def _named(call, name):
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = text
     return call
 
 
