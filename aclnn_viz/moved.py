@@ -11,10 +11,11 @@ HERE = Path(__file__).parent
 # Packages whose modules of an operator's name are now files of that operator's folder, called so.
 FILES = {
     "kernels": "page", "operators.contract": "contract", "operators.loops": "loops", "faults": "faults", "samples": "sample", "tiles.programs": "tiles",
-    "tiles.faults": "tile_faults", "cases": "cases", "checking.puzzles": "puzzles", "checking.puzzles.tiles": "tile_puzzles",
+    "tiles.faults": "tile_faults", "cases": "cases", "checking.puzzles": "puzzles", "checking.puzzles.tiles": "puzzles",
     "verification.errata": "errata", "verification.conventions": "conventions", "explorers": "explorer",
 }
 MODULES = {
+    "operators.contract.call": "operators.contract.model", "operators.contract.default": "operators.contract.rules",
     "rooms": "operators.registry", "products": "operators.products", "codes": "operators.codes", "faults": "operators.faults",
     "samples.common": "acl.samples", "export": "devices.cpp", "export.cpp": "devices.cpp",
     "export.template": "devices.cpp_template", "export.skeleton": "operators.skeleton",

@@ -16,14 +16,10 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.accuracy.stretches import rounded_truth, same
-from aclnn_viz.arrays.anchors import ExactArrays, FromAnchors
-from aclnn_viz.arrays.bounded import BoundedArrays
-from aclnn_viz.arrays.bounded_array import plus, rounding
-from aclnn_viz.arrays.certified import Certified, certificate
-from aclnn_viz.arrays.certified import undecided as _undecided
+from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.worlds import either
+from aclnn_viz.arrays.truth import Certified, certificate, undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aclnn_viz.arrays.certified import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.arrays.driver import run_all
+from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.own import as_array

@@ -20,8 +20,7 @@ from aclnn_viz.operators.codes import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_INT32, ACL_INT64, ACL_SUCCESS,
     DATA_TYPE_SIZES,
 )
-from aclnn_viz.operators.contract.call import Call, TensorDescriptor, contiguous_strides
-from aclnn_viz.operators.contract.model import KernelFault
+from aclnn_viz.operators.contract.model import Call, KernelFault, TensorDescriptor, contiguous_strides
 from aclnn_viz.words.speech import kept, message
 
 #: What no kernel computes with is still read, as bytes.

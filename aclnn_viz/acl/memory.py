@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.operators.contract.call import TensorDescriptor
+from aclnn_viz.operators.contract.model import TensorDescriptor
 from aclnn_viz.operators.products import Product
 from aclnn_viz.words.speech import message
 

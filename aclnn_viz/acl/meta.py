@@ -8,7 +8,7 @@ from aclnn_viz.acl.state import HOST_ARRAYS, HostExecutor, HostTensor, State
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS,
 )
-from aclnn_viz.operators.contract.call import TensorDescriptor, contiguous_strides
+from aclnn_viz.operators.contract.model import TensorDescriptor, contiguous_strides
 from aclnn_viz.words.speech import message
 
 

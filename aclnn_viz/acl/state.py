@@ -9,7 +9,7 @@ import numpy as np
 from aclnn_viz.acl.conversion import ARRAYS, Context, Executor, Handle, Stream, Tensor
 from aclnn_viz.acl.memory import DeviceMemory
 from aclnn_viz.operators.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_SUCCESS
-from aclnn_viz.operators.contract.call import TensorDescriptor
+from aclnn_viz.operators.contract.model import TensorDescriptor
 from aclnn_viz.operators.products import Product, Version
 from aclnn_viz.words.speech import message
 

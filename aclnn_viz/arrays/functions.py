@@ -1,6 +1,7 @@
-"""What the namespaces of planned and of bounded arrays share: every function that only moves or makes elements."""
+"""The functions that namespaces of arrays with several parts share: all that only move or make elements."""
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 ZERO = np.float64(0.0)
 
@@ -16,6 +17,18 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     if all(part is None for part in parts):
         return None
     return f(*(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays)))
+
+
+class ArrayOfParts(NDArrayOperatorsMixin):
+    """An array whose elements have several parts, of which `data` holds the numbers; `applied` is what a ufunc makes of it."""
+
+    shape = property(lambda self: self.data.shape)
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    size = property(lambda self: self.data.size)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return NotImplemented if method != "__call__" or options else self.applied(ufunc, *inputs)
 
 
 class Guards:
@@ -47,6 +60,12 @@ class Functions(Guards):
     def moveaxis(self, x, source, destination):
         return self._move(lambda a: np.moveaxis(a, source, destination), x)
 
+    def where(self, condition, x, y):
+        return self._move(lambda a, b: np.where(condition, a, b), x, y)
+
+    def take(self, x, index, axis=None):
+        return self._move(lambda part: np.take(part, index, axis=axis), x)
+
     def concat(self, arrays, axis=0):
         return self._move(lambda *parts: np.concatenate(parts, axis=axis), *arrays)
 
@@ -70,3 +89,24 @@ class Functions(Guards):
 
     def ones_like(self, x):
         return self.full_like(x, 1)
+
+
+class ExactFunctions(Functions):
+    """What namespaces for truth share, whose arrays bound how far the exact numbers are from theirs.
+
+    `open` tells whether some decision (a comparison, a floor, a rounding) was closer than the error of its operands:
+    then the arrays may hold the other outcome, and what the result hangs on must be found out otherwise.
+    """
+
+    float64 = np.dtype(np.float64)
+
+    def __init__(self):
+        self.open = False
+
+    def decided(self, sure) -> None:
+        self.open = self.open or not np.all(sure)
+
+    def mean(self, x, axis=None, keepdims=False):
+        total = self.sum(x, axis, keepdims)
+        count = x.size // max(total.size, 1)
+        return total / float(count) if count else total * np.nan

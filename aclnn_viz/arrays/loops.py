@@ -21,7 +21,7 @@ LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
 KINDS = {bits: kind for kind, bits in BITS.items()}
 
-_steps: list[Callable] = []  # functions that numba has not been told of yet
+_steps: list[Callable] = []  # functions that numba does not know yet
 
 
 def step(function: Callable) -> Callable:
@@ -118,15 +118,15 @@ def compiled(loop: Callable) -> Callable:
     import numba
     from numba.extending import register_jitable
 
-    _teach()
+    _register()
     while _steps:
         register_jitable(error_model="numpy")(_steps.pop())
     return numba.njit(nogil=True, error_model="numpy")(loop)  # numpy: 1 / 0 is inf, no exception
 
 
 @cache
-def _teach() -> None:
-    """Tell numba how to read, write and exponentiate."""
+def _register() -> None:
+    """Register with numba how to read, write and exponentiate."""
     import math
 
     from llvmlite import ir

@@ -26,8 +26,8 @@ class Note:
     inferred: bool = False
 
     def __str__(self) -> str:
-        told = message("inferred: {text} ({source})") if self.inferred else message("documented: {text} ({source})")
-        return tr(told, text=self.text, source=self.source)
+        form = message("inferred: {text} ({source})") if self.inferred else message("documented: {text} ({source})")
+        return tr(form, text=self.text, source=self.source)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,18 +116,18 @@ class Plan:
                 if field.name not in ("name", "notes") and getattr(self, field.name) != field.default}
 
     def __repr__(self) -> str:
-        told = "".join(f", {name}={getattr(value, '__name__', repr(value))}" for name, value in self.settings.items())
+        settings = "".join(f", {name}={getattr(value, '__name__', repr(value))}" for name, value in self.settings.items())
         count = len(self.notes)
-        return f"Plan({self.name!r}{told})" + f" with {count} note{'s' * (count > 1)}" * bool(count)
+        return f"Plan({self.name!r}{settings})" + f" with {count} note{'s' * (count > 1)}" * bool(count)
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *(f"  {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         rows = [(name, getattr(value, "__name__", value)) for name, value in self.settings.items()]
-        told = tr("{n} notes, {inferred} of them inferred", n=len(self.notes), inferred=sum(note.inferred for note in self.notes))
+        counted = tr("{n} notes, {inferred} of them inferred", n=len(self.notes), inferred=sum(note.inferred for note in self.notes))
         return as_html(tr("Plan {name!r}: how a kernel computes", name=self.name), (),
-                       rows or [(tr("everything"), tr("as Plan() has it"))], [told], "\n".join(map(str, self.notes)),
+                       rows or [(tr("everything"), tr("as Plan() has it"))], [counted], "\n".join(map(str, self.notes)),
                        opens=tr("all of it"))
 
     def settle(self, result: np.ndarray) -> np.ndarray:

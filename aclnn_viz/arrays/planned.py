@@ -3,9 +3,8 @@
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from aclnn_viz.arrays.functions import Functions
+from aclnn_viz.arrays.functions import ArrayOfParts, Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
 from aclnn_viz.arrays.sums import along, sum_axes, tree
 from aclnn_viz.dtypes import float_format, round_to
@@ -27,25 +26,18 @@ def common(*dtypes) -> np.dtype:
         return np.dtype(np.float32)
 
 
-class PlannedArray(NDArrayOperatorsMixin):
+class PlannedArray(ArrayOfParts):
     """A floating array whose operators round to its format, Python numbers included, and saturate if the plan does."""
 
     def __init__(self, data: np.ndarray, plan: Plan):
         self.data, self.plan = data, plan
-
-    shape = property(lambda self: self.data.shape)
-    dtype = property(lambda self: self.data.dtype)
-    ndim = property(lambda self: self.data.ndim)
-    size = property(lambda self: self.data.size)
 
     @cached_property
     def wide(self) -> np.ndarray:
         """The elements in float64."""
         return self.data.astype(np.float64)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method != "__call__" or options:
-            return NotImplemented
+    def applied(self, ufunc, *inputs):
         dtype = common(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
         result = ufunc(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
                          for x in inputs))
@@ -99,12 +91,6 @@ class PlannedArrays(Functions):
             with np.errstate(invalid="ignore"):
                 return x.data.astype(dtype)
         return self._wrap(round_to(x.data if isinstance(x, PlannedArray) else x, dtype))
-
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda a: np.take(a, index, axis=axis), x)
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)

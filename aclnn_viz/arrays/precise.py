@@ -1,33 +1,256 @@
-"""The number system of truth: the namespace of a page whose arrays are double-doubles with bounds on their errors."""
+"""Arrays of double-doubles with a bound on the error of every element: what truth is computed in."""
 
 import numpy as np
 
-from aclnn_viz.arrays import multiples
-from aclnn_viz.arrays.functions import Functions, moved_part, spread
+from aclnn_viz.arrays import double_double as dd, multiples
+from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, spread
+from aclnn_viz.arrays.local_errors import SLACK, over, times
 from aclnn_viz.arrays.planned import is_float
-from aclnn_viz.arrays.precise_array import PreciseArray
 from aclnn_viz.arrays.sums import sum_axes, tree
 
+_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
-class PreciseArrays(Functions):
+
+class PreciseArray(ArrayOfParts):
+    """`high` + `low` is within `error` of the exact number; all float64 of one shape. A part that is None is 0.
+
+    `multiples` says which fractions the exact numbers can be; None says nothing.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, xp, high, low=None, error=None, multiples=None):
+        self.xp, self.high, self.low, self.error, self.multiples = xp, high, low, error, multiples
+
+    data = property(lambda self: self.high)
+    pair = property(lambda self: (self.high, self.low))
+
+    @property
+    def exact(self) -> bool:
+        return self.error is None or not np.any(self.error)
+
+    def __len__(self):
+        return len(self.high)
+
+    def __getitem__(self, index):
+        return self.xp._move(lambda part: np.asarray(part[index]), self)
+
+    def applied(self, ufunc, *inputs):
+        inputs = [x if isinstance(x, PreciseArray) else self.xp.lifted(x) for x in inputs]
+        if ufunc in _COMPARISONS:
+            return _compare(self.xp, ufunc, *inputs)
+        return _RULES[ufunc](self.xp, *inputs)
+
+
+def plus(*terms):
+    given = [term for term in terms if term is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
+def _finished(xp, ufunc, operands, value, error):
+    """An array of what was computed, with what float64 gives where that is not finite.
+
+    Where an operand is not finite, or the divisor is 0, every arithmetic gives the same, and nothing is unknown. Where
+    finite numbers overflow, nothing is known.
+    """
+    (high, low), naive = value, ufunc(*(x.high for x in operands))
+    finite = np.isfinite(naive)
+    if not finite.all() or not np.isfinite(high).all():
+        special = np.logical_or.reduce(np.broadcast_arrays(*(~np.isfinite(x.high) for x in operands)))
+        if ufunc is np.divide:
+            special = special | (operands[1].high == 0.0)
+        for x in operands:
+            special = special & (True if x.error is None else np.isfinite(x.error))
+        broken = ~finite | ~np.isfinite(high)  # or an overflow on the way to a finite number
+        high, low = np.where(broken, naive, high), np.where(broken, 0.0, 0.0 if low is None else low)
+        error = np.where(broken, np.where(special & ~finite, 0.0, np.inf), 0.0 if error is None else error)
+    if error is not None and np.isnan(error).any():
+        error = np.where(np.isnan(error), np.inf, error)
+    return PreciseArray(xp, high, low, error)
+
+
+def _add(xp, a, b):
+    value, lost = dd.add(a.pair, b.pair)
+    result = _finished(xp, np.add, (a, b), value, plus(a.error, b.error, lost))
+    result.multiples = multiples.joined(a.multiples, b.multiples)
+    return result
+
+
+def _negative(xp, a):
+    return PreciseArray(xp, -a.high, None if a.low is None else -a.low, a.error, a.multiples)
+
+
+def _subtract(xp, a, b):
+    return _add(xp, a, _negative(xp, b))
+
+
+def _multiply(xp, a, b):
+    for x, scale in ((a, b), (b, a)):
+        if scale.ndim == 0 and scale.low is None and scale.error is None and abs(np.frexp(scale.high)[0]) == 0.5:
+            result = _scaled(xp, x, scale)
+            break
+    else:
+        value, error = dd.multiply(a.pair, b.pair)
+        for x, y in ((a, b), (b, a)):
+            if x.error is not None:
+                error = plus(error, times(np.abs(y.high) * dd.ROOM, x.error))
+        if a.error is not None and b.error is not None:
+            error = error + times(a.error, b.error)
+        result = _finished(xp, np.multiply, (a, b), value, error)
+    result.multiples = multiples.product(a.multiples, b.multiples)
+    return result
+
+
+def _scaled(xp, x, scale):
+    """x times a power of two: exact, unless digits fall below the smallest number."""
+    given = [part for part in (x.high, x.low, x.error) if part is not None]
+    if scale.high < 1.0 and any(np.any((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given):
+        lost = np.full(x.shape, dd.LOST)
+    else:
+        lost = None
+    high, low, error = (None if part is None else part * scale.high for part in (x.high, x.low, x.error))
+    return _finished(xp, np.multiply, (x, scale), (high, low), plus(None if error is None else np.abs(error), lost))
+
+
+def _divide(xp, a, b):
+    value, error = dd.divide(a.pair, b.pair)
+    size = np.abs(b.high)
+    least = size / dd.ROOM if b.error is None else size / dd.ROOM - b.error * SLACK
+    spread = plus(a.error, None if b.error is None else times(np.abs(value[0]) * dd.ROOM, b.error))
+    if spread is not None:
+        # 0 over what is not known at all is 0 * inf here, and no exact 0.
+        error = error + np.where(least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf))
+    result = _finished(xp, np.divide, (a, b), value, error)
+    if b.low is None and b.error is None:
+        result.multiples = multiples.quotient(a.multiples, b.high)
+    return result
+
+
+def _exp(xp, a):
+    value, error = dd.exp(a.pair)
+    if a.error is not None:
+        far = a.error * SLACK
+        error = error + times((value[0] + error) * dd.ROOM, np.where(far <= 1.0, far * (1.0 + far), np.inf))
+    return _finished(xp, np.exp, (a,), value, error)
+
+
+def _log(xp, a):
+    value, error = dd.log(a.pair)
+    if a.error is not None:
+        least = a.high / dd.ROOM - a.error * SLACK
+        error = error + np.where(least > 0.0, over(a.error, least), np.where(a.error > 0.0, np.inf, 0.0))
+    return _finished(xp, np.log, (a,), value, error)
+
+
+def _sqrt(xp, a):
+    value, error = dd.sqrt(a.pair)
+    if a.error is not None:  # |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b), and at most sqrt |a - b|
+        root = value[0] / dd.ROOM
+        error = error + np.where(a.error < root, over(a.error, root), np.sqrt(a.error) * dd.ROOM)
+    return _finished(xp, np.sqrt, (a,), value, error)
+
+
+def _absolute(xp, a):
+    turn = a.high < 0.0  # the sign of high + low is that of high
+    return PreciseArray(xp, np.abs(a.high), None if a.low is None else np.where(turn, -a.low, a.low), a.error,
+                        a.multiples)
+
+
+def _difference(a, b):
+    """a - b as float64 whose sign is right, and the bound on the error of a and b together (None: exact)."""
+    if a.low is None and b.low is None:
+        apart = np.where(a.high == b.high, 0.0, a.high - b.high)
+    else:
+        apart = dd.add(a.pair, (-b.high, None if b.low is None else -b.low))[0][0]
+        special = ~(np.isfinite(a.high) & np.isfinite(b.high))
+        if special.any():
+            apart = np.where(special, np.where(a.high == b.high, 0.0, a.high - b.high), apart)
+    error = plus(a.error, b.error)
+    return apart, None if error is None else error * SLACK
+
+
+def _compare(xp, ufunc, a, b):
+    apart, error = _difference(a, b)
+    if error is not None:
+        xp.decided(~((np.abs(apart) <= error) & (error > 0.0)))
+    return ufunc(apart, 0.0)
+
+
+def _extreme(ufunc):
+    def rule(xp, a, b):
+        apart, error = _difference(a, b)
+        first = ufunc(apart, 0.0) == apart  # or a nan
+        first |= np.isnan(a.high)
+        chosen = xp.where(first, a, b)
+        if error is not None and chosen.error is not None:  # which of the two is not sure where they are close
+            ea, eb = (0.0 if x.error is None else x.error for x in (a, b))
+            chosen.error = np.where(np.abs(apart) <= error, np.maximum(ea, eb), chosen.error)
+        return chosen
+    return rule
+
+
+def _floor(xp, a):
+    low = 0.0 if a.low is None else a.low
+    high = np.floor(a.high)
+    whole = np.where(high == a.high, np.floor(low), 0.0)
+    result = PreciseArray(xp, *dd.two_sum(high, np.where(np.isfinite(high), whole, 0.0)))
+    if not a.exact:
+        below = _subtract(xp, a, result)
+        xp.decided((a.error == 0.0) | (below.high > a.error * SLACK) & (below.high < 1.0 - a.error * SLACK))
+    special = ~np.isfinite(high)
+    return PreciseArray(xp, np.where(special, high, result.high), np.where(special, 0.0, result.low))
+
+
+def _rint(xp, a):
+    """To the nearest integer, ties to even."""
+    below = _floor(xp, PreciseArray(xp, a.high, a.low))
+    rest = _difference(_subtract(xp, PreciseArray(xp, a.high, a.low), below), PreciseArray(xp, np.float64(0.5)))[0]
+    half = _scaled(xp, below, PreciseArray(xp, np.float64(0.5)))
+    odd = _difference(half, _floor(xp, half))[0] != 0.0
+    up = (rest > 0.0) | (rest == 0.0) & odd
+    if not a.exact:
+        xp.decided((a.error == 0.0) | (np.abs(rest) > a.error * SLACK))
+    return _add(xp, below, PreciseArray(xp, up.astype(np.float64)))
+
+
+def _remainder(xp, a, b):
+    """a - b floor(a / b)."""
+    quotient = a.high / b.high
+    whole = PreciseArray(xp, np.where(np.isfinite(quotient), np.floor(quotient), 0.0))
+    rest = _subtract(xp, PreciseArray(xp, a.high, a.low), _multiply(xp, whole, PreciseArray(xp, b.high, b.low)))
+    for step, wrong in ((1.0, lambda r: (r * np.sign(b.high)) < 0.0),
+                        (-1.0, lambda r: _difference(rest, b)[0] * np.sign(b.high) >= 0.0)):
+        rest = xp.where(wrong(rest.high), _add(xp, rest, _multiply(xp, PreciseArray(xp, b.high, b.low),
+                                                                  PreciseArray(xp, np.float64(step)))), rest)
+    error = plus(rest.error, a.error)
+    if not (a.exact and b.exact):
+        error = error + (0.0 if b.error is None else b.error) * np.abs(whole.high)
+        far = _difference(PreciseArray(xp, np.abs(b.high)), _absolute(xp, rest))[0]
+        xp.decided((error == 0.0) | (np.abs(rest.high) > error * SLACK) & (far > error * SLACK))
+    broken = ~np.isfinite(a.high) | ~np.isfinite(b.high) | (np.abs(quotient) >= 2.0**52) | (b.high == 0.0)
+    if broken.any():
+        rest = xp.where(broken, PreciseArray(xp, np.remainder(a.high, b.high)), rest)
+        error = np.where(broken & (np.abs(quotient) >= 2.0**52), np.inf, 0.0 if error is None else error)
+    return PreciseArray(xp, rest.high, rest.low, error)
+
+
+_RULES = {
+    np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp, np.log: _log,
+    np.sqrt: _sqrt, np.negative: _negative, np.absolute: _absolute, np.floor: _floor, np.rint: _rint,
+    np.remainder: _remainder, np.maximum: _extreme(np.maximum), np.minimum: _extreme(np.minimum),
+    np.isfinite: lambda xp, a: np.isfinite(a.high), np.isnan: lambda xp, a: np.isnan(a.high),
+}
+
+
+class PreciseArrays(ExactFunctions):
     """About 106 bits from additions, multiplications, divisions and square roots of float64 alone.
-
-    `open` tells whether some decision (a comparison, a floor, a rounding) was closer than the error of its operands:
-    then the arrays may hold the other outcome, and what the result hangs on must be found out otherwise.
 
     >>> third = PreciseArrays().given(np.float64([1.0])) / 3.0
     >>> float(third.high[0]), float(third.low[0])
     (0.3333333333333333, 1.850371707708594e-17)
     """
 
-    float64 = np.dtype(np.float64)
     sqrt, log = staticmethod(np.sqrt), staticmethod(np.log)
-
-    def __init__(self):
-        self.open = False
-
-    def decided(self, sure: np.ndarray) -> None:
-        self.open = self.open or not np.all(sure)
 
     def given(self, value):
         """An input, or an attribute of a page that is a floating number, as it is."""
@@ -69,12 +292,6 @@ class PreciseArrays(Functions):
             whole = x.high.astype(dtype)
             return whole if x.low is None else whole + x.low.astype(dtype)
 
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda part: np.take(part, index, axis=axis), x)
-
     def max(self, x, axis=None, keepdims=False):
         inner, leading = sum_axes(x.ndim, axis)
         axes = tuple(sorted(inner + leading))
@@ -93,11 +310,6 @@ class PreciseArrays(Functions):
             if axes:
                 x = self._added(x, axes)
         return x if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), x)
-
-    def mean(self, x, axis=None, keepdims=False):
-        total = self.sum(x, axis, keepdims)
-        count = x.size // max(total.size, 1)
-        return total / float(count) if count else total * np.nan
 
     def _front(self, x, axes):
         """The axes, in row order, as one axis that comes first."""

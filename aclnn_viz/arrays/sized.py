@@ -1,25 +1,237 @@
-"""The namespace of a page over float64 arrays with a cheap bound on their errors."""
+"""Float64 arrays with a cheap bound on their errors: what truth is computed in first, for inputs of at most 32 bits.
+
+For as long as numbers are multiplied and divided, one relative error serves a whole array; behind a sum each element
+has an error of its own. What the inputs are (24 bits at most, multiples of 2**-149) tells beforehand which products are
+exact and that none underflows. Sums are compensated: each keeps what its additions lose, and adds it in the end.
+"""
+
+from functools import lru_cache
 
 import numpy as np
 
 from aclnn_viz.arrays import double_double as dd
-from aclnn_viz.arrays.functions import ZERO, Functions, spread
+from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, spread
+from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
-from aclnn_viz.arrays.sized_array import UNIT, SizedArray, lifted
 from aclnn_viz.arrays.sums import sum_axes
 from aclnn_viz.dtypes import float_format
 
+UNIT = 2.0**-53
+ROOM = 1.0 + 2.0**-20  # for the roundings of bounds, and for what is small beside small errors
+EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it is a square
+LEAST = -1074  # float64 numbers are multiples of 2**-1074
+_AT_ONCE = 1024  # elements: of more, a few are looked at first
+_FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
+_LINEAR = 2.0**-10 / UNIT  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
 
-class SizedArrays(Functions):
-    """The namespace of a page over sized arrays; `open` tells whether some decision was closer than the errors."""
 
-    float64 = np.dtype(np.float64)
+class SizedArray(ArrayOfParts):
+    """`data`, and how far the exact numbers are from it at most, in units of 2**-53.
 
-    def __init__(self):
-        self.open = False
+    That is `absolute` for each element, or where this is None `relative` * |data|; a `relative` of 0 is exact. Every
+    element is a multiple of 2**`grain` below 2**`top`, and has at most `bits` significant ones (None: unknown).
+    """
 
-    def decided(self, sure) -> None:
-        self.open = self.open or not np.all(sure)
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, xp, data, absolute=None, relative=0.0, grain=LEAST, top=1024, bits=None):
+        self.xp, self.data, self.absolute, self.relative = xp, data, absolute, relative if absolute is None else 0.0
+        self.grain, self.top, self.bits = grain, top, bits
+
+    exact = property(lambda self: self.absolute is None and not self.relative)
+
+    @property
+    def units(self) -> np.ndarray:
+        """The bound in units of 2**-53, element by element."""
+        return self.relative * np.abs(self.data) if self.absolute is None else self.absolute
+
+    @property
+    def error(self) -> np.ndarray:
+        """The bound, element by element."""
+        return np.zeros(self.shape) if self.exact else UNIT * ROOM * self.units + TINY * (self.units > 0.0)
+
+    def __getitem__(self, index):
+        return self.xp._move(lambda part: np.asarray(part[index]), self)
+
+    def applied(self, ufunc, *inputs):
+        inputs = [x if isinstance(x, SizedArray) else lifted(self.xp, x) for x in inputs]
+        return _RULES[ufunc](self.xp, *inputs) if ufunc in _RULES else _compare(self.xp, ufunc, *inputs)
+
+
+def lifted(xp, x):
+    x = np.asarray(x, np.float64)
+    if x.ndim or not np.isfinite(x):
+        return SizedArray(xp, x)
+    return SizedArray(xp, x, None, 0.0, *_known(float(x)))
+
+
+@lru_cache(1024)  # a page writes the same few numbers again and again
+def _known(x: float) -> tuple[int, int, int]:
+    """Grain, top and bits of one number."""
+    odd, scale = x.as_integer_ratio()
+    trailing = (odd & -odd).bit_length() - 1 if odd else 0
+    shift = scale.bit_length() - 1
+    return trailing - shift, abs(odd).bit_length() - shift, max(abs(odd).bit_length() - trailing, 1)
+
+
+def _rounded(exact, data, a, b):
+    """The relative error, in units, of the result of two exact operands: 0 if `exact(data, a, b)` everywhere, else 1.
+
+    Of many elements mostly a few tell.
+    """
+    if data.size > _AT_ONCE:
+        arrays = np.broadcast_arrays(data, a, b)
+        for count in (4, 64):
+            if not exact(*(x[tuple(slice(0, count) for _ in data.shape)] for x in arrays)).all():
+                return 1.0
+    return 0.0 if exact(data, a, b).all() else 1.0
+
+
+def _add(xp, a, b, sign=1.0):
+    data = a.data + b.data if sign > 0 else a.data - b.data
+    known = min(a.grain, b.grain), max(a.top, b.top) + 1
+    if a.exact and b.exact:
+        return SizedArray(xp, data, None, _rounded(lambda r, x, y: exact_sum(r, x, sign * y), data, a.data, b.data), *known)
+    units = np.abs(data)
+    for x in (a, b):
+        if not x.exact:
+            units += x.units
+    return SizedArray(xp, data, units, 0.0, *known)
+
+
+def _multiply(xp, a, b):
+    data, relative, units = a.data * b.data, a.relative + b.relative, None
+    bits = a.bits + b.bits if a.bits and b.bits else None
+    if a.exact and b.exact and bits is None and 1 not in (a.bits, b.bits):
+        relative = _rounded(lambda r, x, y: dd.two_product(x, y)[1] == 0.0, data, a.data, b.data)
+    elif (bits is None or bits > 53) and 1 not in (a.bits, b.bits):
+        relative, bits = relative + 1.0, None
+    if a.absolute is not None and b.absolute is not None:
+        units = (np.abs(b.data) + UNIT * b.absolute) * a.absolute + np.abs(a.data) * b.absolute
+        units += np.abs(data)
+    elif a.absolute is not None or b.absolute is not None:
+        own, other = (a, b) if a.absolute is not None else (b, a)
+        units = own.absolute * np.abs(other.data)
+        if relative:
+            units += relative * np.abs(data)
+    grain = a.grain + b.grain
+    if grain < LEAST and _small(data, a, b):
+        units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR, None
+    return SizedArray(xp, data, units, relative, max(grain, LEAST), a.top + b.top, bits)
+
+
+def _divide(xp, a, b):
+    data = a.data / b.data
+    if b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST:  # by a power of two
+        return SizedArray(xp, data, None if a.absolute is None else a.absolute / abs(b.data), a.relative,
+                          a.grain - b.top, a.top - b.grain, a.bits)
+    if a.exact and b.exact:
+        relative = _rounded(_exact_quotient, data, a.data, b.data)
+        if not relative:
+            return SizedArray(xp, data)
+    relative, units = 1.01 * (a.relative + b.relative) + 1.0, None
+    if a.absolute is not None or b.absolute is not None:
+        units, size = relative * np.abs(data), np.abs(b.data)
+        if a.absolute is not None:
+            units = units + 1.01 * a.absolute / size
+        if b.absolute is not None:
+            units = units + 1.01 * np.abs(data) * b.absolute / size
+            units = np.where(b.absolute <= _LINEAR * size, units, np.inf)
+    if _small(data, a):
+        units = (relative * np.abs(data) if units is None else units) + _FLOOR
+    return SizedArray(xp, data, units, relative)
+
+
+def _small(data, *operands):
+    """Whether a result is next to the smallest numbers, or below, though no operand is exactly 0."""
+    small = np.abs(data) < 2.0**-1020
+    if small.any():
+        for x in operands:
+            small = small & ((x.data != 0.0) | (x.units > 0.0))
+    return small.any()
+
+
+def _exact_quotient(q, x, y):
+    p, e, lost = dd.two_product(q, y)
+    return (p == x) & (e == 0.0) & (True if lost is None else lost == 0.0)
+
+
+def _exp(xp, a):
+    data, units = dd.exp_float64(a.data), None
+    if not a.exact:
+        near = a.units
+        units = data * (1.01 * near + EXP)
+        if np.any(near > _LINEAR):
+            units = np.where(near <= _LINEAR, units, np.inf)
+    if np.any((data < 2.0**-1020) & np.isfinite(a.data)):
+        units = (EXP * data if units is None else units) + _FLOOR
+    return SizedArray(xp, data, units, EXP)
+
+
+def _negative(xp, a):
+    return SizedArray(xp, -a.data, a.absolute, a.relative, a.grain, a.top, a.bits)
+
+
+def _absolute(xp, a):
+    return SizedArray(xp, np.abs(a.data), a.absolute, a.relative, a.grain, a.top, a.bits)
+
+
+def _apart(a, b):
+    """The difference, and where its sign is sure."""
+    apart = a.data - b.data
+    if a.exact and b.exact:
+        return apart, True
+    return apart, ~(np.abs(apart) <= UNIT * ROOM * (a.units + b.units))
+
+
+def _compare(xp, ufunc, a, b):
+    xp.decided(_apart(a, b)[1])
+    return ufunc(a.data, b.data)
+
+
+def _extreme(ufunc):
+    def rule(xp, a, b):
+        data, sure = ufunc(a.data, b.data), _apart(a, b)[1]
+        if np.all(sure) and a.shape == data.shape and np.all(data == a.data):
+            return a
+        chosen = xp.where((data == a.data) | np.isnan(a.data), a, b)
+        if chosen.absolute is not None:
+            chosen.absolute = np.where(sure, chosen.absolute, np.maximum(a.units, b.units))
+        return chosen
+    return rule
+
+
+def _integral(function):
+    def rule(xp, a):
+        data = function(a.data)
+        if not a.exact:
+            far = 2.0 * UNIT * a.units
+            xp.decided(function(a.data - far) == function(a.data + far))
+        return SizedArray(xp, data, None, 0.0, 0, max(a.top, 0) + 1)
+    return rule
+
+
+def _remainder(xp, a, b):
+    data, units = np.remainder(a.data, b.data), a.units
+    if not (a.exact and b.exact):
+        far = 2.0 * UNIT * units
+        xp.decided((np.abs(data) > far) & (np.abs(b.data - data) > far) & b.exact | (far == 0.0) & b.exact)
+    if a.exact and np.all((a.data >= 0.0) == (b.data >= 0.0)):
+        return SizedArray(xp, data)
+    return SizedArray(xp, data, units + np.abs(data))
+
+
+_RULES = {
+    np.add: _add, np.subtract: lambda xp, a, b: _add(xp, a, b, -1.0), np.multiply: _multiply, np.divide: _divide,
+    np.exp: _exp, np.negative: _negative, np.absolute: _absolute, np.floor: _integral(np.floor),
+    np.rint: _integral(np.rint), np.remainder: _remainder, np.maximum: _extreme(np.maximum),
+    np.minimum: _extreme(np.minimum), np.isfinite: lambda xp, a: np.isfinite(a.data),
+    np.isnan: lambda xp, a: np.isnan(a.data),
+}
+
+
+class SizedArrays(ExactFunctions):
+    """The namespace of a page over sized arrays."""
 
     def given(self, value):
         """An input, or an attribute of a page that is a floating number, as it is."""
@@ -69,12 +281,6 @@ class SizedArrays(Functions):
         with np.errstate(invalid="ignore"):
             return x.data.astype(dtype)
 
-    def where(self, condition, x, y):
-        return self._move(lambda a, b: np.where(condition, a, b), x, y)
-
-    def take(self, x, index, axis=None):
-        return self._move(lambda part: np.take(part, index, axis=axis), x)
-
     def sum(self, x, axis=None, keepdims=False):
         if not isinstance(x, SizedArray):
             return np.sum(x, axis=axis, keepdims=keepdims)
@@ -91,11 +297,6 @@ class SizedArrays(Functions):
         units = _folded(units, inner + leading) + np.abs(data)
         total = SizedArray(self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth)
         return total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
-
-    def mean(self, x, axis=None, keepdims=False):
-        total = self.sum(x, axis, keepdims)
-        count = x.size // max(total.size, 1)
-        return total / float(count) if count else total * np.nan
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,), one after another."""

@@ -20,8 +20,7 @@ from aclnn_viz.errors import loaded, problem, shown
 KINDS = {
     "page": "operators", "declaration": "operators", "contract": "operators", "plans": "operators", "peer": "operators",
     "loops": "operators", "faults": "operators", "sample": "acl", "tiles": "tiles", "tile_faults": "tiles",
-    "cases": "cases", "puzzles": "checking", "puzzle_solutions": "checking", "tile_puzzles": "checking",
-    "tile_puzzle_solutions": "checking", "errata": "verification", "conventions": "verification",
+    "cases": "cases", "puzzles": "checking", "puzzle_solutions": "checking", "errata": "verification", "conventions": "verification",
     "explorer": "explorers", "derivation": "derivations", "reference": "tests",
 }
 #: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.

@@ -8,8 +8,8 @@ import numpy as np
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
 from aclnn_viz.accuracy.measures import check_inputs
 from aclnn_viz.accuracy.stretches import LENGTH, pair, same
-from aclnn_viz.arrays.certified import rounded_sum
 from aclnn_viz.arrays.driver import run_all
+from aclnn_viz.arrays.truth import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture

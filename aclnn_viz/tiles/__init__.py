@@ -1,17 +1,16 @@
-"""How it is built: an Ascend C machine in Python, in which tile programs run without CANN.
+"""An Ascend C machine in Python, in which tile programs run without CANN.
 
 Cores with a Unified Buffer, queues and pipes run a program written with Ascend C's own names; what is wrong with it is
-said as hazards. Nothing here was measured: the order of things is modelled, their time is not.
+reported as hazards. Nothing here was measured: the order of instructions is modelled, their time is not.
 """
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
-from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, launch
-from aclnn_viz.tiles.lift import sketch
-from aclnn_viz.tiles.orders import Orders, explore
+from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, timeline
 from aclnn_viz.tiles.platforms import Platform
-from aclnn_viz.tiles.timeline import timeline
+from aclnn_viz.tiles.schedules import Orders
+from aclnn_viz.tiles.sketch import sketch
 
 __all__ = ["KINDS", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "explore",
            "faults", "launch", "programs", "sketch", "timeline"]

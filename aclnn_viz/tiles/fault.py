@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from zlib import crc32
@@ -17,7 +18,7 @@ WRONG, BITS = message("wrong number"), message("other bits")
 
 @dataclass(frozen=True, eq=False)
 class TileFault:
-    """One wrong tile program: `changes` are pairs of text, what the program says and what the wrong one says instead.
+    """One wrong tile program: `changes` are {what the program says: what the wrong one says instead}, kept as pairs.
 
     `shows` is the kind of a hazard, WRONG when the machine has nothing to say and the numbers are off, or BITS when
     they are right and differ from schedule to schedule. A hazard shows under any schedule; `schedule` is one under
@@ -29,14 +30,15 @@ class TileFault:
     name: str
     story: str
     shows: str
-    changes: tuple[tuple[str, str], ...]
+    changes: Mapping[str, str] | tuple[tuple[str, str], ...]
     case: dict = field(default_factory=dict)
     cores: int = 4
     schedule: str | int | None = None
     program: str | None = None
 
     def __post_init__(self):
-        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": MEANT.get(self.shows, kept(self.shows))}.items():
+        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": MEANT.get(self.shows, kept(self.shows)),
+                            "changes": tuple(dict(self.changes).items())}.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:

@@ -142,14 +142,13 @@ class Hazard:
     @property
     def sentence(self) -> Message:
         """The hazard with its place, as a message that is kept."""
-        told = TOLD[bool(self.vendor)]
-        return message(told, kind=self.kind, vendor=self.vendor, core=self.core, line=self.line, text=self.text)
+        return message(SENTENCES[bool(self.vendor)], kind=self.kind, vendor=self.vendor, core=self.core, line=self.line, text=self.text)
 
     def __str__(self) -> str:
         return tr(self.sentence)
 
 
-TOLD = (message("{kind}, core {core}, line {line}: {text}"), message("{kind} ({vendor}), core {core}, line {line}: {text}"))
+SENTENCES = (message("{kind}, core {core}, line {line}: {text}"), message("{kind} ({vendor}), core {core}, line {line}: {text}"))
 
 
 class Stop(BaseException):

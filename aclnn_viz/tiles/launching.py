@@ -1,22 +1,22 @@
-"""Programs and their launch: host tiling, cores, and what a run leaves behind."""
+"""Programs and their launch: host tiling, cores, what a run leaves behind, and its pipes in steps.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.buffers import Block
-from aclnn_viz.tiles.core import Instruction
-from aclnn_viz.tiles.formats import fitting
 from aclnn_viz.tiles.hazards import Hazard
-from aclnn_viz.tiles.machine import Machine
-from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
-from aclnn_viz.tiles.platforms import Platform
-from aclnn_viz.tiles.schedules import schedule_of
+from aclnn_viz.tiles.machine import Instruction, Machine
+from aclnn_viz.tiles.memory import PIPES, PIPE_NAMES, POISON, UNWRITTEN, GlobalMemory
+from aclnn_viz.tiles.platforms import Platform, fitting
+from aclnn_viz.tiles.schedules import LIMIT, Orders, explored, schedule_of
+from aclnn_viz.tiles.tensors import Block
 from aclnn_viz.words.speech import message, tr
 
 SYNCS = ("auto", "strict")
@@ -169,6 +169,20 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     return made
 
 
+def explore(program, /, limit: int = LIMIT, **how) -> Orders:
+    """Run a program in every order that matters; `how` are the keywords of `launch` and the inputs.
+
+    After `limit` orders the search stops, and `complete` says so.
+
+    >>> import aclnn_viz as av
+    >>> case = av.case("hardswish", shape=(24,))
+    >>> explore(av.tiles.programs("hardswish")[0], cores=2, **case.inputs).proved
+    True
+    """
+    need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]")
+    return explored(lambda schedule: launch(program, schedule=schedule, traced=False, **how), limit)
+
+
 def _poisoned(shape, dtype) -> np.ndarray:
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
@@ -187,3 +201,48 @@ def _look_back(machine: Machine, program: Program, outputs):
                 tensor=name, first=missing[0]), 0, (code.co_filename, code.co_firstlineno))
 
 
+class Slot(NamedTuple):
+    """One instruction in the timeline of its core: pipe, step, name and program line, and what it waited for last."""
+
+    core: int
+    pipe: str
+    step: int
+    name: str
+    line: int
+    after: Instruction | None
+
+
+def timeline(run: Run) -> list[Slot]:
+    """Return a slot for every instruction of a run, in the order in which they were issued.
+
+    An instruction starts when its pipe is free and all that its horizon names is finished. Cores meet at SyncAll: the
+    next phase starts, on all of them, after the last step of this one. Raises ValueError for a run without a trace.
+
+    >>> import aclnn_viz as av
+    >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **av.case("hardswish", shape=(64,)).inputs)
+    >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
+    ('PIPE_MTE3', 10)
+    """
+    need(run, Run, "a timeline is that of a Run", "pass what launch returns")
+    if run.trace is None:
+        raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
+    slots: list[Slot] = []
+    floor = ended = epoch = 0
+    free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
+    at: dict[tuple, tuple[int, Instruction]] = {}  # (core, pipe, position) -> step, the last of its pipe so far
+    for one in sorted(run.trace, key=lambda one: one.epoch):
+        if one.epoch != epoch:
+            epoch, floor = one.epoch, ended
+        core, step, after = one.core.index, max(free.get((one.core.index, one.pipe), 0), floor), None
+        for pipe in PIPES:
+            if one.horizon[pipe]:
+                done, other = at[core, pipe, one.horizon[pipe]]
+                if done + 1 >= step and pipe != one.pipe:
+                    after = other
+                step = max(step, done + 1)
+        free[core, one.pipe] = step + 1
+        before = at.get((core, one.pipe, one.position - 1), (-1, one))
+        at[core, one.pipe, one.position] = max((step, one), before, key=lambda entry: entry[0])
+        ended = max(ended, step + 1)
+        slots.append(Slot(core, PIPE_NAMES[one.pipe], step, one.name, one.where[1], after))
+    return slots

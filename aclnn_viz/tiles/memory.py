@@ -1,4 +1,4 @@
-"""Memories that know what lies in them: which bytes were written, by which instruction, and who may still read them.
+"""The memories of a run, with a record for each byte or element: whether and by which instruction it was written or read.
 
 Order is kept as numbers. Every instruction of a core has a position in its pipe, 1, 2, 3, ...; its horizon says for
 each pipe up to which position everything is finished before it starts. Two accesses to a byte, one of them a write,

@@ -1,17 +1,19 @@
-"""Sums and extremes, in the published order: a tree of neighbours in each repeat, then the repeats.
+"""Sums and extremes in the published order, comparisons into bits, selection by bits, and moves by index.
 
-Source: the pages ReduceSum, ReduceRepeat, ReduceDataBlock of the Ascend C API reference. A lane that takes no part is
-absent: its neighbour goes up the tree alone.
+A sum is a tree of neighbours in each repeat, then the repeats; a lane that takes no part is absent: its neighbour goes
+up the tree alone. A comparison writes one bit an element, the lowest bit of a byte first.
+
+Source: the pages ReduceSum, ReduceRepeat, ReduceDataBlock of the Ascend C API reference.
 """
+
+from enum import Enum
 
 import numpy as np
 
-from aclnn_viz.tiles.core import current
-from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.lanes import MASK, counted, eight_bits, mask_spans
+from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V
-from aclnn_viz.tiles.platforms import BLOCK, REPEAT
-from aclnn_viz.tiles.vector import need_format
+from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
+from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
 from aclnn_viz.words.speech import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
@@ -51,7 +53,7 @@ def _reduce(name, function, dst, src, tmp, form):
         count = counted(core, name, form[0])
         if not count:
             return
-        read, order = src.span(name, False, count * size), "ascending"
+        (read, given), order = src.part(name, False, count * size), "ascending"
     else:
         mask, repeats, step = form
         if not 0 <= mask <= REPEAT // size:
@@ -59,17 +61,15 @@ def _reduce(name, function, dst, src, tmp, form):
             mask = max(min(mask, REPEAT // size), 0)
         if not mask or not counted(core, name, repeats):
             return
-        read = src.span(name, False, int(mask) * size, (repeats,), (step * BLOCK,))
-        order = "tree"
-    write = dst.span(name, True, size, align=size)
-    out, given = write.values(core.ub.bytes, dst.dtype), read.values(core.ub.bytes, src.dtype)
+        (read, given), order = src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)), "tree"
+    write, out = dst.part(name, True, size, align=size)
 
     def run():
         if order == "tree":
             out[0] = tree(tree(given, function), function)
         else:
             out[0] = function.accumulate(_repeats(given, function))[-1]
-    core.issue(V, name, run, [(core.ub, read)], [(core.ub, write)])
+    core.vector(name, run, [read], [write])
     if order == "ascending":  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
@@ -109,8 +109,7 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
         written = min(-(-mask * shares // lanes), shares)
     else:
         written = shares
-    write = dst.span(name, True, written * size, (repeats,), (out_step,), align=align or size)
-    out = write.values(core.ub.bytes, dst.dtype)
+    write, out = dst.part(name, True, written * size, (repeats,), (out_step,), align=align or size)
     per_block = BLOCK // size
     reads = [one[0] for one in found]
     # Where in the repeat each run lies: its place in the tree.
@@ -123,7 +122,7 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
         for (block, blocks, lane, width), part in zip(boxes, given):
             filled[:, block:block + blocks, lane:lane + width] = part
         out[...] = tree(filled.reshape(repeats, shares, lanes // shares), function)[:, :written]
-    core.issue(V, name, run, [(core.ub, span) for span in reads], [(core.ub, write)])
+    core.vector(name, run, reads, [write])
 
 
 def WholeReduceSum(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
@@ -175,3 +174,148 @@ def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStri
            BLOCK)
 
 
+SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
+
+
+class CMPMODE(Enum):
+    """The comparisons; with nan all are false but NE."""
+
+    LT, GT, EQ, LE, GE, NE = "less", "greater", "equal", "less_equal", "greater_equal", "not_equal"
+
+    def __call__(self, a, b):
+        return getattr(np, self.value)(a, b)
+
+
+class SELMODE(Enum):
+    """How Select takes its bits: the same for each repeat, on and on with a scalar, or on and on with a tensor."""
+
+    VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE = range(3)
+
+
+def _compare(name, dst, src, mode, count, other=(), numbers=()):
+    core, size = current(), src.dtype.itemsize
+    need_format(core, name, src.dtype)
+    if src.dtype == int32_t and mode is not CMPMODE.EQ:
+        core.stop("format", message("{name} takes int32_t for EQ alone, not {mode}", name=name, mode=mode.name))
+    if dst.dtype != uint8_t:
+        core.stop("format", message("{name} writes bits into uint8_t, not {dtype}", name=name, dtype=c_name(dst.dtype)))
+    count = counted(core, name, count)
+    if count * size % REPEAT:
+        core.hazard("alignment of a comparison", message("{name} of {n} elements, {length} bytes, leaves out the last {rest}",
+                                                         name=name, n=count, length=count * size, rest=count * size % REPEAT))
+        count = count * size // REPEAT * REPEAT // size
+    if count <= 0:
+        return
+    spans = [tensor.span(name, False, count * size) for tensor in (src, *other)]
+    write, out = dst.part(name, True, count // 8)
+    given = [span.values(core.ub.bytes, src.dtype) for span in spans]
+
+    def run():
+        out[...] = np.packbits(mode(*given, *numbers), bitorder="little")
+    core.vector(name, run, spans, [write])
+
+
+def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
+    """Bit i of dst is src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
+    _compare("Compare", dst, src0, cmpMode, count, (src1,))
+
+
+def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
+    """Bit i of dst is src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
+    _compare("CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(scalar).astype(src0.dtype),))
+
+
+def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
+    """dst[i] = src0[i] where bit i of selMask is 1, else src1[i], or the scalar src1 in VSEL_TENSOR_SCALAR_MODE."""
+    core, size = current(), dst.dtype.itemsize
+    need_format(core, "Select", dst.dtype)
+    if not counted(core, "Select", count):
+        return
+    scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
+    tensors = (src0,) if scalar else (src0, src1)
+    scratch = core.platform.unified_buffer - SCRATCH
+    if selMode is not SELMODE.VSEL_CMPMASK_SPR and max(pipe.top for pipe in core.pipes) > scratch:
+        core.hazard("unified buffer full", message("Select works in the Unified Buffer from byte {start} on, which InitBuffer has "
+                                                   "handed out", start=scratch))
+    spans = [tensor.span("Select", False, count * size) for tensor in tensors]
+    lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
+    bits = selMask.span("Select", False, -(-lanes // 8))
+    write, out = dst.part("Select", True, count * size)
+    packed = bits.values(core.ub.bytes, uint8_t)
+    given = [span.values(core.ub.bytes, dst.dtype) for span in spans]
+    number = np.asarray(src1).astype(dst.dtype) if scalar else None
+
+    def run():
+        chosen = np.unpackbits(packed, count=lanes, bitorder="little").astype(bool)
+        if lanes < count:
+            chosen = np.resize(chosen, count)
+        out[...] = np.where(chosen, given[0], number if scalar else given[1])
+    core.vector("Select", run, [bits, *spans], [write])
+
+
+def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
+    """dst[i] = the element of src at byte srcBaseAddr + srcOffset[i]; offsets are uint32_t, in bytes.
+
+    Which bytes it reads is known when it runs: whether they were written is checked for the whole of src.
+    """
+    core, size = current(), dst.dtype.itemsize
+    need_format(core, "Gather", dst.dtype)
+    if srcOffset.dtype != uint32_t:
+        core.stop("format", message("Gather takes offsets of uint32_t, not {dtype}", dtype=c_name(srcOffset.dtype)))
+    if not counted(core, "Gather", count):
+        return
+    length = src.end - src.start - srcBaseAddr
+    read = src.span("Gather", False, length // size * size, offset=srcBaseAddr)
+    at, places = srcOffset.part("Gather", False, count * 4)
+    write, out = dst.part("Gather", True, count * size)
+    elements = read.values(core.ub.bytes, dst.dtype)
+
+    def run():
+        index = places // size
+        inside = index < elements.size
+        wrong = places[~inside | (places % size != 0)]
+        if wrong.size:
+            core.machine.hazards.add("beyond tensor", message(
+                "Gather takes offset {offset} of {length} bytes of elements of {size}", offset=int(wrong[0]), length=length,
+                size=size), core.index, where)
+        out[...] = elements[np.where(inside, index, 0)]
+    where = core.where()
+    core.vector("Gather", run, [read, at], [write])
+
+
+def GatherMask(dst, src, pattern: int, count: int) -> int:
+    """Pack the elements of a fixed pattern, and return how many: 1 even lanes, 2 odd, 3 to 6 every fourth, 7 all.
+
+    C++ spells the count as `reduceMode = true, mask = count, {1, 1, 8, 0}, rsvdCnt`.
+    """
+    core, size = current(), src.dtype.itemsize
+    need_format(core, "GatherMask", src.dtype)
+    if pattern not in range(1, 8):
+        core.stop("copy parameters", message("GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern))
+    first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
+    kept = len(range(first, counted(core, "GatherMask", count), step))
+    if not kept:
+        return 0
+    (read, given), (write, out) = src.part("GatherMask", False, count * size), dst.part("GatherMask", True, kept * size)
+
+    def run():
+        out[...] = given[first::step].copy()
+    core.vector("GatherMask", run, [read], [write])
+    return kept
+
+
+def Brcb(dst, src, repeatTime: int, params=None):
+    """Spread each of 8 elements a repeat over one block of 32 bytes."""
+    core, size = current(), src.dtype.itemsize
+    need_format(core, "Brcb", src.dtype)
+    lanes = BLOCK // size
+    if repeatTime <= 0:
+        return
+    read, given = src.part("Brcb", False, 8 * repeatTime * size)
+    write, out = dst.part("Brcb", True, 8 * repeatTime * BLOCK)
+    if write.start < read.end and read.start < write.end:
+        core.hazard("overlap", message("Brcb writes into what it reads"))
+
+    def run():
+        out[...] = np.repeat(given, lanes)
+    core.vector("Brcb", run, [read], [write])

@@ -1,15 +1,28 @@
-"""When what a pipe does lands: as issued, as late as the waits allow, or in an order drawn from a seed.
+"""Schedules: the order in which instructions take effect: as issued, as late as the waits allow, or drawn from a seed.
 
 All three are legal. A program whose waits are right gives the same bits under each, but for the order of atomic sums.
+
+A search runs all orders that matter of a small run: two instructions that may land in either order, and do not commute,
+are tried both ways. Two commute when neither writes a byte that the other reads or writes; two atomic sums onto the same
+element do not, for floating sums depend on their order. Orders that differ only by exchanging neighbours that commute
+are one. The search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla,
+Aronsson, Jonsson, Sagonas, POPL 2014): after each run, every pair that met in an order that no wait demands is tried
+the other way round.
+
+The scalar unit's reads take part on their own core; between cores within a phase, reads by the scalar unit are judged
+by the rule for races between cores alone.
 """
 
 import heapq
 import random
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import ge
 
-from aclnn_viz.errors import problem, shown
-from aclnn_viz.tiles.core import Instruction
+from aclnn_viz.errors import problem, shown, whole
+from aclnn_viz.tiles.hazards import Hazard
+from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.memory import PIPES
 
 
@@ -125,3 +138,182 @@ def schedule_of(name):
     if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
         raise ValueError(problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one"))
     return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)
+
+
+LIMIT = 2000
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What all orders of a run show: how many there are, the hazards of any, and the different outputs as bytes."""
+
+    count: int
+    hazards: tuple[Hazard, ...]
+    outcomes: tuple[tuple[bytes, ...], ...]
+    complete: bool
+
+    @property
+    def proved(self) -> bool:
+        """No order shows a hazard, and all give the same bits."""
+        return self.complete and not self.hazards and len(self.outcomes) == 1
+
+
+def explored(run: Callable, limit: int = LIMIT, search: "Search | None" = None) -> Orders:
+    """As `explore`, of any `run(schedule)` that returns something with `outputs` and `hazards`."""
+    limit = whole("limit", limit, 1)
+    search, hazards, outcomes, count = search or Search(), {}, {}, 0
+    while count < limit:
+        try:
+            made = run(Chosen(search))
+        except Redundant:
+            pass
+        else:
+            count += 1
+            outcomes.setdefault(tuple(output.tobytes() for output in made.outputs.values()))
+            for hazard in made.hazards:
+                hazards.setdefault((hazard.kind, hazard.file, hazard.line), hazard)
+        if not search.turn():
+            return Orders(count, tuple(hazards.values()), tuple(outcomes), True)
+    return Orders(count, tuple(hazards.values()), tuple(outcomes), False)
+
+
+class Redundant(BaseException):
+    """This order equals one that was tried."""
+
+
+class Chosen(Late):
+    """The schedule that asks the search what lands next."""
+
+    def __init__(self, search: "Search"):
+        super().__init__()
+        self.search, self.reads = search, 0
+        search.start()
+
+    def order(self, cores):
+        return cores
+
+    def reach(self, core, one: Instruction):
+        self.reads += 1
+        self.number += 1
+        landed = self.landed.setdefault(core, [0] * 4)
+        while True:
+            free = all(have >= need for have, need in zip(landed, one.horizon))
+            chosen = self.search.choose([Step(entry[2], entry[1]) for entry in self.ready]
+                                        + [Step(one, self.number, self.reads)] * free)
+            if chosen.read:
+                return
+            self._land(chosen.number)
+
+    def drain(self, cores):
+        while self.ready:
+            self._land(self.search.choose([Step(entry[2], entry[1]) for entry in self.ready]).number)
+
+    def _land(self, number: int):
+        entry = next(entry for entry in self.ready if entry[1] == number)
+        self.ready.remove(entry)
+        heapq.heapify(self.ready)
+        self.land(entry[2])
+
+
+class Step:
+    """One instruction in the search: a key that holds in every run, its place in the order, the bytes it touches."""
+
+    def __init__(self, one: Instruction, number: int, read: int = 0):
+        self.number, self.read, self.core = number, read, one.core.index
+        self.pipe, self.position = one.pipe, one.position
+        self.key = self.core, self.pipe, self.position, read
+        self.horizon, self.epoch, self.atomic = one.horizon, one.core.epoch if read else one.epoch, one.atomic
+        self.reads, self.writes = (tuple((getattr(memory, "name", self.core), span.start, span.end)
+                                         for memory, span in touched) for touched in (one.reads, one.writes))
+
+    def commutes(self, other: "Step") -> bool:
+        return not (_meet(self.writes, other.reads + other.writes) or _meet(self.reads, other.writes))
+
+    def ordered_before(self, other: "Step") -> bool:
+        """Whether the waits of the program demand it, or the scalar unit has read before it issued the other."""
+        if self.epoch != other.epoch:
+            return self.epoch < other.epoch
+        if self.core != other.core:
+            return False
+        if self.read:
+            return self.number < other.number
+        return other.horizon[self.pipe] >= self.position
+
+
+def _meet(some, others) -> bool:
+    return any(a == b and start < last and first < end for a, start, end in some for b, first, last in others)
+
+
+@dataclass
+class Node:
+    """A state of the search: what could land, what was chosen, what is to be tried, and what need not be (asleep)."""
+
+    enabled: dict
+    chosen: Step
+    to_try: set = field(default_factory=set)
+    asleep: dict = field(default_factory=dict)
+
+
+class Search:
+    """A depth-first search over the choices; `choose` is asked in each run, `turn` prepares the next run."""
+
+    def __init__(self):
+        self.nodes: list[Node] = []
+        self.depth = 0
+
+    def start(self):
+        self.depth = 0
+
+    def choose(self, steps: list[Step]) -> Step:
+        enabled = {step.key: step for step in steps}
+        self.depth += 1
+        if self.depth <= len(self.nodes):
+            node = self.nodes[self.depth - 1]
+            node.enabled, node.chosen = enabled, enabled[node.chosen.key]
+            return node.chosen
+        asleep = {}
+        if self.nodes:
+            before = self.nodes[-1]
+            asleep = {key: step for key, step in before.asleep.items() if step.commutes(before.chosen)}
+        awake = [step for key, step in enabled.items() if key not in asleep]
+        if not awake:
+            raise Redundant
+        chosen = min(awake, key=lambda step: step.number)
+        self.nodes.append(Node(enabled, chosen, {chosen.key}, asleep))
+        return chosen
+
+    def turn(self) -> bool:
+        """Note what the last run leaves to be tried, and go back to the last choice with something left."""
+        self._races()
+        while self.nodes:
+            node = self.nodes[-1]
+            node.asleep[node.chosen.key] = node.chosen
+            left = [key for key in node.to_try if key not in node.asleep]
+            if left:
+                node.chosen = node.enabled[min(left)]
+                return True
+            self.nodes.pop()
+        return False
+
+    def _races(self):
+        """For each pair that met in an order nobody demands, let one run begin there with what leads to the other."""
+        steps = [node.chosen for node in self.nodes]
+        before: list[set[int]] = []  # of each step, those that must come earlier in this run
+        for j, later in enumerate(steps):
+            earlier: set[int] = set()
+            for i in range(j - 1, -1, -1):
+                if i in earlier:
+                    continue
+                ordered, commute = steps[i].ordered_before(later), steps[i].commutes(later)
+                if not ordered and not commute:
+                    self._reverse(i, j, steps, [*before, earlier])
+                if ordered or not commute:
+                    earlier = earlier | {i} | before[i]
+            before.append(earlier)
+
+    def _reverse(self, i: int, j: int, steps: list[Step], before: list[set[int]]):
+        """What may come first of the steps between that do not need step i, and of step j after them."""
+        free = [k for k in range(i + 1, j) if i not in before[k]] + [j]
+        first = [steps[k].key for k in free if not before[k] & set(free)]
+        if not self.nodes[i].to_try & set(first):
+            self.nodes[i].to_try.add(first[0])

@@ -1,16 +1,158 @@
-"""Vector arithmetic: each call takes a count, or mask, repeatTime and repeat parameters.
+"""Vector arithmetic and `Cast`: each call takes a count, or mask, repeatTime and repeat parameters.
 
-Results are those of IEEE arithmetic in the operands' format, rounded after each operation. Exp and Ln are rounded once
-from float64: no bound is documented for them on Atlas A2.
+A repeat is 256 bytes, 8 blocks of 32. In the form with a mask, blocks and repeats have strides in blocks of 32 bytes.
+Calls that widen or narrow go by the wider type. Results are those of IEEE arithmetic in the operands' format, rounded
+after each operation. Exp and Ln are rounded once from float64: no bound is documented for them on Atlas A2.
 """
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.tiles.core import current
-from aclnn_viz.tiles.formats import c_name
-from aclnn_viz.tiles.lanes import need_apart, operands
-from aclnn_viz.tiles.memory import V
+from aclnn_viz.arrays.plan import round_away
+from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.tiles.machine import current
+from aclnn_viz.tiles.memory import Span
+from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name
 from aclnn_viz.words.speech import message
+
+MASK, STRIDE = message("{name} has mask {mask} for {n} lanes of {dtype}"), message("a stride")
+
+
+@dataclass(frozen=True)
+class UnaryRepeatParams:
+    """Strides of blocks and of repeats of the result and the source, in blocks of 32 bytes."""
+
+    dstBlkStride: int = 1
+    srcBlkStride: int = 1
+    dstRepStride: int = 8
+    srcRepStride: int = 8
+
+    @property
+    def pairs(self):
+        return (self.dstBlkStride, self.dstRepStride), (self.srcBlkStride, self.srcRepStride)
+
+
+@dataclass(frozen=True)
+class BinaryRepeatParams:
+    """Strides of blocks and of repeats of the result and the two sources, in blocks of 32 bytes."""
+
+    dstBlkStride: int = 1
+    src0BlkStride: int = 1
+    src1BlkStride: int = 1
+    dstRepStride: int = 8
+    src0RepStride: int = 8
+    src1RepStride: int = 8
+
+    @property
+    def pairs(self):
+        return ((self.dstBlkStride, self.dstRepStride), (self.src0BlkStride, self.src0RepStride),
+                (self.src1BlkStride, self.src1RepStride))
+
+
+def eight_bits(core, name: str, number: int, what: str) -> int:
+    """What the hardware makes of a repeat or stride: its last 8 bits."""
+    if not 0 <= number <= LIMIT:
+        core.hazard("repeat beyond 255", message("{name} has {what} {n}, taken as {taken}", name=name, what=what, n=number,
+                                                  taken=number % (LIMIT + 1)))
+    return number % (LIMIT + 1)
+
+
+@lru_cache(maxsize=512)
+def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], ...]:
+    """The set lanes as boxes (first block, blocks, first lane, lanes); `mask` is a number of lanes or a tuple of bits.
+
+    >>> runs(20, 64, 8)
+    ((0, 2, 0, 8), (2, 1, 0, 4))
+    """
+    if not isinstance(mask, tuple):
+        whole, rest = divmod(max(min(mask, lanes), 0), per_block)
+        return ((0, whole, 0, per_block),) * bool(whole) + ((whole, 1, 0, rest),) * bool(rest)
+    bits = [mask[lane // 64] >> lane % 64 & 1 for lane in range(lanes)]
+    found = []
+    for block in range(lanes // per_block):
+        lane = 0
+        while lane < per_block:
+            width = 0
+            while lane + width < per_block and bits[block * per_block + lane + width]:
+                width += 1
+            if width:
+                found.append((block, 1, lane, width))
+            lane += max(width, 1)
+    return tuple(found)
+
+
+def counted(core, name: str, count: int) -> int:
+    """A count of elements; C++ has no negative one."""
+    if count < 0:
+        core.stop("beyond tensor", message("{name} is given {n} elements, which C++ takes as {taken}", name=name, n=count,
+                                           taken=count % 2**32))
+    return int(count)
+
+
+def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[list[Span]]:
+    """The runs of the form with a mask: for each, the spans of the operands, (repeats, blocks) runs of lanes each."""
+    widest = max(tensor.dtype.itemsize for tensor, _ in operands)
+    lanes = REPEAT // widest
+    if isinstance(mask, (list, tuple)):
+        mask = tuple(mask) + (0,) * (lanes // 64 - len(mask))
+        fits = any(mask[:lanes // 64]) and not any(mask[lanes // 64:])
+    else:
+        fits = 0 <= mask <= lanes
+    if not fits:
+        core.hazard("mask", message(MASK, name=name, mask=mask, n=lanes, dtype=c_name(operands[0][0].dtype)))
+    repeats = eight_bits(core, name, repeats, "repeatTime")
+    if not repeats:
+        return []
+    # A narrow operand beside a wide one fills fewer than 8 blocks in a repeat.
+    strides = [[eight_bits(core, name, step, STRIDE) * BLOCK for step in pair] for pair in pairs]
+    found = []
+    per_block = BLOCK // widest
+    for block, blocks, lane, width in runs(mask, lanes, per_block):
+        spans = []
+        for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
+            size = tensor.dtype.itemsize
+            share = widest // size  # blocks of the wide type that lie in one of this type
+            if share == 1:
+                offset, shape, steps = block * block_step, (repeats, blocks), (repeat_step, block_step)
+                start, length = offset + lane * size, width * size
+            else:  # only unit block strides: the lanes are contiguous
+                start, length = (block * per_block + lane) * size, width * size
+                shape, steps = (repeats, blocks), (repeat_step, per_block * size)
+            spans.append(tensor.span(name, writing, length, shape, steps, offset=start))
+        found.append(spans)
+    return found
+
+
+def operands(core, name: str, form: tuple, dst, sources) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
+    """The runs of either form, for each the span and the elements of dst and of the sources.
+
+    And whether repeats must follow one another because the result stays in place.
+    """
+    if len(form) == 1:
+        count = counted(core, name, form[0])
+        if count <= 0:
+            return [], False
+        return [[dst.operand(core, name, True, count),
+                 *[source.operand(core, name, False, count) for source in sources]]], False
+    mask, repeats, params = form
+    pairs = params.pairs
+    found = mask_spans(core, name, mask, repeats, pairs, [(dst, True), *((source, False) for source in sources)])
+    return [[(span, span.values(core.ub.bytes, tensor.dtype)) for span, tensor in zip(one, (dst, *sources))]
+            for one in found], pairs[0][1] == 0 and repeats > 1
+
+
+def need_apart(core, name: str, dst, sources, found: list[list[tuple[Span, np.ndarray]]]):
+    """Operands are the same or disjoint."""
+    for (write, _), *reads in found:
+        for source, (span, _) in zip(sources, reads):
+            if source.start != dst.start and write.start < span.end and span.start < write.end \
+                    and not (span.shape and np.prod(span.shape) > 1):
+                core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
+                                                b=write.end, c=span.start, d=span.end))
 
 
 def need_format(core, name: str, dtype):
@@ -41,36 +183,36 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     def run():
         for out, *given in parts:
             out[...] = function(*given)
-    reads = [(core.ub, span) for one in found for span, _ in one[1:]]
-    core.issue(V, name, run, reads, [(core.ub, one[0][0]) for one in found])
+    core.vector(name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found])
 
 
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    return _named(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
-                              "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+                             "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+    return _named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    return _named(call, name, f"dst = {name} of src: `(dst, src, count)` or "
-                              "`(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    return _named(call, name)
 
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
         number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    return _named(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
-                              "`(dst, src, scalar, count)` or "
-                              "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
+                             "`(dst, src, scalar, count)` or "
+                             "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    return _named(call, name)
 
 
-def _named(call, name, text):
+def _named(call, name):
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = text
     return call
 
 
@@ -91,38 +233,31 @@ LeakyRelu = _scalar("LeakyRelu", lambda x, slope: np.where(x >= 0, x, x * slope)
 def Axpy(dst, src, scalar, *form):
     """dst = dst + src * scalar, rounded twice (inferred): `(dst, src, scalar, count)` or with a mask."""
     number = np.asarray(scalar).astype(src.dtype)[()]
-    if len(form) == 1:
-        elementwise("Axpy", lambda out, x: out + x * number, dst, (dst, src), form)
-        return
-    mask, repeats, params = form
-    _accumulating("Axpy", lambda out, x: out + x * number, dst, (src,), mask, repeats, params)
+    _accumulating("Axpy", lambda out, x: out + x * number, dst, (src,), form)
 
 
 def MulAddDst(dst, src0, src1, *form):
     """dst = src0 * src1 + dst, rounded twice (inferred)."""
-    if len(form) == 1:
-        elementwise("MulAddDst", lambda out, a, b: a * b + out, dst, (dst, src0, src1), form)
-        return
-    _accumulating("MulAddDst", lambda out, a, b: a * b + out, dst, (src0, src1), *form)
+    _accumulating("MulAddDst", lambda out, a, b: a * b + out, dst, (src0, src1), form)
 
 
 def FusedMulAdd(dst, src0, src1, *form):
     """dst = src0 * dst + src1, rounded twice (inferred)."""
-    if len(form) == 1:
-        elementwise("FusedMulAdd", lambda out, a, b: a * out + b, dst, (dst, src0, src1), form)
-        return
-    _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), *form)
+    _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), form)
 
 
-class _WithDst:
-    """Repeat parameters in which the result is a source as well."""
+class _Strides(NamedTuple):
+    """Repeat parameters as the strides of each operand."""
 
-    def __init__(self, params):
-        self.pairs = (params.pairs[0], *params.pairs)
+    pairs: tuple[tuple[int, int], ...]
 
 
-def _accumulating(name, function, dst, sources, mask, repeats, params):
-    elementwise(name, function, dst, (dst, *sources), (mask, repeats, _WithDst(params)))
+def _accumulating(name, function, dst, sources, form):
+    """A call in which the result is a source as well."""
+    if len(form) > 1:
+        mask, repeats, params = form
+        form = mask, repeats, _Strides((params.pairs[0], *params.pairs))
+    elementwise(name, function, dst, (dst, *sources), form)
 
 
 def Duplicate(dst, scalar, *form):
@@ -131,7 +266,7 @@ def Duplicate(dst, scalar, *form):
     number = np.asarray(scalar).astype(dst.dtype)
     if len(form) > 1:
         mask, repeats, block, step = form
-        form = mask, repeats, _Alone(((block, step),))
+        form = mask, repeats, _Strides(((block, step),))
     elementwise("Duplicate", lambda: number, dst, (), form, formats=False)
 
 
@@ -147,6 +282,99 @@ def Copy(dst, src, mask, repeatTime: int, params):
     elementwise("Copy", lambda x: x, dst, (src,), (mask, repeatTime, params))
 
 
-class _Alone:
-    def __init__(self, pairs):
-        self.pairs = pairs
+class RoundMode(Enum):
+    """How Cast rounds; the values are the letters of the table of pairs."""
+
+    CAST_NONE = "N"
+    CAST_RINT = "R"
+    CAST_FLOOR = "F"
+    CAST_CEIL = "C"
+    CAST_ROUND = "A"
+    CAST_TRUNC = "Z"
+    CAST_ODD = "O"
+
+
+def Cast(dst, src, mode: RoundMode, *form):
+    """Convert src to the type of dst: `(dst, src, mode, count)` or with mask, repeatTime, UnaryRepeatParams.
+
+    A repeat holds as many lanes as fit of the wider type. Integers saturate; a float too large becomes infinite, as on
+    Atlas A2 in its default mode of overflow.
+    """
+    core = current()
+    pair = c_name(src.dtype), c_name(dst.dtype)
+    modes = core.platform.arch.modes.get(pair, "")
+    if mode.value not in modes:
+        taken = ", ".join(one.name for one in RoundMode if one.value in modes)
+        core.stop("format", message("Cast from {old} to {new} takes {modes}, not {mode}", old=pair[0], new=pair[1],
+                                    modes=taken or message("no mode"), mode=mode.name))
+    found, _ = operands(core, "Cast", form, dst, (src,))
+    if not found:
+        return
+    _need_safe_overlap(core, dst, src, found)
+
+    def run():
+        for (_, out), (_, given) in found:
+            out[...] = converted(given, dst.dtype, mode)
+    core.vector("Cast", run, [given[0] for _, given in found], [out[0] for out, _ in found])
+
+
+def _need_safe_overlap(core, dst, src, found):
+    """In place, a widening Cast must not write what it has still to read: the source lies at the upper end."""
+    (wide, _), (narrow, _) = found[0]
+    if wide.start < narrow.end and narrow.start < wide.end:
+        ratio = dst.dtype.itemsize / src.dtype.itemsize
+        last = max(-(-wide.length // 256) - 1, 0) * 256  # where the last repeat of the result begins
+        if ratio > 1 and narrow.start - wide.start < last * (1 - 1 / ratio) \
+                or ratio == 1 and wide.start != narrow.start or ratio < 1 and narrow.start < wide.start:
+            core.hazard("overlap", message("Cast writes bytes {a} to {b} before it has read {c} to {d}", a=wide.start, b=wide.end,
+                                            c=narrow.start, d=narrow.end))
+
+
+def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarray:
+    """Return values in another type, rounded by a mode.
+
+    >>> converted(np.float32([2.5, -2.5]), np.dtype(np.int32), RoundMode.CAST_ROUND)
+    array([ 3, -3], dtype=int32)
+    """
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if values.dtype.kind in "iu":
+            return np.clip(values, limits.min, limits.max).astype(dtype)
+        whole = np.nan_to_num(_whole(values.astype(np.float64), mode), nan=0.0)
+        high = whole >= float(limits.max)
+        fitting = np.where(high, 0.0, np.maximum(whole, limits.min)).astype(np.int64)
+        return np.where(high, limits.max, fitting).astype(dtype)
+    if mode in (RoundMode.CAST_NONE, RoundMode.CAST_RINT):
+        return round_to(values, dtype) if values.dtype.kind not in "iu" else values.astype(dtype)
+    if dtype == values.dtype:
+        return _whole(values, mode).astype(dtype)
+    fmt = float_format(dtype)
+    if mode is RoundMode.CAST_ROUND:
+        return round_away(values, fmt)
+    near = round_to(values, fmt)
+    wide, got = values.astype(np.float64), near.astype(np.float64)
+    below = np.nextafter(near, np.asarray(-np.inf, dtype))
+    above = np.nextafter(near, np.asarray(np.inf, dtype))
+    down, up = np.where(got > wide, below, near), np.where(got < wide, above, near)
+    if mode is RoundMode.CAST_FLOOR:
+        return down.astype(dtype)
+    if mode is RoundMode.CAST_CEIL:
+        return up.astype(dtype)
+    if mode is RoundMode.CAST_TRUNC:
+        return np.where(wide < 0, up, down).astype(dtype)
+    odd = down.astype(dtype).view(f"u{dtype.itemsize}") & 1 == 1
+    return np.where(odd, down, up).astype(dtype)
+
+
+def _whole(values, mode: RoundMode):
+    match mode:
+        case RoundMode.CAST_FLOOR:
+            return np.floor(values)
+        case RoundMode.CAST_CEIL:
+            return np.ceil(values)
+        case RoundMode.CAST_TRUNC:
+            return np.trunc(values)
+        case RoundMode.CAST_ROUND:
+            whole = np.trunc(values)
+            return np.where(np.abs(values - whole) >= 0.5, whole + np.copysign(1, values), whole)
+    return np.rint(values)

@@ -28,9 +28,9 @@ ROOT = PLACE.parents[1]
 SPEECH, OWN = "words.speech import", PLACE / "speech.py"
 MODULES = {
     "aclnn_viz/sweeps": "cards driving pictures place recipes reporting sources wording workers",
-    "aclnn_viz/tiles": "buffers casts core fault hazards lanes reductions selection sync tensors",
+    "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
-OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle* tile_puzzle*".split()  # of an operator's folder
+OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle*".split()  # of an operator's folder
 SHOWN = (*(f"aclnn_viz/{package}/**/*.py" for package in (
     "accuracy", "checking", "cli", "explorers", "operators/faults", "pictures", "verification/conventions",
     "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/pages.py",

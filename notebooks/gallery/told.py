@@ -11,8 +11,8 @@ from aclnn_viz.operators import operators, registry
 from aclnn_viz.words.speech import Message
 
 ROOT = registry.ROOT
-KINDS = {"faults": ("FAULTS",), "puzzles": ("PUZZLES", "DETECTIVES"), "tile_faults": ("FAULTS",),
-         "tile_puzzles": ("PUZZLES", "DETECTIVES")}
+KINDS = {"faults": ("FAULTS",), "tile_faults": ("FAULTS",),
+         "puzzles": ("PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES")}
 
 
 @cache

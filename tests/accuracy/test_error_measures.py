@@ -8,14 +8,12 @@ import error_oracle as oracle
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from aclnn_viz.accuracy import measures as module
-from aclnn_viz.accuracy import compare, measure, stretches
+from aclnn_viz.accuracy import compare, measure, measures as module, stretches
 from aclnn_viz.accuracy.measures import ScaledSum
-from aclnn_viz.arrays.certified import Certified
+from aclnn_viz.arrays.truth import Certified
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)

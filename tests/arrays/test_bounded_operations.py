@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference.exact import exact, mp
 
-from aclnn_viz.arrays import worlds
+from aclnn_viz.arrays import bounded
 from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 
@@ -122,5 +122,5 @@ def test_three_undecided_decisions_mark_everything():
 
 
 def test_the_worked_example_of_worlds_is_right():
-    result = doctest.testmod(worlds)
+    result = doctest.testmod(bounded)
     assert result.attempted >= 8 and result.failed == 0

@@ -16,9 +16,8 @@ from machine import SOAK
 
 from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.arrays import sized
-from aclnn_viz.arrays import truth as module
-from aclnn_viz.arrays.certified import Certified, doubtful, rounded_sum, spacing, undecided
+from aclnn_viz.arrays import sized, truth as module
+from aclnn_viz.arrays.truth import Certified, doubtful, rounded_sum, spacing, undecided
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
 DTYPES = [f.name for f in FORMATS]

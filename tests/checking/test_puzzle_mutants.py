@@ -34,18 +34,19 @@ EQUIVALENT = {
 }
 
 
-WITH_PUZZLES = [op for op in operators() if registry.file("puzzles", op.name)]
+WITH_PUZZLES = [op for op in operators() if registry.own("puzzles", op.name, "PUZZLES")]
 
 
 @cache
 def of(op):
-    """The mutants of an operator's solutions that are functions of a puzzle."""
-    return list(mutants(registry.module("puzzle_solutions", op.name)))
+    """The mutants of an operator's solutions of its puzzles on kernels."""
+    names = {one.name for one in registry.own("puzzles", op.name, "PUZZLES")}
+    return [mutant for mutant in mutants(registry.module("puzzle_solutions", op.name)) if mutant.function in names]
 
 
 def refused(mutant):
     one, answer = puzzle(mutant.function), getattr(mutant.page, mutant.function)
-    if one.truth:
+    if one.cases:
         return not judged(one, answer).passed
     return any(killed(prepared, lambda **inputs: named(answer(**inputs), list(prepared.expected)))
                for prepared in prepared_suite(one.operator, 0))

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from aclnn_viz.cases import case
 from aclnn_viz.checking.puzzles import puzzle, puzzles
 from aclnn_viz.checking.puzzles.solutions import Mistake, Solution, solution_of
 from aclnn_viz.checking.puzzles.verdict import apart, body_lines, judged, right_answer
+from aclnn_viz.operators import operator
 
 ALL = pytest.mark.parametrize("name", [one.name for one in puzzles()])
-PARTS = pytest.mark.parametrize("name", [one.name for one in puzzles() if one.truth])
+PARTS = pytest.mark.parametrize("name", [one.name for one in puzzles() if one.cases])
 MISTAKES = [(one.name, mistake) for one in puzzles() for mistake in solution_of(one).mistakes]
 
 
@@ -220,3 +222,21 @@ def test_lines_are_counted_without_comments_and_docstrings():
     def short(x): return x
     assert body_lines(several) == 3 and body_lines(annotated) == body_lines(short) == 1
     assert body_lines(lambda x: x) is None and body_lines(3) is None and body_lines(np.sum) is not None
+
+
+def test_the_loops_of_group_norm_make_up_its_page():
+    """They judge themselves what the page has no function for."""
+    op, loops = operator("group_norm_swish"), {one.name: one.spec for one in puzzles()}
+    inputs = case(op, dtype="float64", shape=(3, 4, 5), numGroups=2, swishScale=1.7).inputs
+    dy, x, mean, rstd, gamma, beta = (inputs[name] for name in ("dy", "x", "mean", "rstd", "gamma", "beta"))
+    xhat = loops["gn_xhat"](x, mean, rstd, 2)
+    z = xhat * gamma[:, None] + beta[:, None]
+    dz = dy * loops["swish_slope"](z.ravel(), 1.7).reshape(z.shape)
+    dxhat = dz * gamma[:, None]
+    along, shift, scale = (part.reshape(6, 1) for part in (*loops["gn_means"](dxhat, xhat, 2), rstd))
+    groups = dxhat.reshape(6, -1), xhat.reshape(6, -1)
+    expected = op.backward(**inputs)
+    for name, found in zip(("dgammaOut", "dbetaOut"), loops["gn_parameters"](dz, xhat)):
+        assert not apart(found, expected[name]).any()
+    for dx in (loops["gn_dx"](*groups, scale), (groups[0] - groups[1] * along - shift) * scale):
+        assert not apart(dx.reshape(x.shape), expected["dxOut"]).any()

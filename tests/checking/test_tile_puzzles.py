@@ -11,8 +11,8 @@ from aclnn_viz.checking.puzzles.verdict import body_lines, right_answer
 from aclnn_viz.pictures.puzzles import picture
 
 NAMES = [one.name for one in tile_puzzles()]
-NUMBERS = [one.name for one in tile_puzzles() if one.truth]
-PARTS = [one.name for one in tile_puzzles() if not one.truth]
+NUMBERS = [one.name for one in tile_puzzles() if one.cases]
+PARTS = [one.name for one in tile_puzzles() if not one.cases]
 MISTAKES = [(one.name, mistake) for one in tile_puzzles() for mistake in solution_of(one).mistakes]
 
 
@@ -36,7 +36,7 @@ def test_a_puzzle_is_whole(name, folder):
     assert one.title in str(one) and one.task.endswith(".") and "for " in one.specification
     result = one.check(lambda *args, **inputs: None)
     assert not result.passed and not result.begun and "hint(1)" in str(result) and not list(folder.iterdir())
-    if one.truth:
+    if one.cases:
         assert picture(one).text.startswith(one.title)
     else:
         with pytest.raises(ValueError, match="a picture is of a puzzle whose answer is numbers"):

@@ -14,8 +14,9 @@ from aclnn_viz.operators.rms_norm import tiles as rms_norm
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import GlobalMemory
-from aclnn_viz.tiles.orders import Search, explore, explored
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.launching import explore
+from aclnn_viz.tiles.schedules import Search, explored
 
 DTYPES = ("float32", "float16")
 

@@ -27,7 +27,7 @@ def tile_puzzles() -> tuple[Puzzle, ...]:
     >>> tile_puzzles()[0].check(lambda length, tileLength: -(-length // tileLength)).passed
     True
     """
-    found = (one for op in operators() for one in own("tile_puzzles", op.name, "PUZZLES", ()))
+    found = (one for op in operators() for one in own("puzzles", op.name, "TILE_PUZZLES", ()))
     return tuple(sorted(found, key=lambda one: one.judge is not judged))
 
 
@@ -42,16 +42,16 @@ def puzzle(name: str) -> Puzzle:
 
 def detectives() -> tuple[Detective, ...]:
     """Return all detective cases on kernels, easy ones first."""
-    return _cases("puzzles")
+    return _cases("DETECTIVES")
 
 
 def tile_detectives() -> tuple[Detective, ...]:
     """Return all detective cases on tile programs, easy ones first."""
-    return _cases("tile_puzzles")
+    return _cases("TILE_DETECTIVES")
 
 
 def _cases(kind: str) -> tuple[Detective, ...]:
-    found = (one for op in operators() for one in own(kind, op.name, "DETECTIVES", ()))
+    found = (one for op in operators() for one in own("puzzles", op.name, kind, ()))
     return tuple(sorted(found, key=lambda one: one.number))
 
 

@@ -49,8 +49,9 @@ class Source(str):
 class Puzzle:
     """A function to write, named as its specification, which is executable; displays as its text.
 
-    `lines` are enough for the body. `truth`, with `cases`, judges what is written; a puzzle without them is a whole
-    kernel, which `av.check` judges, unless `judge` is given: it makes the result. `picture` says what to draw of it.
+    `lines` are enough for the body. What is written is compared on the `cases` with `truth`, which is the page, or where no
+    page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
+    is given: it makes the result. `picture` says what to draw of it.
     """
 
     spec: Callable
@@ -60,8 +61,8 @@ class Puzzle:
     lines: int
     hints: tuple[str, ...]
     picture: Curve | Reads | None
-    truth: Callable | None = None
     cases: tuple[dict, ...] = ()
+    truth: Callable | None = None
     judge: Callable = judged
 
     def __post_init__(self):

@@ -2,7 +2,7 @@
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,15 +13,16 @@ from aclnn_viz.words.speech import kept, named
 
 @dataclass(frozen=True)
 class Mistake:
-    """A usual mistake: its name, where it comes from, and pairs of text, what the solution says and what this says."""
+    """A usual mistake: its name, where it comes from, and texts that change: {what the solution says: what this says}."""
 
     name: str
     why: str
-    changes: tuple[tuple[str, str], ...]
+    changes: Mapping[str, str] | tuple[tuple[str, str], ...]  # kept as pairs
 
     def __post_init__(self):
         object.__setattr__(self, "name", named(self.name))
         object.__setattr__(self, "why", kept(self.why))
+        object.__setattr__(self, "changes", tuple(dict(self.changes).items()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,7 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
 
 def solution_of(puzzle) -> Solution:
     """Return the solution of a puzzle, from the file of solutions in the folder of its operator."""
-    on_tiles = puzzle.spec.__module__.rpartition(".")[2].startswith("tile_")
-    return _solution(registry.module("tile_puzzle_solutions" if on_tiles else "puzzle_solutions", puzzle.operator), puzzle.name)
+    return _solution(registry.module("puzzle_solutions", puzzle.operator), puzzle.name)
 
 
 @cache

@@ -85,7 +85,7 @@ class PuzzleResult(Reply):
 
 def judged(puzzle, answer) -> PuzzleResult:
     """Judge an answer; nothing that it does raises here."""
-    whole = puzzle.truth is None
+    whole = not puzzle.cases
     case = next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
     first = run(answer, case, puzzle.outputs, SECONDS)
     if first.misbehaviour == NOTHING:
@@ -232,8 +232,8 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
 
 
 def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
-    """The outputs of a puzzle by name, from the page."""
-    found = puzzle.truth(**inputs)
+    """The outputs of a puzzle by name, from the page or the specification."""
+    found = (puzzle.truth or puzzle.spec)(**inputs)
     found = found if isinstance(found, tuple) else (found,)
     return {name: np.asarray(part, np.float64) for name, part in zip(puzzle.outputs, found, strict=True)}
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.operators.contract.call import Call, Outcome, TensorDescriptor, contiguous_strides
-from aclnn_viz.operators.contract.default import plain_contract
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess, KernelFault
+from aclnn_viz.operators.contract.model import (
+    Call, Check, Constraint, Contract, DtypeRow, EarlySuccess, KernelFault, Outcome, TensorDescriptor,
+    contiguous_strides,
+)
+from aclnn_viz.operators.contract.rules import plain_contract
 
 __all__ = ["Call", "Check", "Constraint", "Contract", "DtypeRow", "EarlySuccess", "KernelFault", "Outcome",
            "TensorDescriptor", "constraints", "contiguous_strides", "contract", "evaluate", "evaluate_launch"]

@@ -1,25 +1,34 @@
-"""Rules that the contracts of several operators share; each is written once."""
+"""Rules that the contracts of several operators share, each written once, and the contract that is made of a declaration.
+
+An operator without a contract of its own has what follows from its declaration, checked in C order: which checks the
+library makes in which order, and what it silently lets pass, is not known of it.
+"""
 
 from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
+from aclnn_viz.dtypes import FORMATS, float_format
 from aclnn_viz.operators.codes import (
-    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
+    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC, ACL_INT32, ACL_INT64,
     DATA_TYPE_SIZES, data_type_name,
 )
-from aclnn_viz.operators.contract.call import Call, TensorDescriptor
-from aclnn_viz.operators.contract.model import Check, Constraint, DtypeRow, EarlySuccess
+from aclnn_viz.operators.contract.model import (
+    Call, Check, Constraint, Contract, DtypeRow, EarlySuccess, TensorDescriptor,
+)
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
+from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.products import ARCHITECTURES, DAV_2201, DAV_3510, Version
+from aclnn_viz.operators.shapes import formats_of
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
 HAND_WRITTEN = "ops-math aclnn_kernels/common/op_error_check.h"
 UINT32 = 2**32
+FIRST_950 = Version.parse("8.5.0")  # the registry of CANN 8.1 knows no 950; the first version that does is inferred
 
 
 def tensor_names(parameters: tuple[Parameter, ...], output: bool | None = None, required: bool | None = None) -> tuple:
@@ -39,14 +48,12 @@ def null_pointers(names: tuple[str, ...], source: str) -> tuple[Check, ...]:
                        f"{name} is a null pointer", source) for name in names)
 
 
-def workspace_size_pointer(source: str) -> Check:
-    return Check("workspaceSize null", lambda call: not call.workspace_pointer, ACLNN_ERR_PARAM_NULLPTR,
-                 "workspaceSize is a null pointer", source)
-
-
-def executor_pointer(source: str) -> Check:
-    return Check("executor null", lambda call: not call.executor_pointer, ACLNN_ERR_PARAM_NULLPTR,
-                 "executor is a null pointer", source)
+def out_pointers(source: str) -> tuple[Check, Check]:
+    """Refuse null pointers in the place of workspaceSize, then of executor."""
+    return (Check("workspaceSize null", lambda call: not call.workspace_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                  "workspaceSize is a null pointer", source),
+            Check("executor null", lambda call: not call.executor_pointer, ACLNN_ERR_PARAM_NULLPTR,
+                  "executor is a null pointer", source))
 
 
 def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str) -> Check:
@@ -80,25 +87,36 @@ def same_dtype(name: str, other: str, source: str) -> Check:
                  ACLNN_ERR_PARAM_INVALID, f"{name} must have the data type of {other}", source, (name, other))
 
 
-def same_shape(name: str, other: str, status: int, source: str) -> Check:
-    return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape, status,
-                 f"{name} must have the shape of {other}", source, (name, other))
+def same_shape(name: str, other: str, source: str) -> Check:
+    return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape,
+                 ACLNN_ERR_PARAM_INVALID, f"{name} must have the shape of {other}", source, (name, other))
 
 
-def rank_in(name: str, low: int, high: int, status: int, source: str, **scope) -> Check:
+def rank_in(name: str, low: int, high: int, source: str, status: int = ACLNN_ERR_PARAM_INVALID, **scope) -> Check:
     wanted = f"{low}" if low == high else f"{low} to {high}"
     return Check(f"{name} rank", lambda call: not low <= call[name].rank <= high, status,
                  f"{name} must have {wanted} axes", source, (name,), **scope)
 
 
-def same_extent(name: str, axis: int, other: str, other_axis: int, status: int, source: str) -> Check:
+def same_extent(name: str, axis: int, other: str, other_axis: int, source: str,
+                status: int = ACLNN_ERR_PARAM_INVALID) -> Check:
     return Check(f"{name} axis {axis} as {other} axis {other_axis}",
                  lambda call: extent(call[name], axis) != extent(call[other], other_axis), status,
                  f"axis {axis} of {name} must be as long as axis {other_axis} of {other}", source, (name, other))
 
 
-def generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...],
-                    tiling: tuple[Check, ...]) -> tuple[Check | EarlySuccess, ...]:
+def generated_contract(operator: Operator, rows: tuple[DtypeRow, ...], tiling: tuple[Check, ...],
+                       constraints: tuple[Constraint, ...], **others) -> Contract:
+    """Return the contract of an operator whose C API the vendor's generator made: what all of these have, and its own."""
+    parameters = operator.c_parameters
+    inputs = tensor_names(parameters, output=False)
+    return Contract(operator=operator, generated=True, dtype_rows=rows, steps=_generated_steps(parameters, rows, tiling),
+                    constraints=(undocumented_dtypes(rows), _strided_outputs(parameters), *constraints), **{
+                        "workspace_size": lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs)} | others)
+
+
+def _generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...],
+                     tiling: tuple[Check, ...]) -> tuple[Check | EarlySuccess, ...]:
     """Put the checks that every generated operator makes before its own tiling checks."""
     required = tensor_names(parameters, required=True)
     outputs = tensor_names(parameters, output=True)
@@ -112,8 +130,7 @@ def generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...
     return (
         *null_pointers(tensor_names(parameters, output=False, required=True), GENERATED),
         *null_pointers(outputs, GENERATED),
-        executor_pointer(GENERATED),
-        workspace_size_pointer(GENERATED),
+        *reversed(out_pointers(GENERATED)),
         Check("product", no_product, ACLNN_ERR_PARAM_INVALID, "the operator does not support this product", GENERATED,
               since=first, inferred=True),
         Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "no kernel found for this product", GENERATED,
@@ -132,7 +149,7 @@ def tiling_check(name: str, fails: Callable[[Call], bool], text: str | None, sou
     return Check(name, fails, ACLNN_ERR_INNER_TILING_ERROR, text, source, about, **scope)
 
 
-def strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
+def _strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
     """Generated operators write their outputs densely from the start of the view, whatever its strides."""
     outputs = tensor_names(parameters, output=True)
     return Constraint("strided output", "outputs must be contiguous: the library ignores the strides of an output and "
@@ -194,3 +211,86 @@ def contiguous_copies(call: Call, names: tuple[str, ...]) -> int:
 def wrapped_product(shape: tuple[int, ...]) -> int:
     """Multiply extents as the tiling does, in uint32_t."""
     return prod(shape) % UINT32
+
+
+_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+
+
+def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]:
+    """Return a row for each data type, which all tensors have."""
+    return tuple(DtypeRow(dict.fromkeys(names, dtype), **scope) for dtype in dtypes)
+
+
+def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
+    """Return a row for each product's formats: the tensor that sets the format, and those that must have the same."""
+    same = [name for name in tensor_names(op.c_parameters)
+            if op.tensors[name].dtype == "same" and not op.tensors[name].optional]
+    return tuple(DtypeRow(dict.fromkeys(same, float_format(name).acl_code), products=products)
+                 for products, names in op.formats.items() for name in names.split())
+
+
+def plain_contract(op: Operator) -> Contract:
+    """Return what the declaration of an operator promises, as checks."""
+    parameters, rows = op.c_parameters, declared_rows(op)
+    source = f"the declaration of {op.aclnn_name}"
+    inputs = tensor_names(parameters, output=False)
+
+    def misfit(call: Call) -> str | None:
+        return _misfit(op, call)
+
+    def refused(call: Call) -> int | None:
+        text = misfit(call)  # which begins with the name of what does not fit
+        return text and op.status_of(text.partition(" ")[0])
+
+    def wanted(call: Call) -> list[str]:
+        return [name for name in op.outputs if op.asks_for(name, call.arguments)]
+
+    return Contract(
+        operator=op, generated=False, dtype_rows=rows,
+        steps=(
+            *out_pointers(source),
+            *null_pointers(tensor_names(parameters, output=False, required=True), source),
+            *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
+            *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
+                    f"{name} is a null pointer", source) for name in op.outputs),
+            Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
+                  "the operator does not support this product", source),
+            Check("data types", lambda call: not any(row.matches(call, (op.like,)) for row in rows),
+                  ACLNN_ERR_PARAM_INVALID, f"the data type of {op.like} is not supported on this product", source,
+                  (op.like,)),
+            *(Check("declaration", lambda call, code=code: refused(call) == code, code, misfit, source)
+              for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})),
+            EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
+        ),
+        constraints=(),
+        workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs),
+    )
+
+
+def _misfit(op: Operator, call: Call) -> str | None:
+    """Say in what the tensors and attributes of a call do not fit their declaration, None when they do."""
+    try:
+        given = {p.name: _stand_in(p.name, call[p.name]) for p in op.parameters}
+        bound = op.bind({name: value for name, value in given.items() if value is not None})
+        fmt, sizes, _ = op.fitting(bound)
+    except (TypeError, ValueError) as refusal:
+        return str(refusal)
+    for name in op.outputs:
+        rule, view = op.tensors[name], call[name]
+        if view is None or not op.asks_for(name, call.arguments):
+            continue
+        shape = chosen(rule.shape, bound).shape(sizes)
+        if view.shape != shape:
+            return f"{name} must have shape {shape}"
+        if view.dtype != (wanted := formats_of(rule.dtype, op.like, fmt, bound)[0][0]).acl_code:
+            return f"{name} must be {wanted.vendor_name}"
+    return None
+
+
+def _stand_in(name: str, value):
+    """An array without memory in the place of a described tensor."""
+    if not isinstance(value, TensorDescriptor):
+        return value
+    if value.dtype not in _DTYPES:
+        raise TypeError(f"the data type of {name} is not supported")
+    return np.broadcast_to(np.zeros((), _DTYPES[value.dtype]), value.shape)

@@ -11,11 +11,10 @@ import numpy as np
 from aclnn_viz.operators.codes import (
     ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACL_INT32, ACL_INT64, ACLNN_ERR_INNER_TILING_ERROR,
 )
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow, KernelFault
+from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow, KernelFault
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, contiguous_copies, extent, generated_steps, narrowed, rank_in, same_extent, strided_outputs,
-    tensor_names, tiling_check, unchecked_dtype, unchecked_shape, undocumented_dtypes,
+    FIRST_950, extent, generated_contract, narrowed, rank_in, same_extent, tensor_names, tiling_check, unchecked_dtype,
+    unchecked_shape,
 )
 from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
 
@@ -28,9 +27,7 @@ DOCUMENT = "aclnnCrossEntropyLossGrad, CANN documentation"
 ON_A2, ON_950 = (A2, A3), (ASCEND_950,)
 REDUCTIONS = ("none", "mean", "sum")
 
-PARAMETERS = OPERATOR.c_parameters
-NAMES = tensor_names(PARAMETERS)
-INPUTS = tensor_names(PARAMETERS, output=False)
+NAMES = tensor_names(OPERATOR.c_parameters)
 
 
 def row(data: int, target: int, products, **scope) -> DtypeRow:
@@ -38,7 +35,6 @@ def row(data: int, target: int, products, **scope) -> DtypeRow:
 
 
 FLOATS = (ACL_FLOAT16, ACL_FLOAT, ACL_BF16)
-FIRST_950 = Version.parse("8.5.0")  # the registry of CANN 8.1 knows no 950; the first version that does is inferred
 DTYPE_ROWS = (
     *(row(data, ACL_INT64, ON_A2) for data in FLOATS),
     *(row(data, ACL_INT64, ON_950, since=FIRST_950) for data in FLOATS),
@@ -62,7 +58,7 @@ def weight_differs(call: Call) -> bool:
 
 
 TILING_A2 = (
-    same_extent("target", 0, "logProb", 0, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
+    same_extent("target", 0, "logProb", 0, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
     tiling_check("weightOptional axis 0", weight_differs,
                  "axis 0 of weightOptional must be as long as axis 1 of logProb", SOURCE,
                  ("weightOptional", "logProb")),
@@ -73,7 +69,7 @@ TILING_950 = (
                  SOURCE_950, ("reduction",)),
     tiling_check("labelSmoothing", lambda call: not 0 <= narrowed(call["labelSmoothing"]) <= 1,
                  "labelSmoothing must lie in [0, 1]", SOURCE_950, ("labelSmoothing",)),
-    rank_in("logProb", 2, 2, ACLNN_ERR_INNER_TILING_ERROR, SOURCE_950),
+    rank_in("logProb", 2, 2, SOURCE_950, ACLNN_ERR_INNER_TILING_ERROR),
     tiling_check("gradLoss shape", grad_loss_differs, "gradLoss must be (N,) for reduction none, else a scalar or (1,)",
                  SOURCE_950, ("gradLoss", "logProb", "reduction")),
     tiling_check("target shape", lambda call: call["target"].shape != call["logProb"].shape[:1],
@@ -107,8 +103,6 @@ def scalar_shape(call: Call) -> tuple | None:
 
 
 CONSTRAINTS = (
-    undocumented_dtypes(DTYPE_ROWS),
-    strided_outputs(PARAMETERS),
     unchecked_dtype("weightOptional", (ACL_FLOAT,), DOCUMENT, products=ON_A2),
     Constraint("z-loss data types", "gradZlossOptional and lseForZlossOptional must have the data type of gradLoss; "
                "the library does not compare them", "nobody",
@@ -175,16 +169,12 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
     return known
 
 
-CONTRACT = Contract(
-    operator=OPERATOR,
-    generated=True,
-    dtype_rows=DTYPE_ROWS,
-    steps=generated_steps(PARAMETERS, DTYPE_ROWS, tuple(
-        replace(check, products=products) for checks, products in ((TILING_A2, ON_A2), (TILING_950, ON_950))
-        for check in checks)),
-    constraints=CONSTRAINTS,
-    # That the sums of the cores fit into the system part is inferred.
-    workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
+# That the sums of the cores fit into the system part of the workspace is inferred.
+CONTRACT = generated_contract(
+    OPERATOR, DTYPE_ROWS,
+    tuple(replace(check, products=products) for checks, products in ((TILING_A2, ON_A2), (TILING_950, ON_950))
+          for check in checks),
+    CONSTRAINTS,
     untouched=lambda call: ("xGradOut",) if call.product in ON_A2 and narrowed(call["labelSmoothing"]) else (),
     kernel_inputs=kernel_inputs,
 )

@@ -1,4 +1,6 @@
-"""Puzzles on the gradient of cross entropy: softmax minus one-hot, who counts, by what is divided, and two extras."""
+"""Puzzles on the gradient of cross entropy: softmax minus one-hot, who counts, by what is divided, and two extras;
+and, in tiles, a target at the edge of a tile, and a sum of which each core has a part.
+"""
 
 import math
 
@@ -6,8 +8,9 @@ import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.checking.puzzles.detective import Detective
-from aclnn_viz.checking.puzzles.puzzle import Puzzle, Reads
+from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.checking.puzzles.symptoms import table
+from aclnn_viz.checking.puzzles.tiles.detective import TileDetective
 from aclnn_viz.operators import operator
 
 from . import page
@@ -124,47 +127,47 @@ PUZZLES = (
         "What is left for each c is p_c, less 1 at the target. logProb is the logarithm of p.",
         "hit = target[:, None] == np.arange(logProb.shape[1]); return np.exp(logProb) - ..."),
         Reads(small("logProb", "target"), "grad", (0, 1)),
-        lambda logProb, target: _kernel(gradLoss=np.ones(()), logProb=logProb, target=target, reduction="sum"),
-        counting("logProb", "target")),
+        counting("logProb", "target"),
+        lambda logProb, target: _kernel(gradLoss=np.ones(()), logProb=logProb, target=target, reduction="sum")),
     Puzzle(ce_target_weight, "cross_entropy_loss", "Who counts", ("weights",), 2, (
         "weight[target] looks up every row. What does it do where the target is -100?",
         "Look up an index that exists in the ignored rows, and replace the result by 0.",
         "counted = target != ignoreIndex; np.where(counted, weight[np.where(counted, target, 0)], ...)"),
         Reads(small("target", "weight", "ignoreIndex"), "weights", (0,)),
-        lambda target, weight, ignoreIndex: page.target_weight(XP, target, weight, ignoreIndex, weight),
-        ignoring("target", "weight", "ignoreIndex")),
+        ignoring("target", "weight", "ignoreIndex"),
+        lambda target, weight, ignoreIndex: page.target_weight(XP, target, weight, ignoreIndex, weight)),
     Puzzle(ce_divisor, "cross_entropy_loss", "By what is divided", ("total",), 1, (
         "It is not the number of rows, as soon as there are weights.",
         "Choose the rows that count first, then look up their weights, then add.",
         "return np.sum(weight[target[...]])"),
         Reads(small("target", "weight", "ignoreIndex"), "total", ()),
-        lambda target, weight, ignoreIndex: page.divisors(XP, target, weight, ignoreIndex)["weightSum"],
-        ignoring("target", "weight", "ignoreIndex")),
+        ignoring("target", "weight", "ignoreIndex"),
+        lambda target, weight, ignoreIndex: page.divisors(XP, target, weight, ignoreIndex)["weightSum"]),
     Puzzle(ce_mean_gradient, "cross_entropy_loss", "The weighted mean", ("grad",), 4, (
         "It is the product of three puzzles before: softmax minus one-hot, a weight of the row, a divisor.",
         "The weight of a row is that of its target: it needs a column axis, not a row axis.",
         "gradLoss * (w / np.sum(w))[:, None] * (np.exp(logProb) - hit), where w is 0 in ignored rows"),
         Reads(small("gradLoss", "logProb", "target", "weight", "ignoreIndex"), "grad", (0, 1)),
-        lambda weight, **inputs: _kernel(weightOptional=weight, reduction="mean", **inputs),
-        ignoring("gradLoss", "logProb", "target", "weight", "ignoreIndex")),
+        ignoring("gradLoss", "logProb", "target", "weight", "ignoreIndex"),
+        lambda weight, **inputs: _kernel(weightOptional=weight, reduction="mean", **inputs)),
     Puzzle(ce_smoothing, "cross_entropy_loss", "Smoothed labels", ("grad",), 3, (
         "Write the (N, C) array of what every class is to have, the target distribution times the weights.",
         "The gradient is p times the row sum of that array, minus the array itself.",
         "wanted = labelSmoothing / C * weight + (1 - labelSmoothing) * weight[target][:, None] * hit"),
         Reads(small("logProb", "target", "weight", labelSmoothing=0.3), "grad", (0, 1)),
+        tuple(one | {"labelSmoothing": a} for a in (0.3, 0.0, 1.0) for one in counting("logProb", "target", "weight")),
         lambda logProb, target, weight, labelSmoothing: _kernel(
             gradLoss=np.ones(()), logProb=logProb, target=target, weightOptional=weight, reduction="sum",
-            labelSmoothing=labelSmoothing),
-        tuple(one | {"labelSmoothing": a} for a in (0.3, 0.0, 1.0) for one in counting("logProb", "target", "weight"))),
+            labelSmoothing=labelSmoothing)),
     Puzzle(ce_zloss, "cross_entropy_loss", "The z-loss", ("grad",), 1, (
         "The chain rule has three links: the square, the log-sum-exp, the row's gradient.",
         "The derivative of lse by the logits is the softmax, which is saved as a logarithm.",
         "return (2 * scale * ...)[:, None] * np.exp(logProb)"),
         Reads(small("gradZloss", "logProb", "lse", scale=0.2), "grad", (0, 1)),
+        tuple(one | {"scale": 0.2} for one in counting("gradZloss", "logProb", "lse")),
         lambda gradZloss, logProb, lse, scale: _kernel(
             gradLoss=np.zeros(len(lse)), logProb=logProb, target=np.zeros(len(lse), np.int64),
-            gradZlossOptional=gradZloss, lseForZlossOptional=lse, lseSquareScaleForZloss=scale, reduction="none"),
-        tuple(one | {"scale": 0.2} for one in counting("gradZloss", "logProb", "lse"))),
+            gradZlossOptional=gradZloss, lseForZlossOptional=lse, lseSquareScaleForZloss=scale, reduction="none")),
 )
 
 NO_WEIGHTS = {"weightOptional": None}
@@ -181,4 +184,39 @@ DETECTIVES = (
         ("Sums are right, with weights and ignored rows: what is left that only a mean has?",
          "Without weights it is right, though rows are ignored.", "So rows are counted rightly, but not weighed."),
         "mean over the counted rows"),
+)
+
+
+def target_lane(target, tileLength):
+    """In which tile of a row the column target (n,) lies, and in which lane of it; both count from 0."""
+    tile, lane = np.zeros_like(target), np.zeros_like(target)
+    for i in range(target.size):
+        lane[i] = target[i]
+        while lane[i] >= tileLength:
+            tile[i], lane[i] = tile[i] + 1, lane[i] - tileLength
+    return tile, lane
+
+
+TILE_PUZZLES = (
+    Puzzle(target_lane, "cross_entropy_loss", "Where the target lies", ("tile", "lane"), 1, (
+        "The first column of the second tile is no longer in the first.",
+        "A whole division, and its remainder.",
+        "return target // tileLength, target % ..."),
+        Curve("target", 0.0, 300.0, ({"tileLength": 64.0},), (64.0, 128.0, 192.0)),
+        ({"target": np.array([0.0, 1.0, 63.0, 64.0, 65.0, 128.0, 299.0]), "tileLength": 64.0},
+         {"target": np.array([6847.0, 6848.0, 6849.0]), "tileLength": 6848.0})),
+)
+
+TILE_DETECTIVES = (
+    TileDetective(
+        3, "alone", "cross_entropy_loss", "Best when alone",
+        "A mean over all rows. The more cores help, the larger the gradients become.",
+        (("mean, 1 core", {"shape": (9, 20), "cores": 1}), ("mean, 3 cores", {"shape": (9, 20), "cores": 3}),
+         ("sum, 3 cores", {"shape": (9, 20), "cores": 3, "reduction": "sum"}),
+         ("mean, 3 cores, 100 classes", {"shape": (9, 100), "cores": 3, "labelSmoothing": 0.3})), table,
+        ("weights of the first tile", "column tile of zero", "own rows alone", "target at a tile's edge"),
+        ("Which of the three changes: cores, reduction, classes?",
+         "Without a mean nothing is divided, and it is right.",
+         "By what does a core divide that knows its own rows only?"),
+        "own rows alone"),
 )

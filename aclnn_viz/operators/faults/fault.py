@@ -3,7 +3,7 @@
 A fault changes the right page, or what the kernel reads, stores and computes in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import ModuleType
@@ -22,17 +22,17 @@ from aclnn_viz.words.speech import kept, message, named
 class Fault:
     """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
 
-    `changes` are pairs of text, what the page says and what the wrong kernel says in its place; `edit` is a mechanical
-    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the inputs to those that it takes them for;
-    `cast(float32 values, format)` replaces the rounding of 16-bit outputs. `garbage`: a nan of the page stands for
-    anything that memory may hold. `hidden` names inputs on which the fault cannot be seen, and gives them as keywords
-    of a case. Texts are kept as messages, so that `tr` can say them.
+    `changes` are {what the page says: what the wrong kernel says in its place}, kept as pairs; `edit` is a mechanical
+    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the
+    inputs to those that it takes them for; `cast(float32 values, format)` replaces the rounding of 16-bit outputs.
+    `garbage`: a nan of the page stands for anything that memory may hold. `hidden` names inputs on which the fault cannot
+    be seen, and gives them as keywords of a case. Texts are kept as messages, so that `tr` can say them.
     """
 
     name: str
     story: str
     exposed_by: str
-    changes: tuple[tuple[str, str], ...] = ()
+    changes: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     plan: Plan | None = None
     alters: Callable | None = None
     cast: Callable | None = None
@@ -42,7 +42,7 @@ class Fault:
 
     def __post_init__(self):
         told = {"name": named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
-                "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
+                "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
         for name, value in told.items():
             object.__setattr__(self, name, value)
 

@@ -6,18 +6,14 @@ aclnnGridSampler2DBackward, CANN documentation.
 
 from math import prod
 
-from aclnn_viz.operators.codes import (
-    ACL_BF16, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC, ACLNN_ERR_PARAM_INVALID,
-)
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, EarlySuccess
+from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC
+from aclnn_viz.operators.contract.model import Call, Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, by_architecture, byte_size, contiguous_copies, dtype_in, executor_pointer, extent, null_pointers,
-    options, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names, undocumented_dtypes, workspace_size_pointer,
+    HAND_WRITTEN, alike, by_architecture, byte_size, contiguous_copies, declared_rows, dtype_in, extent,
+    null_pointers, options, out_pointers, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names,
+    undocumented_dtypes,
 )
-from aclnn_viz.operators.products import (
-    A2, A3, ASCEND_950, DAV_1001, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version,
-)
+from aclnn_viz.operators.products import DAV_1001, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version
 
 from .declaration import OPERATOR
 
@@ -25,17 +21,11 @@ SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_
 BICUBIC = Version.parse("9.1.0-beta.2.pre")  # the first tag that accepts interpolationMode 2
 MASK_CHECKED = Version.parse("9.1.0-beta.1")  # the first tag in which only a null mask bypasses the checks
 
-PARAMETERS = OPERATOR.c_parameters
-NAMES = tensor_names(PARAMETERS)
-INPUTS = tensor_names(PARAMETERS, output=False)
-
+NAMES = tensor_names(OPERATOR.c_parameters)
+INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 DTYPE_ROWS = (
-    *(DtypeRow(dict.fromkeys(NAMES, dtype), products=(TRAINING, A2, A3, ASCEND_950))
-      for dtype in (ACL_FLOAT, ACL_FLOAT16)),
-    *(DtypeRow(dict.fromkeys(NAMES, dtype), products=(A2, A3, ASCEND_950)) for dtype in (ACL_DOUBLE, ACL_BF16)),
-    DtypeRow(dict.fromkeys(NAMES, ACL_DOUBLE), documented=False, products=(TRAINING,)),
-    *(DtypeRow(dict.fromkeys(NAMES, dtype), documented=False, products=(INFERENCE, INFERENCE_A2))
-      for dtype in (ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)),
+    *declared_rows(OPERATOR), *alike(NAMES, ACL_DOUBLE, documented=False, products=(TRAINING,)),
+    *alike(NAMES, ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, documented=False, products=(INFERENCE, INFERENCE_A2)),
 )
 
 SUPPORTED = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
@@ -105,8 +95,7 @@ CONTRACT = Contract(
     generated=False,
     dtype_rows=DTYPE_ROWS,
     steps=(
-        workspace_size_pointer(HAND_WRITTEN),
-        executor_pointer(HAND_WRITTEN),
+        *out_pointers(HAND_WRITTEN),
         EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
         EarlySuccess("outputMask both false, before the checks", lambda call: not any(wanted(call)), SOURCE,
                      until=MASK_CHECKED),
@@ -116,18 +105,18 @@ CONTRACT = Contract(
         interpolation(1, until=BICUBIC),
         interpolation(2, since=BICUBIC),
         *options(OPERATOR, "paddingMode", SOURCE),
-        *(rank_in(name, 4, 4, ACLNN_ERR_PARAM_INVALID, SOURCE) for name in ("input", "grid", "gradOutput")),
-        same_extent("grid", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_extent("gradOutput", 0, "input", 0, ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_extent("gradOutput", 1, "input", 1, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        *(rank_in(name, 4, 4, SOURCE) for name in ("input", "grid", "gradOutput")),
+        same_extent("grid", 0, "input", 0, SOURCE),
+        same_extent("gradOutput", 0, "input", 0, SOURCE),
+        same_extent("gradOutput", 1, "input", 1, SOURCE),
         Check("input size", lambda call: 0 in call["input"].shape[2:], ACLNN_ERR_PARAM_INVALID,
               "the last two axes of input must not be 0", SOURCE, ("input",)),
-        same_extent("grid", 1, "gradOutput", 2, ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_extent("grid", 2, "gradOutput", 3, ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_extent("grid", 1, "gradOutput", 2, SOURCE),
+        same_extent("grid", 2, "gradOutput", 3, SOURCE),
         Check("grid last axis", lambda call: extent(call["grid"], 3) != 2, ACLNN_ERR_PARAM_INVALID,
               "the last axis of grid must be 2", SOURCE, ("grid",)),
-        same_shape("inputGrad", "input", ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_shape("gridGrad", "grid", ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_shape("inputGrad", "input", SOURCE),
+        same_shape("gridGrad", "grid", SOURCE),
         Check("outputMask size", lambda call: len(call["outputMask"]) != 2, ACLNN_ERR_PARAM_INVALID,
               "outputMask must have two entries", SOURCE, ("outputMask",), since=MASK_CHECKED),
         EarlySuccess("empty", empty_inputs, SOURCE),

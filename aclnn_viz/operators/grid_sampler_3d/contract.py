@@ -8,11 +8,10 @@ import numpy as np
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_PARAM_INVALID as INVALID, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NDHWC,
 )
-from aclnn_viz.operators.contract.default import declared_rows
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, by_architecture, contiguous_copies, dtype_in, executor_pointer, mask_entries, null_pointers, options,
-    rank_in, same_dtype, same_extent, same_shape, tensor_names, workspace_size_pointer,
+    HAND_WRITTEN, by_architecture, contiguous_copies, declared_rows, dtype_in, mask_entries,
+    null_pointers, options, rank_in, same_dtype, same_extent, same_shape, tensor_names, out_pointers,
 )
 
 from .declaration import OPERATOR
@@ -48,18 +47,18 @@ def kernel_inputs(launch, call, arrays: dict, attributes: dict, outputs: list[st
 
 
 STEPS = (
-    workspace_size_pointer(HAND_WRITTEN), executor_pointer(HAND_WRITTEN),
+    *out_pointers(HAND_WRITTEN),
     EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
     *null_pointers((*INPUTS, *OUTPUTS), SOURCE),
     *(same_dtype(name, "input", SOURCE) for name in ("gradOutput", "grid", *OUTPUTS)),
     dtype_in("input", supported, SOURCE), *options(OPERATOR, "paddingMode interpolationMode", SOURCE),
-    *(rank_in(name, 5, 5, INVALID, SOURCE) for name in ("input", "grid", "gradOutput")),
-    same_extent("grid", 0, "input", 0, INVALID, SOURCE), same_extent("gradOutput", 0, "input", 0, INVALID, SOURCE),
+    *(rank_in(name, 5, 5, SOURCE) for name in ("input", "grid", "gradOutput")),
+    same_extent("grid", 0, "input", 0, SOURCE), same_extent("gradOutput", 0, "input", 0, SOURCE),
     differs("gradOutput", 1, "input", 1, "the channels"),
     *(differs("gradOutput", k, "grid", k - 1, f"the {'DHW'[k - 2]}") for k in (2, 3, 4)),
     Check("grid last axis", lambda call: call["grid"].shape[4] != 3, INVALID, "the last axis of grid must be 3", SOURCE,
           ("grid",)),
-    same_shape("inputGrad", "input", INVALID, SOURCE), same_shape("gridGrad", "grid", INVALID, SOURCE),
+    same_shape("inputGrad", "input", SOURCE), same_shape("gridGrad", "grid", SOURCE),
     mask_entries(OPERATOR, "outputMask", SOURCE),
     EarlySuccess("empty", lambda call: any(call[name].size == 0 for name in INPUTS), SOURCE),
     EarlySuccess("outputMask both false", lambda call: not any(call["outputMask"]), SOURCE),

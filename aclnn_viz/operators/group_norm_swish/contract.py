@@ -10,11 +10,10 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, DtypeRow, Workaround
+from aclnn_viz.operators.contract.model import Call, Check, Constraint, Workaround
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, byte_size, contiguous_copies, extent, generated_steps, narrowed, strided_outputs, temporary,
-    tensor_names, unchecked_shape, undocumented_dtypes,
+    FIRST_950, SYSTEM_WORKSPACE, alike, byte_size, contiguous_copies, extent, generated_contract, narrowed, temporary,
+    tensor_names, unchecked_shape,
 )
 from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
 
@@ -23,17 +22,12 @@ from .declaration import OPERATOR
 SOURCE = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
 KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 
-PARAMETERS = OPERATOR.c_parameters
-NAMES = tensor_names(PARAMETERS)
-INPUTS = tensor_names(PARAMETERS, output=False)
+NAMES = tensor_names(OPERATOR.c_parameters)
+INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 # One data type for all: the tiling compares the six inputs, and that the lookup lists no mixture is inferred.
-DTYPE_ROWS = tuple(
-    DtypeRow(dict.fromkeys(NAMES, dtype), products=products, since=since)
-    # The registry of CANN 8.1 knows no 950; the first version that does is inferred.
-    for products, since in (((A2, A3), None), ((ASCEND_950,), Version.parse("8.5.0")))
-    for dtype in (ACL_FLOAT, ACL_FLOAT16, ACL_BF16)
-)
+DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
+DTYPE_ROWS = (*alike(NAMES, *DTYPES, products=(A2, A3)), *alike(NAMES, *DTYPES, products=(ASCEND_950,), since=FIRST_950))
 
 
 def groups(call: Call) -> int:
@@ -115,8 +109,6 @@ RESCALED = Workaround(
     "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and dbetaOut by s",
     _scales, _rescaled_swish)
 CONSTRAINTS = (
-    undocumented_dtypes(DTYPE_ROWS),
-    strided_outputs(PARAMETERS),
     *(of_discarded(check) for check in TILING),
     Constraint("dy rank", "dy must have at least 2 axes; the library does not check it", "device.run",
                lambda call, arrays: call["dy"].rank < 2, SOURCE),
@@ -150,12 +142,8 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
     return arrays | attributes | {"numGroups": groups, "dataFormatOptional": "NCHW"}
 
 
-CONTRACT = Contract(
-    operator=OPERATOR,
-    generated=True,
-    dtype_rows=DTYPE_ROWS,
-    steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
-    constraints=CONSTRAINTS,
+CONTRACT = generated_contract(
+    OPERATOR, DTYPE_ROWS, TILING, CONSTRAINTS,
     workspace_size=workspace_size,
     fills=lambda call: dict.fromkeys(switched_off(call), 0.0) if call["x"].dtype == ACL_FLOAT else {},
     untouched=lambda call: () if call["x"].dtype == ACL_FLOAT else switched_off(call),

@@ -1,21 +1,20 @@
-"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused."""
+"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused;
+and a detective case in tiles.
+"""
 
 import math
-
 from functools import partial
 
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.checking.wrong_outputs import intermediates
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.checking.puzzles.symptoms import error_map, table
-from aclnn_viz.operators import operator
+from aclnn_viz.checking.puzzles.tiles.detective import TileDetective
 
 from . import page
 
-NAME = "group_norm_swish"
 XP = NumPyArrays()
 
 
@@ -112,32 +111,6 @@ def gn_kernel(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swi
     return {"dxOut": dx} | {name: total.astype(like.dtype) for name, (total, like, asked) in parts.items() if asked}
 
 
-def _inputs(dz, x, mean, rstd, numGroups) -> dict:
-    """Inputs of the kernel whose dz is given: gamma is 1, and a swish of scale 0 only halves."""
-    return {"dy": 2.0 * dz, "mean": mean, "rstd": rstd, "x": x, "gamma": np.ones(x.shape[1]),
-            "beta": np.zeros(x.shape[1]), "numGroups": numGroups, "swishScale": 0.0}
-
-
-def _xhat(x, mean, rstd, numGroups):
-    return intermediates(operator(NAME), _inputs(x, x, mean, rstd, numGroups))["xhat"].reshape(x.shape)
-
-
-def _means(dxhat, xhat, numGroups):
-    shape = len(xhat), numGroups
-    found = intermediates(operator(NAME), _inputs(dxhat, xhat, np.zeros(shape), np.ones(shape), numGroups))
-    return found["along"].reshape(shape), found["shift"].reshape(shape)
-
-
-def _dx(dxhat, xhat, rstd):
-    inputs = _inputs(dxhat[None], (xhat / rstd)[None], np.zeros((1, len(xhat))), rstd[None, :, 0], len(xhat))
-    return operator(NAME).backward(**inputs)["dxOut"][0]
-
-
-def _parameters(dz, xhat):
-    found = operator(NAME).backward(**_inputs(dz, xhat, np.zeros((len(xhat), 1)), np.ones((len(xhat), 1)), 1))
-    return found["dgammaOut"], found["dbetaOut"]
-
-
 def drawn(seed, N, C, P, numGroups, *names):
     """Random tensors of group norm by name; mean and rstd are those of x, of the samples with an odd number not."""
     rng = np.random.default_rng(seed)
@@ -174,31 +147,31 @@ PUZZLES = (
         "np.exp(z) of 1000 is inf. Which formula of the sigmoid never overflows?",
         "With t = swishScale * z: sigmoid = 0.5 * (1 + np.tanh(t / 2)), then sigmoid * (1 + t * ...)"),
         Curve("z", -6.0, 6.0, ({"swishScale": 1.0}, {"swishScale": 2.5}, {"swishScale": -0.5}), (0.0,)),
-        lambda z, swishScale: page.swish_slope(XP, z, swishScale),
         tuple({"z": z, "swishScale": s} for s in (1.0, 0.4, -1.3) for z in (
-            np.linspace(-6.0, 6.0, 13), np.array([-1e4, -800.0, -90.0, 0.0, 90.0, 800.0, 1e4])))),
+            np.linspace(-6.0, 6.0, 13), np.array([-1e4, -800.0, -90.0, 0.0, 90.0, 800.0, 1e4]))),
+        lambda z, swishScale: page.swish_slope(XP, z, swishScale)),
     Puzzle(gn_xhat, "group_norm_swish", "Groups of channels", ("xhat",), 2, (
         "Neighbouring channels belong together: a reshape brings a group into one axis.",
         "(N, C, P) becomes (N, numGroups, everything of a group); mean and rstd need one axis more.",
         "shape = (len(x), numGroups, -1); subtract mean[..., None], multiply, and reshape back to x.shape"),
-        Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)), _xhat,
+        Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)),
         cases("x", "mean", "rstd", "numGroups")),
     Puzzle(gn_means, "group_norm_swish", "Two means of a group", ("along", "shift"), 2, (
         "The same reshape as before brings a group into one axis.",
         "A mean divides by all elements of a group: its channels times the positions.",
         "np.mean((dxhat * xhat).reshape(shape), axis=-1), and the same of dxhat alone"),
-        Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)), _means,
+        Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
         cases("dxhat", "xhat", "numGroups")),
     Puzzle(gn_dx, "group_norm_swish", "Three ways to x", ("dx",), 3, (
         "The bracket has three terms. For each: what leaves the sum over j?",
         "The first leaves dxhat itself, the second a mean, the third x-hat times a mean.",
         "(dxhat - xhat * along - shift) * rstd, with the two means of the puzzle before, keepdims=True"),
-        Reads(rows()[1], "dx", (0, 1)), _dx, rows()),
+        Reads(rows()[1], "dx", (0, 1)), rows()),
     Puzzle(gn_parameters, "group_norm_swish", "One gamma for a channel", ("dgamma", "dbeta"), 1, (
         "Which axes are in dz but not in gamma?",
         "np.sum takes several axes at once.",
         "return np.sum(dz * xhat, axis=(0, 2)), ..."),
-        Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)), _parameters, cases("dz", "xhat")),
+        Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)), cases("dz", "xhat")),
     Puzzle(gn_kernel, "group_norm_swish", "Group norm and swish, fused", ("dxOut", "dgammaOut", "dbetaOut"), 17, (
         "Five puzzles in a row: x-hat, dz through the slope of swish, dxhat = dz * gamma, the two means, dx.",
         "Reshape everything to (N, group, channel of the group, position); gamma and beta to (group, channel, 1). Take "
@@ -233,4 +206,20 @@ DETECTIVES = (
          "What becomes of exp(t) / (1 + exp(t)) for t = 100 in float32?",
          "A large swishScale makes large t. The other groups were spared: none of their t is large enough."),
         "exp overflows"),
+)
+
+
+TILE_DETECTIVES = (
+    TileDetective(
+        5, "one_channel", "group_norm_swish", "One channel is enough",
+        "The tests had as many groups as channels. With fewer groups one of three outputs is wrong.",
+        (("4 channels, 4 groups", {"shape": (2, 4, 20), "numGroups": 4, "cores": 4}),
+         ("4 channels, 2 groups", {"shape": (2, 4, 20), "numGroups": 2, "cores": 4}),
+         ("1 sample, 4 groups", {"shape": (1, 4, 20), "numGroups": 4, "cores": 4}),
+         ("4 channels, 2 groups, late", {"shape": (2, 4, 20), "numGroups": 2, "cores": 4, "schedule": "late"})), table,
+        ("first sample left out", "rest not stored", "divided by one channel", "samples not awaited"),
+        ("The order makes no difference: no wait is missing.",
+         "dgammaOut and dbetaOut are sums over samples. Are they right?",
+         "What does only dxOut need, and what does it depend on the number of channels in a group?"),
+        "divided by one channel"),
 )

@@ -4,29 +4,21 @@ Sources: ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backwa
 documentation; operator registry of CANN 8.1.
 """
 
-from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID
-from aclnn_viz.operators.contract.model import Check, Contract, DtypeRow, EarlySuccess
+from aclnn_viz.operators.codes import ACLNN_ERR_INNER_NULLPTR, ACL_FLOAT, ACL_FLOAT16
+from aclnn_viz.operators.contract.model import Check, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, by_architecture, contiguous_copies, dtype_in, executor_pointer, null_pointers, rank_in, same_dtype, same_shape,
-    tensor_names, undocumented_dtypes, workspace_size_pointer,
+    HAND_WRITTEN, alike, by_architecture, contiguous_copies, declared_rows, dtype_in, null_pointers, out_pointers,
+    rank_in, same_dtype, same_shape, tensor_names, undocumented_dtypes,
 )
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE_A2, TRAINING
+from aclnn_viz.operators.products import INFERENCE_A2
 
 from .declaration import OPERATOR
 
 SOURCE = "ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp"
 
-PARAMETERS = OPERATOR.c_parameters
-NAMES = tensor_names(PARAMETERS)
-
-DTYPE_ROWS = (
-    *(DtypeRow(dict.fromkeys(NAMES, dtype), products=(TRAINING, A2, A3, ASCEND_950))
-      for dtype in (ACL_FLOAT, ACL_FLOAT16)),
-    DtypeRow(dict.fromkeys(NAMES, ACL_BF16), products=(A2, A3, ASCEND_950)),
-    *(DtypeRow(dict.fromkeys(NAMES, dtype), documented=False, products=(INFERENCE_A2,))
-      for dtype in (ACL_FLOAT, ACL_FLOAT16)),
-)
-
+NAMES = tensor_names(OPERATOR.c_parameters)
+DTYPE_ROWS = (*declared_rows(OPERATOR),
+              *alike(NAMES, ACL_FLOAT, ACL_FLOAT16, documented=False, products=(INFERENCE_A2,)))
 SUPPORTED = by_architecture(ACL_FLOAT16, ACL_FLOAT)
 
 CONTRACT = Contract(
@@ -34,17 +26,16 @@ CONTRACT = Contract(
     generated=False,
     dtype_rows=DTYPE_ROWS,
     steps=(
-        workspace_size_pointer(HAND_WRITTEN),
-        executor_pointer(HAND_WRITTEN),
+        *out_pointers(HAND_WRITTEN),
         *null_pointers(("gradOutput", "self", "out"), SOURCE),
         dtype_in("self", SUPPORTED, SOURCE),
         dtype_in("gradOutput", SUPPORTED, SOURCE),
         same_dtype("gradOutput", "self", SOURCE),
         same_dtype("out", "self", SOURCE),
-        rank_in("gradOutput", 0, 8, ACLNN_ERR_PARAM_INVALID, SOURCE),
-        rank_in("self", 0, 8, ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_shape("gradOutput", "self", ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_shape("out", "self", ACLNN_ERR_PARAM_INVALID, SOURCE),
+        rank_in("gradOutput", 0, 8, SOURCE),
+        rank_in("self", 0, 8, SOURCE),
+        same_shape("gradOutput", "self", SOURCE),
+        same_shape("out", "self", SOURCE),
         EarlySuccess("empty", lambda call: call["self"].size == 0, SOURCE),
         # A kernel that cannot be launched shows as a null result inside the API.
         Check("kernel", lambda call: not any(row.matches(call) for row in DTYPE_ROWS), ACLNN_ERR_INNER_NULLPTR,

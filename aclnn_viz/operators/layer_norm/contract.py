@@ -6,11 +6,10 @@ Sources: ops-nn norm/layer_norm_grad_v3/op_host/op_api/aclnn_layer_norm_backward
 from math import prod
 
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR
-from aclnn_viz.operators.contract.default import declared_rows
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, SYSTEM_WORKSPACE, by_architecture, contiguous_copies, dtype_in, executor_pointer, mask_entries,
-    null_pointers, rank_in, same_dtype, same_shape, workspace_size_pointer,
+    HAND_WRITTEN, SYSTEM_WORKSPACE, by_architecture, contiguous_copies, declared_rows, dtype_in, mask_entries,
+    null_pointers, out_pointers, rank_in, same_dtype, same_shape,
 )
 
 from .declaration import OPERATOR
@@ -42,7 +41,7 @@ def check(name: str, text: str, fails, status: int = ACLNN_ERR_PARAM_INVALID) ->
 CONTRACT = Contract(
     operator=OPERATOR, generated=False, dtype_rows=declared_rows(OPERATOR),
     steps=(
-        workspace_size_pointer(HAND_WRITTEN), executor_pointer(HAND_WRITTEN),
+        *out_pointers(HAND_WRITTEN),
         *null_pointers(("gradOut", "input", "normalizedShape", "mean", "rstd", "outputMask"), SOURCE),
         mask_entries(OPERATOR, "outputMask", SOURCE),
         *(check(name, "is a null pointer", lambda call, t: t is None, ACLNN_ERR_PARAM_NULLPTR) for name in OUTPUTS),
@@ -51,15 +50,15 @@ CONTRACT = Contract(
               t.dtype not in supported(call) or t.dtype not in (ACL_FLOAT, call["input"].dtype)),
         *(check(name, "has a data type that is not supported", lambda call, t: t.dtype not in supported(call))
           for name in ("biasOptional", *OUTPUTS)),
-        *(rank_in(name, 0, 8, ACLNN_ERR_PARAM_INVALID, SOURCE) for name in INPUTS),
+        *(rank_in(name, 0, 8, SOURCE) for name in INPUTS),
         check("normalizedShape", "must have 1 to 8 entries", lambda call, shape: not 1 <= len(shape) <= 8),
         *(check(name, "must have at most 8 axes", lambda call, t: t.rank > 8) for name in OUTPUTS),
         check("input", "must have at least as many axes as normalizedShape", lambda call, t: lead(call) < 0),
         check("normalizedShape", "must be the last axes of input", lambda call, shape: seen_to_differ(call)),
         *(check(name, "must have the shape normalizedShape", lambda call, t: t.shape != call["normalizedShape"])
           for name in ("weightOptional", "biasOptional")),
-        same_shape("gradOut", "input", ACLNN_ERR_PARAM_INVALID, SOURCE),
-        same_shape("mean", "rstd", ACLNN_ERR_PARAM_INVALID, SOURCE),
+        same_shape("gradOut", "input", SOURCE),
+        same_shape("mean", "rstd", SOURCE),
         check("mean", "must have one element a row", lambda call, t: t.size != prod(call["input"].shape[:lead(call)])),
         check("gradInputOut", "must have the shape of input", lambda call, t: t.shape != call["input"].shape),
         *(check(name, "must have one element a column", lambda call, t: t.size != prod(call["normalizedShape"]))

@@ -9,13 +9,11 @@ from math import nan, prod
 import numpy as np
 
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
-from aclnn_viz.operators.contract.call import Call
-from aclnn_viz.operators.contract.model import Constraint, Contract, DtypeRow
+from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, UINT32, contiguous_copies, generated_steps, rank_in, strided_outputs, tensor_names, tiling_check,
-    undocumented_dtypes, wrapped_product,
+    FIRST_950, UINT32, generated_contract, rank_in, tensor_names, tiling_check, wrapped_product,
 )
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING, Version
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING
 
 from .declaration import OPERATOR
 
@@ -23,9 +21,8 @@ SOURCE = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
 DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
 TILED = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2)  # whose tiling asks for rows
 
-PARAMETERS = OPERATOR.c_parameters
-NAMES = tensor_names(PARAMETERS)
-INPUTS = tensor_names(PARAMETERS, output=False)
+NAMES = tensor_names(OPERATOR.c_parameters)
+INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 
 def row(data: int, gamma: int, products, **scope) -> DtypeRow:
@@ -35,8 +32,7 @@ def row(data: int, gamma: int, products, **scope) -> DtypeRow:
 
 DTYPE_ROWS = (
     *(row(data, gamma, products, since=since)
-      # The registry of CANN 8.1 knows no 950; the first version that does is inferred.
-      for products, since in (((A2, A3), None), ((ASCEND_950,), Version.parse("8.5.0")))
+      for products, since in (((A2, A3), None), ((ASCEND_950,), FIRST_950))
       for data, gamma in ((ACL_FLOAT16, ACL_FLOAT), (ACL_BF16, ACL_FLOAT), (ACL_FLOAT16, ACL_FLOAT16),
                           (ACL_FLOAT, ACL_FLOAT), (ACL_BF16, ACL_BF16))),
     *(row(data, data, (INFERENCE,)) for data in (ACL_FLOAT16, ACL_FLOAT)),
@@ -61,8 +57,8 @@ def row_count(call: Call) -> int:
 
 
 TILING = (
-    rank_in("x", 1, 8, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
-    rank_in("gamma", 1, 8, ACLNN_ERR_INNER_TILING_ERROR, SOURCE),
+    rank_in("x", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
+    rank_in("gamma", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
     tiling_check("gamma rank within x", lambda call: call["gamma"].rank > call["x"].rank,
                  "gamma must not have more axes than x", SOURCE, ("gamma", "x")),
     *(tiling_check(f"{name} rank as {other}", lambda call, name=name, other=other: call[name].rank != call[other].rank,
@@ -102,8 +98,6 @@ def not_finite(call: Call, arrays) -> bool:
 
 
 CONSTRAINTS = (
-    undocumented_dtypes(DTYPE_ROWS),
-    strided_outputs(PARAMETERS),
     Constraint("last axis of 32 bytes", "the last axis of x, dy and gamma must hold at least 32 bytes on this product: "
                "the kernel copies blocks of 32 bytes", "device.run", short_tail, DOCUMENT, products=(INFERENCE,)),
     Constraint("finite inputs", "inputs must not contain inf or nan on this product", "device.run", not_finite,
@@ -131,14 +125,9 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
     return arrays | {"rstd": arrays["rstd"].reshape(rows)}
 
 
-CONTRACT = Contract(
-    operator=OPERATOR,
-    generated=True,
-    dtype_rows=DTYPE_ROWS,
-    steps=generated_steps(PARAMETERS, DTYPE_ROWS, TILING),
-    constraints=CONSTRAINTS,
-    # The system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
-    workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
+# Of the workspace, the system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
+CONTRACT = generated_contract(
+    OPERATOR, DTYPE_ROWS, TILING, CONSTRAINTS,
     fills=lambda call: {"dgammaOut": nan} if row_count(call) == 0 else {},
     kernel_inputs=kernel_inputs,
 )

@@ -72,8 +72,8 @@ FAULTS = (
           mean("xp.sum((dy * gamma * xhat)[:, :xhat.shape[1] // 16 * 16], axis=-1, keepdims=True) / xhat.shape[1]"),
           hidden=("16 divides n", {"shape": (4, 32)})),
     Fault("x-hat rounded to 16 bits", "an intermediate is stored in the format of the inputs", "16-bit inputs",
-          (("    xhat = normalised(x, rstd)\n    return {",
-            "    xhat = xp.to_storage(normalised(x, rstd))\n    return {"),),
+          {"    xhat = normalised(x, rstd)\n    return {":
+           "    xhat = xp.to_storage(normalised(x, rstd))\n    return {"},
           plan=Plan("x-hat in 16 bits"), hidden=("the format is float32", {})),
     HALF_SUMS, STRIDES, TRUNCATED,
 )

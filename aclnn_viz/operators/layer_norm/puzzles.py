@@ -5,7 +5,7 @@ from aclnn_viz.checking.puzzles.tiles.detective import TileDetective
 
 ROW = {"normalizedShape": (20,)}
 
-DETECTIVES = (
+TILE_DETECTIVES = (
     TileDetective(
         6, "seventy_rows", "layer_norm", "The sixty-fifth row",
         "A core may have any number of rows. With sixty-four it is right, with sixty-five it is not.",

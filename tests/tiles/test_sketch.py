@@ -9,7 +9,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.tiles import ascendc
-from aclnn_viz.tiles.lift_lines import Lines
+from aclnn_viz.tiles.sketch import Lines
 
 PROGRAMS = [av.tiles.programs(op)[0] for op in av.operators() if av.tiles.programs(op)]
 CALLS = {name for name in ascendc.__all__ if inspect.isfunction(getattr(ascendc, name))}
