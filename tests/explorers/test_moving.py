@@ -1,0 +1,55 @@
+"""Explorers whose data and panels are functions over `xp`: they look at no number that moves, and the picture is the same."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.panels import described
+from explorers.moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
+
+STATES = {"hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
+                        {"gradOutput": 0.0, "reach": "near", "dtype": "float32"}, {"plan": "device"})}
+
+
+def pictures(name, values):
+    """(the picture of arrays that move, the picture of NumPy's) of one state, each as panels and sentences."""
+    room, explorer = (import_module(f"aclnn_viz.operators.{name}.explorer{part}") for part in ("_data", ""))
+    state, xp = build(room.State, values), MovingArrays()
+    moved = room.data(xp, state_that_moves(state), **moving(room.gathered(state)))
+    with np.errstate(all="ignore"):
+        return [(still([*explorer.panels(data)]), still(explorer.headline(data))) for data in (moved, room.compute(state))]
+
+
+@pytest.mark.parametrize(("name", "values"), [(name, values) for name, many in STATES.items() for values in many], ids=str)
+def test_the_picture_looks_at_no_number_that_moves(name, values):
+    (panels, sentences), (same_panels, same_sentences) = pictures(name, values)
+    arrays, told = described(panels)
+    wanted, same = described(same_panels)
+    assert sentences == same_sentences and [panel["title"] for panel in told] == [panel["title"] for panel in same]
+    for panel, other in zip(told, same):
+        seen = [mark for mark in panel["marks"] if any(np.isfinite(arrays.get(mark.get("x"), [mark.get("x", mark.get("at", 0.0))])).ravel())]
+        assert [mark["mark"] for mark in seen] == [mark["mark"] for mark in other["marks"]]
+        for mark, its in zip(seen, other["marks"]):
+            for field in mark:
+                one, two = (of.get(each[field], each[field]) if isinstance(each[field], str) else each[field]
+                            for of, each in ((arrays, mark), (wanted, its)))
+                assert one == two if isinstance(one, str) else np.array_equal(one, two, equal_nan=True), (panel["name"], field)
+        assert [panel[axis] for axis in "xy"] == [other[axis] for axis in "xy"]
+
+
+@pytest.mark.parametrize("look", [float, int, bool, str, "{:.3g}".format, np.asarray, np.sqrt, range, lambda x: x + np.ones(2) > 1 and 1,
+                                  lambda x: np.ones(3)[x], lambda x: x[x > 0], lambda x: max(x, 1.0), lambda x: x.item()])
+def test_a_number_that_moves_is_kept_from_whoever_looks_at_it(look):
+    with pytest.raises((TypeError, AttributeError, IndexError)):
+        look(Moving(np.float64(2.0)))
+
+
+def test_a_panel_that_looks_is_rejected(monkeypatch):
+    explorer = import_module("aclnn_viz.operators.hardswish.explorer")
+    right = explorer._slope
+    for wrong in (lambda data: float(data.x), lambda data: 1 if data.x > 0 else 2, lambda data: f"{data.x:.3g}"):
+        monkeypatch.setattr(explorer, "_slope", lambda data: (wrong(data), right(data))[1])
+        with pytest.raises(TypeError, match="a number that moves is not known here"):
+            pictures("hardswish", {})
