@@ -14,13 +14,12 @@ from aclnn_viz.pictures.text import count, number
 from aclnn_viz.words.moving import choose
 from aclnn_viz.words.speech import message, tr
 
-from .explorer_data import KINKS, OP, Data, State, compute, curve, ends, inputs
+from .explorer_data import KINKS, OP, Data, State, compute, curve, ends, inputs, places, stretches
 
 # The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
 PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
                    [8.0, 1.0]]).T
 OPEN = np.array([0.0, 1.0])
-STRETCHES = 384
 MOST = 16  # powers of ten on the axis of errors
 LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
 CLASSES = ("0", "1", "2", "3", ">3")
@@ -85,23 +84,18 @@ def _window(data: Data) -> Panel:
 
 
 def _errors(data: Data) -> Panel:
-    xp, sweep, fmt = data.xp, data.sweep, float_format(data.state.dtype)
-    axis = ordinal_axis(np.multiply.outer([-1, 1], ordinals(ends(data.state.dtype, data.state.reach), fmt)), fmt)
-    x = axis.x(sweep.places) / _binade(fmt)
-    top = xp.maximum(xp.max(sweep.errors), 1.0)
+    xp, sweep, state, fmt = data.xp, data.sweep, data.state, float_format(data.state.dtype)
+    axis, x, middle = _placed(state.dtype, state.reach, state.seed)
+    top = xp.maximum(xp.max(sweep.largest), 1.0)
     wide = top > 4
 
     def shown(errors):
         return xp.where(wide, xp.maximum(errors, LEAST), errors)
-    members, counted = _stretches(x.size)
-    middle = (x[members] * counted).sum(axis=0) / counted.sum(axis=0)
-    errors = xp.take(sweep.errors, members.ravel())
-    mean = shown(xp.sum(xp.reshape(errors, members.shape) * counted, axis=0) / counted.sum(axis=0))
-    largest = shown(xp.max(xp.reshape(errors, members.shape), axis=0))
-    cut = np.searchsorted(middle, 0.0) if data.state.reach == "near" else 0  # nothing is swept around 0
+    mean = shown(sweep.mean)
+    cut = np.searchsorted(middle, 0.0) if state.reach == "near" else 0  # nothing is swept around 0
     broken = xp.concat([mean[:cut], np.array([np.nan]), mean[cut:]]) if cut else mean
     marks = [Line(np.insert(middle, cut, np.nan) if cut else middle, broken, TRUTH, tr("mean of a stretch"), 1.2),
-             Dots(middle, largest, GRADIENT, tr("largest"), 1.8),
+             Dots(middle, shown(sweep.largest), GRADIENT, tr("largest"), 1.8),
              *only(xp, sweep.wrong[0], Dots(xp.where(sweep.wrong, xp.take(x, sweep.missed), np.nan), xp.maximum(
                  xp.take(sweep.errors, sweep.missed), LEAST), SECOND, tr("not the nearest number"), 4.0)),
              Rule("y", 0.5, "½", GUIDE)]
@@ -114,12 +108,13 @@ def _errors(data: Data) -> Panel:
 
 
 @lru_cache(8)
-def _stretches(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of each of STRETCHES stretches (longest, STRETCHES), and 1.0 where they count: a shorter one repeats one."""
-    starts = np.linspace(0, size, STRETCHES + 1).astype(int)
-    lengths = np.diff(starts)
-    at = np.arange(lengths.max())[:, np.newaxis]
-    return starts[:-1] + np.minimum(at, lengths - 1), np.float64(at < lengths)
+def _placed(dtype: str, reach: str, seed: int) -> tuple[OrdinalAxis, np.ndarray, np.ndarray]:
+    """The axis of all numbers, the positions of swept inputs on it, and those of the middles of their stretches."""
+    fmt = float_format(dtype)
+    axis = ordinal_axis(np.multiply.outer([-1, 1], ordinals(ends(dtype, reach), fmt)), fmt)
+    x = axis.x(places(dtype, reach, seed)[0]) / _binade(fmt)
+    members, share = stretches(x.size)
+    return axis, x, (x[members] * share).sum(axis=0)
 
 
 def _powers(most: int) -> list[tuple[float, str]]:
@@ -158,10 +153,10 @@ def _errors_title(data: Data) -> str:
 
 def _counts(data: Data) -> Panel:
     found = data.sweep.counts
-    share, places = 100 * found / data.sweep.x.size, np.arange(5.0)
-    marks = [Bars(places, share, GRADIENT, "", 0.7)]
-    marks += [Note(at, value + 6, count(each)) for at, value, each in zip(places, share, found)]
-    ticks = tuple(zip(places.tolist(), CLASSES))
+    share, classes = 100 * found / data.sweep.x.size, np.arange(5.0)
+    marks = [Bars(classes, share, GRADIENT, "", 0.7)]
+    marks += [Note(at, value + 6, count(each)) for at, value, each in zip(classes, share, found)]
+    ticks = tuple(zip(classes.tolist(), CLASSES))
     return Panel("counts", tr("how many are how far off"), tuple(marks),
                  Axis(tr("ulp from the nearest number"), -0.5, 4.5, ticks=ticks), Axis("%", 0.0, 115.0), 6, 205)
 

@@ -31,6 +31,7 @@ SPECIAL = (-np.inf, np.inf, np.nan)
 REACH = 6.0  # of the curves
 SAMPLE = 1 << 14  # of a format whose numbers are too many
 NEAR = (2.0**-10, 16.0)
+STRETCHES = 384  # of a sweep
 MISSES = 400  # of a sweep that are drawn
 
 
@@ -70,6 +71,8 @@ class Sweep(Swept):
     """With how far each output is off; (MISSES,) arrays belong to the worst outputs that are not the nearest number."""
 
     errors: np.ndarray  # in ulp of the truth
+    mean: np.ndarray  # (STRETCHES,) of them
+    largest: np.ndarray  # (STRETCHES,)
     distances: np.ndarray  # in steps from the rounded truth: whole numbers
     counts: np.ndarray  # (5,): outputs 0, 1, 2, 3 and more steps from the rounded truth
     missed: np.ndarray  # (MISSES,): their positions, the worst first
@@ -142,8 +145,19 @@ def measured(xp, dtype: str, swept: Swept) -> Sweep:
     errors = xp.abs(double(xp, swept.out) - swept.truth) / xp.ulp(swept.truth, dtype)
     counts = xp.stack([xp.sum(double(xp, xp.minimum(distances, 4.0) == k)) for k in range(5)])
     missed = xp.argsort(xp.where(distances > 0, -errors, 1.0), stable=True)[:MISSES]
-    return Sweep(swept.places, swept.x, double(xp, swept.out), swept.truth, swept.exhaustive, errors, distances, counts, missed,
-                 np.arange(MISSES) < xp.sum(counts[1:]))
+    members, share = stretches(swept.x.size)
+    parts = xp.reshape(xp.take(errors, members.ravel()), members.shape)
+    return Sweep(swept.places, swept.x, double(xp, swept.out), swept.truth, swept.exhaustive, errors, xp.sum(parts * share, axis=0),
+                 xp.max(parts, axis=0), distances, counts, missed, np.arange(MISSES) < xp.sum(counts[1:]))
+
+
+@lru_cache(8)
+def stretches(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of STRETCHES stretches (longest, STRETCHES) and their shares of a mean; a shorter one repeats its last."""
+    starts = np.linspace(0, size, STRETCHES + 1).astype(int)
+    lengths = np.diff(starts)
+    at = np.arange(lengths.max())[:, np.newaxis]
+    return starts[:-1] + np.minimum(at, lengths - 1), (at < lengths) / lengths
 
 
 def truth(gradOutput: np.ndarray, self: np.ndarray) -> np.ndarray:
@@ -170,8 +184,8 @@ def ends(dtype: str, reach: str) -> np.ndarray:
 
 
 @lru_cache(8)
-def _places(dtype: str, reach: str, seed: int):
-    """The ordinals of the inputs: all of a 16-bit format, else one of each stretch of equally many numbers."""
+def places(dtype: str, reach: str, seed: int):
+    """Return the swept inputs, their ordinals before them: all of a 16-bit format, else one of each stretch of equally many numbers."""
     fmt = float_format(dtype)
     low, high = (int(place) for place in ordinals(ends(dtype, reach), fmt))
     if fmt.bits == 16:
@@ -180,16 +194,16 @@ def _places(dtype: str, reach: str, seed: int):
         stride = (high - low) // (SAMPLE // 2)
         positive = low + stride * np.arange(SAMPLE // 2, dtype=np.int64)
         positive += np.random.default_rng(seed).integers(0, stride, positive.size)
-    places = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
-    return places, value_at(places, fmt)
+    found = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
+    return found, value_at(found, fmt)
 
 
 @lru_cache(8)
 def _swept(dtype, reach, arriving, seed, device, soc, cann, plan, backward) -> Swept:
     state = State(dtype=dtype, reach=reach, seed=seed, device=device, soc=soc, cann=cann, plan=plan)
-    places, x = _places(dtype, reach, seed)
+    at, x = places(dtype, reach, seed)
     random = np.random.default_rng(seed + 1).standard_normal(x.size)
     upstream = random if arriving is None else np.full(x.size, arriving)
     given = {"gradOutput": round_to(upstream, dtype), "self": round_to(x, dtype)}
     outputs = further(OP, state, given, backward)
-    return Swept(places, x, outputs["out"], truth(**given), float_format(dtype).bits == 16)
+    return Swept(at, x, outputs["out"], truth(**given), float_format(dtype).bits == 16)
