@@ -6,6 +6,8 @@ blue through a light grey to brown. The kinds are those of Okabe and Ito. The br
 
 import numpy as np
 
+from aclnn_viz.words.moving import choose
+
 _SEQUENTIAL = ("00224e 002e6a 1a386f 32436d 434e6c 535a6d 61656f 6f7073 7d7c78 8b8778 9a9376 aaa073 bbad6d ccba64 "
                "ddc858 efd748 fee838")
 _DIVERGING = ("234f7d 326296 4177b1 5d8bbf 7aa0cc 96b5d9 b4cbe5 d3e0ef f5f5f5 eddad0 e1c0af d3a790 c58f71 b57754 "
@@ -32,14 +34,15 @@ def table(points: str, levels: int = 256) -> np.ndarray:
 MAPS = {"grey": table(_GREY), "sequential": table(_SEQUENTIAL), "diverging": table(_DIVERGING)}
 
 
-def scale(values: np.ndarray) -> tuple[str, float, float]:
-    """Return (map, low, high) for a heat map: diverging around 0 as soon as a value is negative."""
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    if low < 0:
-        reach = max(-low, high)
-        return "diverging", -reach, reach
-    return "sequential", 0.0, high or 1.0
+def scale(values, xp=np) -> tuple[str, float, float]:
+    """Return (map, low, high) for a heat map of an array of `xp`: diverging around 0 as soon as a value is negative."""
+    if not values.size:
+        return "sequential", 0.0, 1.0
+    there = xp.isfinite(values)
+    low = xp.minimum(xp.min(xp.where(there, values, np.inf)), 0.0)
+    high = xp.max(xp.where(there, values, -np.inf))
+    reach = xp.where(low < 0.0, xp.maximum(-low, high), xp.where((high == 0.0) | ~xp.any(there), 1.0, high))
+    return choose(low < 0.0, "sequential", "diverging"), xp.where(low < 0.0, -reach, 0.0), reach
 
 
 def coloured(values: np.ndarray, name: str, low: float, high: float) -> np.ndarray:
