@@ -98,9 +98,12 @@ class MovingArrays:
 
 
 def moving(value):
-    """Return a value whose arrays and real numbers move, through dicts, tuples and dataclasses; fields with `fixed` do not."""
+    """Return a value whose arrays and real numbers move, through dicts, tuples and dataclasses; fields with `fixed` do not.
+
+    Whole numbers that a kernel takes, such as targets, choose something: they are fixed in a picture.
+    """
     if isinstance(value, (np.ndarray, np.generic, float)):
-        return Moving(value)
+        return value if np.asarray(value).dtype.kind in "iub" else Moving(value)
     if isinstance(value, dict):
         return {name: moving(one) for name, one in value.items()}
     if isinstance(value, tuple):
