@@ -32,6 +32,11 @@ def double(xp, values):
     return xp.astype(values, xp.float64)
 
 
+def point(value):
+    """Return a number as the one place of a mark, (1,)."""
+    return value + np.zeros(1)
+
+
 def only(xp, there, mark) -> tuple:
     """Return a mark where a condition holds; where it does not nothing, or nan in its places if the condition moves."""
     if isinstance(there, STILL):

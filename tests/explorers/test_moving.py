@@ -14,7 +14,9 @@ STATES = {"hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arri
           "rms_norm": ({}, {"epsilon": 0.4, "outlier": 3.0, "dy": "random", "row": 0, "column": 2}, {"output": "dxOut", "dy": "ones"},
                        {"dtype": "float16", "scale": -5.0, "epsilon": -12.0}, {"scale": 3.0, "gamma": "signs", "dy": "along"}),
           "cross_entropy_loss": ({}, {"labelSmoothing": 0.0, "weight": "none", "ignored": 0.0}, {"ignored": 1.0}, {"row": 0, "rows": 40},
-                                 {"lseSquareScaleForZloss": 0.1, "reduction": "sum"}, {"weight": "half", "reduction": "none"})}
+                                 {"lseSquareScaleForZloss": 0.1, "reduction": "sum"}, {"weight": "half", "reduction": "none"}),
+          "group_norm_swish": ({}, {"channel": 2, "swishScale": 1.0, "sample": 1}, {"numGroups": 12, "dgammaIsRequire": False},
+                               {"plan": "device", "cann": "9.0"}, {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0})}
 
 
 def pictures(name, values):

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from aclnn_viz.dtypes import float_format, ordinals, ulp
-from aclnn_viz.explorers.arrays import element, only
+from aclnn_viz.explorers.arrays import element, only, point
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
@@ -37,18 +37,13 @@ def panels(data: Data) -> list[Panel]:
     return [_forward(data), _slope(data), _window(data), _errors(data), _counts(data)]
 
 
-def _point(value):
-    """A number as the one place of a mark."""
-    return value + np.zeros(1)
-
-
 def _forward(data: Data) -> Panel:
     xp, x, y, aside = data.xp, data.x, data.value, np.array([-1.6, 1.6])
     marks = [*(Rule("x", kink, kind=GUIDE) for kink in KINKS), Line(*curve(data.state.dtype), TRUTH, "out"),
              Line(x + aside, y + data.slope * aside, GRADIENT, tr("tangent, slope {slope}", slope=number(data.slope)))]
     for kink, other in zip(KINKS, OPEN):  # where the two versions of the operator differ
         marks += only(xp, x == kink, Line(x + aside, y + other * aside, SECOND, f"V2: {number(other)}"))
-    return Panel("forward", tr("out at x = {x}: {y}", x=number(x), y=number(y)), (*marks, Dots(_point(x), _point(y), GRADIENT, "", 5.0)),
+    return Panel("forward", tr("out at x = {x}: {y}", x=number(x), y=number(y)), (*marks, Dots(point(x), point(y), GRADIENT, "", 5.0)),
                  Axis("x (self)", -6.0, 6.0), Axis("", -1.2, 6.2), 7, 205, ("x",))
 
 
@@ -76,7 +71,7 @@ def _window(data: Data) -> Panel:
              Dots(steps, data.window_out, GRADIENT, "out", 4.0 if state.steps < 20 else 2.5)]
     for kink, slope in zip(KINKS, OPEN):
         if state.centre == kink:
-            marks.append(Dots(np.zeros(1), _point(slope * data.gradOutput), SECOND, "V2", 5.0))
+            marks.append(Dots(np.zeros(1), point(slope * data.gradOutput), SECOND, "V2", 5.0))
     ticks = tuple((k, f"{k:+d}" if k else number(state.centre)) for k in (-state.steps, 0, state.steps))
     title = tr("{centre} ± {steps} ulp of {step}", centre=number(state.centre), steps=state.steps, step=number(step))
     return Panel("window", title, tuple(marks),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers.arrays import only
+from aclnn_viz.explorers.arrays import only, point
 from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
@@ -52,7 +52,7 @@ def _plane(data: Data) -> Panel:
     half = xp.where(half == 0.0, 1.0, half)
 
     def arrow(x, y, kind, label):
-        return Arrows(np.zeros(1), np.zeros(1), x + np.zeros(1), y + np.zeros(1), kind, label)
+        return Arrows(np.zeros(1), np.zeros(1), point(x), point(y), kind, label)
     marks = (Rule("y", 0.0, "x", GUIDE), arrow(along, across, ARRIVING, "dy × gamma"),
              arrow(along, 0.0, PART, tr("part along x")), arrow(*kept, KEPT, "dx / rstd"))
     return Panel("plane", tr("the same in their plane"), marks,
