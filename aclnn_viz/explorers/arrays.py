@@ -42,5 +42,5 @@ def only(xp, there, mark) -> tuple:
     if isinstance(there, STILL):
         return (mark,) if there else ()
     names = {entry.name for entry in fields(mark)}
-    hidden = {name: xp.where(there, getattr(mark, name) + 0.0, np.nan) for name in ("x", "y", "at", "x0", "x1") if name in names}
+    hidden = {name: xp.where(there, getattr(mark, name) + 0.0, np.nan) for name in ("x", "y", "at", "x0", "y0", "x1", "y1") if name in names}
     return (replace(mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})),)

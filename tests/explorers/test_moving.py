@@ -5,7 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from aclnn_viz import operator
+from aclnn_viz.explorers import default, explorers
+from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
+from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
 from explorers.moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
 
@@ -16,16 +20,37 @@ STATES = {"hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arri
           "cross_entropy_loss": ({}, {"labelSmoothing": 0.0, "weight": "none", "ignored": 0.0}, {"ignored": 1.0}, {"row": 0, "rows": 40},
                                  {"lseSquareScaleForZloss": 0.1, "reduction": "sum"}, {"weight": "half", "reduction": "none"}),
           "group_norm_swish": ({}, {"channel": 2, "swishScale": 1.0, "sample": 1}, {"numGroups": 12, "dgammaIsRequire": False},
-                               {"plan": "device", "cann": "9.0"}, {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0})}
+                               {"plan": "device", "cann": "9.0"}, {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0}),
+          "grid_sampler_2d": ({}, {"interpolationMode": 2, "paddingMode": 0, "rotate": 40.0, "row": 0, "column": 0, "axis": "y"},
+                              {"interpolationMode": 1, "paddingMode": 1, "alignCorners": True, "jitter": 0.5, "dtype": "float16"},
+                              {"samples": 2, "channels": 3, "sample": 1, "channel": 2, "moved": [[5, 15, 0.1, 0.2]], "scale": 3.0}),
+          "layer_norm": ({}, {"dtype": "float16", "axis_0": 1}), "grid_sampler_3d": ({"dtype": "bfloat16"},)}
+LOOKING = {"numeric_error", "tiles", "two_phase"}  # explorers that do not pass yet: they look at numbers that move
+
+
+
+def parts(name, values):
+    """(state, what kernels make of it, its data as a function, the module of its picture) of an explorer."""
+    explorer = registry.module("explorer", name)
+    if explorer is None:
+        op = operator(name)
+        state = build(default.state_of(op), values)
+        return state, default.gathered(op, state), default.data, default
+    room = import_module(f"{explorer.__package__}.explorer_data")
+    state = build(room.State, values)
+    return state, room.gathered(state), room.data, explorer
 
 
 def pictures(name, values):
     """(the picture of arrays that move, the picture of NumPy's) of one state, each as panels and sentences."""
-    room, explorer = (import_module(f"aclnn_viz.operators.{name}.explorer{part}") for part in ("_data", ""))
-    state, xp = build(room.State, values), MovingArrays()
+    state, given, data, explorer = parts(name, values)
     with np.errstate(all="ignore"):
-        moved = room.data(xp, state_that_moves(state), **moving(room.gathered(state)))
-        return [(still([*explorer.panels(data)]), [said for said in still(explorer.headline(data)) if said]) for data in (moved, room.compute(state))]
+        both = data(MovingArrays(), state_that_moves(state), **moving(given)), data(XP, state, **given)
+        return [(still([*explorer.panels(each)]), [said for said in still(explorer.headline(each)) if said]) for each in both]
+
+
+def test_every_explorer_is_tried_or_named():
+    assert LOOKING | STATES.keys() == {*explorers()}
 
 
 def is_seen(mark, arrays) -> bool:
@@ -39,16 +64,17 @@ def is_seen(mark, arrays) -> bool:
 def test_the_picture_looks_at_no_number_that_moves(name, values):
     (panels, sentences), (same_panels, same_sentences) = pictures(name, values)
     arrays, told = described(panels)
-    wanted, same = described(same_panels)
-    assert sentences == same_sentences and [panel["title"] for panel in told] == [panel["title"] for panel in same]
-    for panel, other in zip(told, same):
+    wanted, plain = described(same_panels)
+    assert sentences == same_sentences and [panel["title"] for panel in told] == [panel["title"] for panel in plain]
+    for panel, other in zip(told, plain):
         seen = [mark for mark in panel["marks"] if is_seen(mark, arrays)]
         assert [mark["mark"] for mark in seen] == [mark["mark"] for mark in other["marks"]]
         for mark, its in zip(seen, other["marks"]):
             for field in mark:
                 one, two = (of.get(each[field], each[field]) if isinstance(each[field], str) else each[field]
                             for of, each in ((arrays, mark), (wanted, its)))
-                assert one == two if isinstance(one, str) else np.array_equal(one, two, equal_nan=True), (panel["name"], field)
+                same = np.array_equal(one, two, equal_nan=True) if isinstance(one, np.ndarray) else one == two
+                assert same, (panel["name"], field)
         assert [panel[axis] for axis in "xy"] == [other[axis] for axis in "xy"]
 
 
