@@ -5,15 +5,15 @@ import numpy as np
 from aclnn_viz.explorers.arrays import double, element, only, point
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
-from aclnn_viz.pictures.palette import KINDS, scale
+from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import extent, number, signed
 from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, ntr, tr
 
-from .explorer_data import INTERPOLATIONS, OP, REACH, Data, State, compute, inputs, pixel_units
+from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, compute, inputs, pixel_units
 
-NAMES, SIGNS = [kind[0] for kind in KINDS], "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
+NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
 TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
