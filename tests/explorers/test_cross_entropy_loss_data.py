@@ -223,8 +223,8 @@ def test_every_picture_fits_and_is_told(values):
 def test_the_words_tell_every_class_and_row():
     data = compute(State())
     text = show(data).text
-    assert f"{data.softmax[3, 9]:.4g}" in text and f"{data.xGradOut[3, 0]:+.4g}" in text
-    assert sum("ignored  " in line for line in text.splitlines()) == (~data.counted).sum()
+    assert f"{data.softmax[3, 9] * data.target[3].sum():.4g}" in text and f"{data.xGradOut[3, 0]:.4g}" in text
+    assert text.count("ignored ") == (~data.counted).sum() and f"{data.errors[-1]:.4g}" in text
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, tr
 
@@ -213,29 +214,13 @@ def _summed(data: Data) -> str:
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, row = data.state, data.state.row
-    counts = rows_of(data)
+    state = data.state
     lines = [tr("{name}: {rows} rows, {classes} classes, {dtype}; reduction {reduction}, labelSmoothing {smoothing}, weights "
                 "{weight}, ignoreIndex {index}, gradLoss {loss}", name=OP.aclnn_name, rows=state.rows, classes=state.classes,
                 dtype=state.dtype, reduction=state.reduction, smoothing=number(state.labelSmoothing), weight=chosen(state, "weight"),
                 index=state.ignoreIndex, loss=number(state.gradLoss)),
-             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
-             tr("Row {row}, one line a class:", row=row),
-             tr("  class  softmax    target     xGradOut    weight     rows that count   rows × weight"),
-             *(f"  {c:5d}  {number(data.softmax[row, c]):<9}  {number(data.target[row, c]):<9}  "
-               f"{signed(data.xGradOut[row, c]):<10}  {number(data.weights[c]):<9}  {counts[c]:<16d}  "
-               f"{number(counts[c] * data.weights[c])}" for c in range(state.classes)), "",
-             tr("All rows:"),
-             tr("  row  target      largest |xGradOut|  sum         with z-loss  error"),
-             *(f"  {r:3d}  {_target(data, r):<10}  {number(np.abs(data.xGradOut[r]).max()):<18}  "
-               f"{signed(data.xGradOut[r].sum()):<10}  {signed((data.xGradOut[r] + data.zloss[r]).sum()):<11}  "
-               f"{number(data.errors[r])}" for r in range(state.rows))]
-    return "\n".join([*lines, *map(tr, data.notices)]).replace("+nan", "nan")
-
-
-def _target(data: Data, row: int) -> str:
-    given = f"{data.inputs['target'][row]}"
-    return given if data.counted[row] else tr("{target} ignored", target=given)
+             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), *in_words(panels(data))]
+    return "\n".join([*lines, *map(tr, data.notices)])
 
 
 def subject():

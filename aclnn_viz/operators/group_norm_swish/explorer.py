@@ -10,6 +10,7 @@ from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, ntr, tr
 
@@ -167,30 +168,12 @@ def _errors(data: Data) -> str:
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, sample, channel = data.state, data.state.sample, data.state.channel
-    mean, along = data.means[sample, data.group]
-    lines = [tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
-                name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions,
-                groups=groups(data), dtype=state.dtype, scale=number(state.swishScale)),
-             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
-             tr("Group {group} of sample {sample}: rstd {rstd}, mean of dx̂ {mean}, mean of dx̂ x̂ {along}; z from {low} to "
-                "{high}.", group=data.group, sample=sample, rstd=number(data.rstd[sample, data.group]), mean=signed(mean),
-                along=signed(along), low=number(data.own(data.z).min()), high=number(data.own(data.z).max())), "",
-             tr("Channel {channel}, one line a position:", channel=channel),
-             tr("  position  x̂          z          slope      dx̂         dx"),
-             *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
-                                         (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
-               for p in range(state.positions)), "",
-             tr("Root mean square of dx by the size of the groups:"), tr("  n      dx         without 1/n"),
-             *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
-             tr("Parameters:"), tr("  channel  group  dgammaOut   dbetaOut"),
-             *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
-               for c in range(state.channels))]
-    return "\n".join([*lines, *map(tr, data.notices)])
-
-
-def _given(values, at: int) -> str:
-    return tr("not asked") if values is None else signed(values[at])
+    state = data.state
+    first = tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
+               name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions, groups=groups(data),
+               dtype=state.dtype, scale=number(state.swishScale))
+    computed = tr("Computed by {who}.", who=tr(data.computed_by))
+    return "\n".join([first, *headline(data), computed, *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():

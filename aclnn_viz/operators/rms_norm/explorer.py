@@ -10,6 +10,7 @@ from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import count, extent, number
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, tr
 
@@ -136,27 +137,9 @@ def headline(data: Data) -> list[str]:
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
     state = data.state
-    (along, across), (kept_along, kept_across) = data.plane
-    columns = zip(data.x, data.xhat, data.arriving, data.part, data.kept, data.term, data.dgammaOut)
-    lines = [
-        tr("{name}: x ({rows}, {columns}) in {dtype}, gamma {gamma}, dy {dy}", name=OP.aclnn_name, rows=state.rows,
-           columns=state.columns, dtype=state.dtype, gamma=chosen(state, "gamma"), dy=chosen(state, "dy")),
-        *headline(data), "", tr("Row {row}:", row=state.row),
-        tr("  column  x           x-hat       dy*gamma    part        dx/rstd     dy*x-hat    dgammaOut"),
-        *(f"  {at:6d}  " + "  ".join(f"{number(value):<10}" for value in values).rstrip()
-          for at, values in enumerate(columns)), "",
-        tr("In the plane of x and dy*gamma, along x and across: dy*gamma ({along}, {across}), dx/rstd ({kept_along}, "
-           "{kept_across}).", along=number(along), across=number(across), kept_along=number(kept_along),
-           kept_across=number(kept_across)), "",
-        tr("Share of the part along x that dx keeps, measured and exact, over epsilon:"),
-        *(f"  {number(eps):<10}  {number(got):<10}  {number(right)}" for eps, got, right in
-          zip(data.epsilons[::3], *data.left[:, ::3])), "",
-        tr("Relative error of {output} over the length of its sum in {dtype}:", output=state.output, dtype=state.accumulate),
-        tr("  length  sequential  tiles of {size}  pairwise", size=f"{state.tile:<5d}"),
-        *(f"  {length:6d}  {number(a):<10}  {number(b):<14}  {number(c)}" for length, a, b, c in
-          zip(data.lengths, *data.order_errors)), "",
-        tr("dxOut: {extent}.", extent=extent(data.dxOut)), tr("dgammaOut: {extent}.", extent=extent(data.dgammaOut))]
-    return "\n".join([*lines, *map(tr, data.notices)])
+    first = tr("{name}: x ({rows}, {columns}) in {dtype}, gamma {gamma}, dy {dy}", name=OP.aclnn_name, rows=state.rows,
+               columns=state.columns, dtype=state.dtype, gamma=chosen(state, "gamma"), dy=chosen(state, "dy"))
+    return "\n".join([first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():
