@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import ordinal_distance, round_to, ulp
-from aclnn_viz.words.moving import STILL, choose
+from aclnn_viz.pictures.text import STILL, choose
 
 
 class ExplorerArrays(NumPyArrays):

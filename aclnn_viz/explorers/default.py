@@ -22,8 +22,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import count, extent, number
-from aclnn_viz.words.moving import choose, written
+from aclnn_viz.pictures.text import choose, count, extent, number, written
 from aclnn_viz.words.speech import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.words.moving import choose
+from aclnn_viz.pictures.text import choose
 
 DRAWING = tomllib.loads(Path(__file__).with_name("drawing.toml").read_text("utf-8"))
 HANDLE = DRAWING["handle"]

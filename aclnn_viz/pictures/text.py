@@ -1,9 +1,34 @@
-"""Words for pictures: every number of a text twin is written by these."""
+"""Words for pictures: every number of a text twin is written by these.
+
+NumPy's numbers and Python's stand still, and their texts are finished. Any other array without axes moves, and what is
+written of it remembers it.
+"""
 
 import numpy as np
 
-from aclnn_viz.words.moving import choose, written
+from aclnn_viz.words.moving import Choice, Number
 from aclnn_viz.words.speech import tr
+
+
+STILL = (bool, int, float, np.generic, np.ndarray)
+
+
+def written(value, form: str):
+    """Return a number in a format of Python's, as a text or, of one that moves, as a `Number`; zero has no sign.
+
+    >>> written(-0.0, ".2f"), written(1234.0, ",.0f")
+    ('0.00', '1,234')
+    """
+    return format(value + 0, form) if isinstance(value, STILL) else Number(value, form)
+
+
+def choose(which, *options):
+    """Return the option of a number or of a condition, False first; of one that moves, a `Choice`.
+
+    >>> choose(2 > 1, "below", "above")
+    'above'
+    """
+    return options[int(which)] if isinstance(which, STILL) else Choice(which, options)
 
 
 def number(value: float) -> str:

@@ -1,14 +1,9 @@
 """Texts about numbers that move: each keeps its places, and whoever traces a picture fills them where it is shown.
 
-NumPy's numbers stand still: `number` and `choose` return finished texts of them. Every other array moves, and the same
-functions return a text, a number or a choice that remembers it.
+`tr` returns a `Text` instead of a finished one where a value of it moves.
 """
 
 from dataclasses import dataclass
-
-import numpy as np
-
-STILL = (bool, int, float, np.generic, np.ndarray)
 
 
 class Moving:
@@ -43,21 +38,3 @@ class Choice(Moving):
 
     which: object
     options: tuple
-
-
-def written(value, form: str):
-    """Return a number in a format of Python's, as a text or, of one that moves, as a `Number`; zero has no sign.
-
-    >>> written(-0.0, ".2f"), written(1234.0, ",.0f")
-    ('0.00', '1,234')
-    """
-    return format(value + 0, form) if isinstance(value, STILL) else Number(value, form)
-
-
-def choose(which, *options):
-    """Return the option of a number or of a condition, False first; of one that moves, a `Choice`.
-
-    >>> choose(2 > 1, "below", "above")
-    'above'
-    """
-    return options[int(which)] if isinstance(which, STILL) else Choice(which, options)

@@ -11,7 +11,7 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
-from explorers.moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
+from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
 
 STATES = {"hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
                         {"gradOutput": 0.0, "reach": "near", "dtype": "float32"}, {"plan": "device"}),

@@ -8,9 +8,8 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs

@@ -7,8 +7,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import extent, number, signed
-from aclnn_viz.words.moving import choose, written
+from aclnn_viz.pictures.text import choose, extent, number, signed, written
 from aclnn_viz.words.speech import message, ntr, tr
 
 from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, compute, inputs, pixel_units

@@ -10,8 +10,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import count, number
-from aclnn_viz.words.moving import choose
+from aclnn_viz.pictures.text import choose, count, number
 from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import KINKS, OP, Data, State, compute, curve, ends, inputs, places, stretches

@@ -9,9 +9,8 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import count, extent, number
+from aclnn_viz.pictures.text import choose, count, extent, number, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.moving import choose, written
 from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
