@@ -13,7 +13,7 @@ from math import log10, prod
 
 import numpy as np
 
-from aclnn_viz.cases import case
+from aclnn_viz.cases import case, default
 from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.gradients import computed_by

@@ -40,10 +40,10 @@ def _script() -> str:
 
 def _themed() -> str:
     """The colours and sizes that the style sheet names, for both themes."""
-    def rule(where, name):
-        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{key}: {colour};" for key, colour in DRAWING[name].items()) + " }\n"
-    sizes = f".aclnn-explorer {{ --ae-columns: {DRAWING['columns']}; --ae-width: {DRAWING['width']}px; }}\n"
-    return sizes + rule("", "light") + rule('[data-jp-theme-light="false"] ', "dark")
+    def rule(where, values):
+        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items()) + " }\n"
+    sizes = {name: DRAWING[name] for name in ("columns", "width")}
+    return rule("", DRAWING["light"] | sizes) + rule('[data-jp-theme-light="false"] ', DRAWING["dark"])
 
 
 def _wording() -> dict:

@@ -13,7 +13,7 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.words.moving import Choice, Number, Text
 
 UNSHAPED = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}  # their results have no fixed size
-OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add"}
+OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add", "guard"}
 
 
 def refused(*args, **given):
