@@ -7,22 +7,22 @@ are from the truth. What is understood: what the operator takes and gives, and w
 
 from ast import literal_eval
 from dataclasses import dataclass, field, make_dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import product
 from math import log10, prod
 
 import numpy as np
 
 from aclnn_viz.cases import case, default
-from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers import fields, lift
+from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.gradients import computed_by
 from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import extent, number
+from aclnn_viz.pictures.text import choose, count, extent, number, written
 from aclnn_viz.words.speech import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
@@ -41,6 +41,7 @@ WRITTEN = 64  # elements of a tensor that the text writes out
 class Data:
     """What is drawn: tensors by the vendor's names; errors are in ulps of the truth, in the format of the output."""
 
+    xp: object
     state: object
     inputs: dict  # of op.backward
     outputs: dict
@@ -183,6 +184,12 @@ def compute(op, state, backward=None) -> Data:
     What the emulated product refuses is computed by the kit's own kernel, and the notice says why. Raises StateError
     for a state that does not fit, and whatever an Atlas or a predicted precision raises.
     """
+    with np.errstate(all="ignore"):
+        return data(XP, state, **gathered(op, state, backward))
+
+
+def gathered(op, state, backward=None) -> dict:
+    """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given, notices, author = drawn(op, state).inputs, (), computed_by(state)
     try:
         outputs, notices = backward(state, given) if backward else (op.backward(**given), ())
@@ -192,20 +199,23 @@ def compute(op, state, backward=None) -> Data:
         outputs, notices = op.backward(**given), (
             message("Refused by {soc}, CANN {cann}: {error}", soc=state.soc, cann=state.cann, error=error),)
         author = message("this kit's own kernel, as the product refuses it")
-    truth = op.truth(**given)
+    return {"given": given, "outputs": outputs, "truth": op.truth(**given), "author": author, "notices": tuple(notices)}
+
+
+def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp`."""
     errors = {}
-    with np.errstate(all="ignore"):
-        for name, values in outputs.items():
-            wrong = np.abs(np.float64(values) - truth[name])
-            errors[name] = np.float64(np.where(wrong == 0, 0.0, wrong / ulp(np.float64(truth[name]), values.dtype)))
-    return Data(state, given, outputs, truth, errors, author, tuple(notices))
+    for name, values in outputs.items():
+        wrong = xp.abs(double(xp, values) - truth[name])
+        errors[name] = xp.where(wrong == 0, 0.0, double(xp, wrong / xp.ulp(double(xp, truth[name]), values.dtype)))
+    return Data(xp, state, given, outputs, truth, errors, author, notices)
 
 
 # What is seen
 
 def panels(data: Data) -> list[Panel]:
     """Return a panel for each tensor, and below each output one of its errors."""
-    tensors = {name: value for name, value in data.inputs.items() if isinstance(value, np.ndarray)}
+    tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype")}
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
     made = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
     made += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
@@ -220,47 +230,46 @@ def _spans(count: int) -> list[int]:
     return [20 // size + (k < 20 % size) for size in sizes for k in range(size)]
 
 
-def _matrix(values, state) -> tuple[np.ndarray, str]:
+def _matrix(xp, values, state) -> tuple:
     """What is shown of a tensor, with at most two axes, and which part that is.
 
     Of a matrix no more rows and columns are shown than have pixels of their own.
     """
-    values = np.float64(values)
+    values = double(xp, values)
     part = f" {list(values.shape)}" if values.ndim else ""
     if values.ndim > 2:
-        planes = values.reshape(-1, *values.shape[-2:])
+        planes = xp.reshape(values, (-1, *values.shape[-2:]))
         shown = min(getattr(state, "plane", 0), len(planes) - 1)
         part, values = f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}", planes[shown]
     if values.ndim < 2 or min(values.shape) < 2:  # no map
         return values, part
-    rows, columns = (count > LONGEST for count in values.shape)
+    rows, columns = (size > LONGEST for size in values.shape)
     cut = BOTH if rows and columns else ROWS if rows else COLUMNS if columns else ""
     return values[:LONGEST, :LONGEST], part + (tr(cut, n=LONGEST) if cut else "")
 
 
 def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
-    values, part = _matrix(value, data.state)
-    return _drawn(name, f"{name}{part}", values, kind, height, scale(values))
+    values, part = _matrix(data.xp, value, data.state)
+    return _drawn(data.xp, name, f"{name}{part}", values, kind, height, scale(values, data.xp))
 
 
 def _error(data: Data, name: str, errors) -> Panel:
-    values, part = _matrix(errors, data.state)
-    finite = errors[np.isfinite(errors)]
-    top = float(finite.max(initial=0.0))
+    xp, (values, part) = data.xp, _matrix(data.xp, errors, data.state)
+    there = errors if errors.size else xp.zeros(1)
+    top = xp.max(xp.where(xp.isfinite(there), there, 0.0))
     title = tr("{output}: ulps off the truth, at most {largest}", output=name + part * (errors.ndim > 1),
-               largest=number(errors.max(initial=0.0)))
-    return _drawn(name=f"{name} error", title=title, values=values, kind=ERROR, height=LOW,
-                  colours=("sequential", 0.0, max(top, 0.5)))
+               largest=number(xp.max(there)))
+    return _drawn(xp, f"{name} error", title, values, ERROR, LOW, ("sequential", 0.0, xp.maximum(top, 0.5)))
 
 
-def _drawn(name, title, values, kind, height, colours) -> Panel:
+def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
     if not values.size or not values.ndim:
-        words = number(values.item()) if values.size else tr("no elements")
+        words = number(xp.sum(values)) if values.size else tr("no elements")
         bare = Axis("", 0, 1, ticks=())
         return Panel(name, title, (Note(0.5, 0.5, words),), bare, bare, 10, height)
     if values.ndim == 2 and min(values.shape) > 1:
         return Panel(name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height)
-    row = values.ravel()
+    row = xp.reshape(values, (-1,))
     at = np.arange(row.size, dtype=np.float64)
     bars = Bars(at, row, kind) if row.size <= LONGEST else Dots(at, row, kind)
     return Panel(name, title, (Rule("y", 0.0, kind=GUIDE), bars), Axis("", -0.6, row.size - 0.4), Axis(), 10, height)
@@ -270,20 +279,31 @@ def _drawn(name, title, values, kind, height, colours) -> Panel:
 
 def headline(data: Data) -> list[str]:
     """One sentence an output, and who computed it."""
-    lines = []
-    for name, errors in list(data.errors.items())[:3]:
-        exact = int((errors <= 0.5).sum())
-        lines.append(tr(EXACT if exact == errors.size else WORST, output=name, exact=f"{exact:,}", all=f"{errors.size:,}",
-                        dtype=data.outputs[name].dtype, **(_worst(data, name) if exact < errors.size else {})))
-    return [*lines, tr("Computed by {who}.", who=tr(data.computed_by))]
+    return [*(_sentence(data, name) for name in list(data.errors)[:3]), tr("Computed by {who}.", who=tr(data.computed_by))]
 
 
-def _worst(data: Data, name: str) -> dict[str, str]:
-    """The largest error, its place, what is there and what should be, in words."""
-    errors = np.nan_to_num(data.errors[name], nan=np.inf)
-    at = np.unravel_index(int(errors.argmax()), errors.shape)
-    return {"error": number(errors[at]), "place": f"{[int(k) for k in at]}", "value": number(float(data.outputs[name][at])),
-            "truth": number(float(data.truth[name][at]))}
+def _sentence(data: Data, name: str) -> str:
+    """How many elements are exact, and of the others the worst one: its place, what is there and what should be."""
+    xp, errors, size = data.xp, data.errors[name], data.errors[name].size
+    told = {"output": name, "all": count(size), "dtype": data.outputs[name].dtype}
+    if not size:
+        return tr(EXACT, exact=count(size), **told)
+    exact = xp.sum(double(xp, errors <= 0.5))
+    at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
+    error, value, truth = (element(xp, xp.reshape(double(xp, values), (-1,)), at) for values in (
+        errors, data.outputs[name], data.truth[name]))
+    told |= {"exact": count(exact), "error": number(error), "place": _place(at, errors.shape), "value": number(value),
+             "truth": number(truth)}
+    return choose(exact == size, tr(WORST, **told), tr(EXACT, **told))
+
+
+def _place(at, shape) -> str:
+    """The index of an element, of which the number among all elements is known."""
+    places = []
+    for size in reversed(shape):
+        places.insert(0, written(at % size, "d"))
+        at = at // size
+    return "[" + reduce(lambda some, more: some + ", " + more, places) + "]" if places else "[]"
 
 
 def text(op, data: Data) -> str:

@@ -21,8 +21,7 @@ from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.palette import HANDLE, MAPS
-from aclnn_viz.pictures.style import SERIES
+from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.words.speech import language, listeners, tr
 
 FRONT = Path(__file__).parent / "front"
@@ -37,6 +36,14 @@ MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
 @cache
 def _script() -> str:
     return "\n".join((FRONT / name).read_text("utf-8") for name in SCRIPTS)
+
+
+def _themed() -> str:
+    """The colours and sizes that the style sheet names, for both themes."""
+    def rule(where, values):
+        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items()) + " }\n"
+    sizes = {name: DRAWING[name] for name in ("columns", "width")}
+    return rule("", DRAWING["light"] | sizes) + rule('[data-jp-theme-light="false"] ', DRAWING["dark"])
 
 
 def _wording() -> dict:
@@ -64,14 +71,13 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(self, subject: Subject, /, **values):
         self._esm = _script()
-        self._css = (FRONT / "style.css").read_text("utf-8")
+        self._css = _themed() + (FRONT / "style.css").read_text("utf-8")
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
             values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=_wording(),
-            colours={"handle": HANDLE, "maps": {name: table.tobytes() for name, table in MAPS.items()},
-                     "series": [[light, dark, list(dash)] for light, dark, dash, *_ in SERIES]})
+            colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}})
         self._show(self.values)
         self.observe(self._moved, "values")
         self.on_msg(self._asked)

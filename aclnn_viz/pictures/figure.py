@@ -5,14 +5,16 @@ import numpy as np
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
-from aclnn_viz.pictures.palette import HANDLE, MAPS, coloured
+from aclnn_viz.pictures.palette import DRAWING, HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import columns
 from aclnn_viz.words.columns import wrapped
 
-COLUMNS, DPI = 20, 100
+COLUMNS, DPI = DRAWING["columns"], 100
+POINT = 72 / DPI  # of Matplotlib, in a pixel
+OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
 LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
@@ -96,9 +98,9 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         ticked.set_ticks([value for value, _ in own], [text for _, text in own])
         ticked.set_ticks([], minor=True)
     axes.tick_params(length=0, labelsize=SMALL)
-    axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=0.6)
+    axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=WIDTH["axis"])
     if not cells:
-        axes.grid(color=look.grid, linewidth=0.5)
+        axes.grid(color=look.grid, linewidth=WIDTH["grid"])
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
     axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
@@ -143,7 +145,7 @@ def _dash(mark):
 
 
 def _line(axes, mark, look):
-    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=0.72 * mark.width, label=mark.label,
+    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=POINT * mark.width, label=mark.label,
               **_colour(mark, look))
 
 
@@ -158,11 +160,11 @@ def _bars(axes, mark, look):
 
 
 def _band(axes, mark, look):
-    axes.fill_between(mark.x, mark.low, mark.high, alpha=0.3, linewidth=0, label=mark.label, **_colour(mark, look))
+    axes.fill_between(mark.x, mark.low, mark.high, alpha=OPACITY["band"], linewidth=0, label=mark.label, **_colour(mark, look))
 
 
 def _arrows(axes, mark, look):
-    axes.quiver(mark.x, mark.y, mark.dx, mark.dy, angles="xy", scale_units="xy", scale=1, width=1.3, units="dots",
+    axes.quiver(mark.x, mark.y, mark.dx, mark.dy, angles="xy", scale_units="xy", scale=1, width=WIDTH["arrow"] / POINT, units="dots",
                 headwidth=5, headlength=6, headaxislength=5, label=mark.label, **_colour(mark, look))
 
 
@@ -179,7 +181,7 @@ def _heat(axes, mark, look):
     if texts is None:
         texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
     light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
-    inks = np.where(np.isnan(values), look.ink, np.where(light, "black", "white"))
+    inks = np.where(np.isnan(values), look.ink, np.where(light, CELL["dark"], CELL["light"]))
     for row, column in np.ndindex(np.shape(texts)):
         axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=7, clip_on=True,
                   color=str(inks[row, column]))
@@ -196,8 +198,8 @@ def _image(axes, mark, look):
 
 
 def _handles(axes, mark, look):
-    axes.plot(np.ravel(mark.x), np.ravel(mark.y), "s", markersize=2.4, color=HANDLE, markeredgecolor="black",
-              markeredgewidth=0.5)
+    axes.plot(np.ravel(mark.x), np.ravel(mark.y), "s", markersize=2.4, color=HANDLE, markeredgecolor=CELL["dark"],
+              markeredgewidth=WIDTH["handle"])
     axes.plot(mark.x[mark.row, mark.column], mark.y[mark.row, mark.column], "o", markersize=11, markerfacecolor="none",
               markeredgecolor=look.accent, markeredgewidth=2)
 
@@ -214,7 +216,7 @@ def _digits(values, wide):
 def _rule(axes, mark, look):
     if not np.isfinite(mark.at):
         return
-    style = {"linestyle": _dash(mark), "linewidth": 1.0, **_colour(mark, look)}
+    style = {"linestyle": _dash(mark), "linewidth": WIDTH["rule"], **_colour(mark, look)}
     if mark.axis == "x":
         axes.axvline(mark.at, **style)
         share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
@@ -226,20 +228,20 @@ def _rule(axes, mark, look):
         axes.axhline(mark.at, **style)
         place, moved, transform, align = (1.0, mark.at), (-4, 3), axes.get_yaxis_transform(), "right"
     axes.annotate(mark.label, place, moved, xycoords=transform, textcoords="offset points", ha=align, fontsize=SMALL,
-                  bbox={"facecolor": look.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1})
+                  bbox={"facecolor": look.paper, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
 
 
 def _box(axes, mark, look):
     from matplotlib.patches import Rectangle
     colour = _colour(mark, look)["color"]
     corner, wide, tall = (mark.x0, mark.y0), mark.x1 - mark.x0, mark.y1 - mark.y0
-    axes.add_patch(Rectangle(corner, wide, tall, fill=False, edgecolor=colour, linewidth=1.4, linestyle=_dash(mark)))
+    axes.add_patch(Rectangle(corner, wide, tall, fill=False, edgecolor=colour, linewidth=WIDTH["box"], linestyle=_dash(mark)))
     if mark.filled:
-        axes.add_patch(Rectangle(corner, wide, tall, facecolor=colour, alpha=0.25, linewidth=0))
+        axes.add_patch(Rectangle(corner, wide, tall, facecolor=colour, alpha=OPACITY["box"], linewidth=0))
     down = axes.yaxis_inverted()
     axes.annotate(mark.label, (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)), (4, -4),
                   textcoords="offset points", va="top", fontsize=SMALL,
-                  bbox=None if mark.filled else {"facecolor": look.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1})
+                  bbox=None if mark.filled else {"facecolor": look.paper, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
 
 
 def _note(axes, mark, look):

@@ -3,6 +3,7 @@
 import io
 from dataclasses import dataclass
 
+from aclnn_viz.pictures.palette import DRAWING
 from aclnn_viz.pictures.panels import Panel
 
 
@@ -28,7 +29,7 @@ class Picture:
     notices: tuple[str, ...] = ()
     title: str = ""
     warning: str = ""
-    width: int = 1240
+    width: int = DRAWING["width"]
 
     def figure(self, theme: str = "light"):
         """Return the picture as a Matplotlib Figure in the theme "light" or "dark"; ValueError for another theme."""

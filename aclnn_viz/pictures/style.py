@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from aclnn_viz.pictures.palette import KINDS
+from aclnn_viz.pictures.palette import DRAWING, KINDS
 
-# (light, dark, dash of the line, marker, hatch) of the runs on one axis: no two share shape, dash or hatch.
-SERIES = (*(kind[1:] + (hatch,) for kind, hatch in zip(KINDS, ("", "///", "..."))),
-          ("#8b3a8b", "#d58fd5", (1.0, 1.0), "D", "xx"),
-          ("#5a5a5a", "#b8b8b8", (7.0, 2.0, 1.0, 2.0), "v", "\\\\\\"))
+# (light, dark, dash of the line, marker, hatch) of the runs on one axis.
+SERIES = tuple(kind[1:] for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -23,6 +21,9 @@ class Theme:
     inner: str
     alarm: str
     accent: str
+    focus: str
+    problem: str
+    faint: str
 
     def rc(self, besides=()) -> dict:
         """Matplotlib's settings, with the font pinned so that a picture is the same on every machine.
@@ -33,14 +34,11 @@ class Theme:
                 "axes.labelcolor": self.ink, "axes.facecolor": self.paper, "figure.facecolor": self.paper,
                 "xtick.color": self.quiet, "ytick.color": self.quiet, "xtick.labelcolor": self.ink,
                 "ytick.labelcolor": self.ink, "grid.color": self.grid, "axes.grid": False, "hatch.color": self.paper,
-                "hatch.linewidth": 1.0, "axes.spines.top": False, "axes.spines.right": False,
+                "hatch.linewidth": DRAWING["line"]["hatch"], "axes.spines.top": False, "axes.spines.right": False,
                 "legend.frameon": False, "axes.axisbelow": True, "axes.unicode_minus": True}
 
 
-THEMES = {
-    "light": Theme(0, "#ffffff", "#1b1b1b", "#5c5c5c", "#dcdcdc", "#ececec", "#d3dde6", "#c04f00", "#d81b60"),
-    "dark": Theme(1, "#14171c", "#ececec", "#a9afb8", "#2f353d", "#23282f", "#2f4152", "#ff9f45", "#ff5c9d"),
-}
+THEMES = {name: Theme(index, **DRAWING[name]) for index, name in enumerate(("light", "dark"))}
 
 
 def power_of_ten(exponent: int) -> str:

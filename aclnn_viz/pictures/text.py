@@ -1,6 +1,34 @@
-"""Words for pictures: every number of a text twin is written by these."""
+"""Words for pictures: every number of a text twin is written by these.
 
+NumPy's numbers and Python's stand still, and their texts are finished. Any other array without axes moves, and what is
+written of it remembers it.
+"""
+
+import numpy as np
+
+from aclnn_viz.words.moving import Choice, Number
 from aclnn_viz.words.speech import tr
+
+
+STILL = (bool, int, float, np.generic, np.ndarray)
+
+
+def written(value, form: str):
+    """Return a number in a format of Python's, as a text or, of one that moves, as a `Number`; zero has no sign.
+
+    >>> written(-0.0, ".2f"), written(1234.0, ",.0f")
+    ('0.00', '1,234')
+    """
+    return format(value + 0, form) if isinstance(value, STILL) else Number(value, form)
+
+
+def choose(which, *options):
+    """Return the option of a number or of a condition, False first; of one that moves, a `Choice`.
+
+    >>> choose(2 > 1, "below", "above")
+    'above'
+    """
+    return options[int(which)] if isinstance(which, STILL) else Choice(which, options)
 
 
 def number(value: float) -> str:
@@ -9,19 +37,27 @@ def number(value: float) -> str:
     >>> number(-0.0), number(0.123456), number(1234567.0)
     ('0', '0.1235', '1.235e+06')
     """
-    return f"{value + 0.0:.4g}"
+    return written(value, ".4g")
 
 
 def signed(value: float) -> str:
-    return f"{value + 0.0:+.4g}" if value else "0"
+    return choose(value == 0, written(value, "+.4g"), "0")
 
 
-def extent(values) -> str:
-    """Least, greatest and mean of an array.
+def count(value: int) -> str:
+    """A whole number, its thousands apart.
 
-    >>> import numpy as np
+    >>> count(65536)
+    '65,536'
+    """
+    return written(value, ",.0f")
+
+
+def extent(values, xp=np) -> str:
+    """Least, greatest and mean of an array of the namespace `xp`.
+
     >>> extent(np.array([1.0, 3.0]))
     'from 1 to 3, mean 2'
     """
-    return tr("from {low} to {high}, mean {mean}", low=number(values.min()), high=number(values.max()),
-              mean=number(values.mean()))
+    return tr("from {low} to {high}, mean {mean}", low=number(xp.min(values)), high=number(xp.max(values)),
+              mean=number(xp.mean(values)))

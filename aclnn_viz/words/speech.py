@@ -14,6 +14,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.words.moving import Moving, Text
 
 LANGUAGES = ("en", "zh")
 VARIABLE = "ACLNN_VIZ_LANG"
@@ -170,8 +171,9 @@ def tr(message: str, /, **values) -> str:
 
 
 def _filled(message: str, values: dict) -> str:
-    """A message with its values; those that are messages are said, too."""
-    return message.format_map({name: said(one) for name, one in values.items()})
+    """A message with its values, or with its places while any of them moves; those that are messages are said, too."""
+    values = {name: said(one) for name, one in values.items()}
+    return Text(message, values) if any(isinstance(one, Moving) for one in values.values()) else message.format_map(values)
 
 
 def said(value):

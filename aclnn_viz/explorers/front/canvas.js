@@ -4,12 +4,12 @@ function readTheme(el, model) {
   const style = getComputedStyle(el);
   const dark = document.body.dataset.jpThemeLight === "false"
     || (!("jpThemeLight" in document.body.dataset) && matchMedia("(prefers-color-scheme: dark)").matches);
-  const { maps, handle } = model.get("colours");
+  const { maps, handle, opacity, line, cell, light, dark: night } = model.get("colours");
   return {
     dark,
     text: style.getPropertyValue("--ae-text").trim(), faint: style.getPropertyValue("--ae-faint").trim(),
-    back: style.getPropertyValue("--ae-back").trim(), accent: dark ? "#ff5c9d" : "#d81b60",
-    handle, maps,
+    back: style.getPropertyValue("--ae-back").trim(), accent: (dark ? night : light).accent,
+    handle, maps, opacity, cell, line: Object.fromEntries(Object.entries(line).map(([name, points]) => [name, points / 0.72])),
   };
 }
 
@@ -102,7 +102,7 @@ function colourTable(theme, name) {
 }
 
 function ring(context, x, y, size, theme) {
-  for (const [colour, width] of [[theme.dark ? "#000" : "#fff", 5], [theme.accent, 2.5]]) {
+  for (const [colour, width] of [[theme.dark ? theme.cell.dark : theme.cell.light, 5], [theme.accent, 2.5]]) {
     context.beginPath();
     context.arc(x, y, size, 0, 2 * Math.PI);
     context.strokeStyle = colour;

@@ -8,7 +8,7 @@ class Frame extends Marks {
       context.lineWidth = 1;
       context.strokeRect(box.left, box.top, wide, tall);
     }
-    context.strokeStyle = theme.dark ? "#ffffff1e" : "#0000001a";
+    context.strokeStyle = `${theme.dark ? theme.cell.light : theme.cell.dark}1c`;
     context.beginPath();
     const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
       .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
@@ -82,7 +82,7 @@ class Frame extends Marks {
       context.fillStyle = mark.colour;
       context.fill();
     } else if (mark.mark === "Bars" || mark.mark === "Band") {
-      if (mark.mark === "Band") context.globalAlpha = 0.3;
+      if (mark.mark === "Band") context.globalAlpha = this.kit.theme.opacity.band;
       context.fillStyle = mark.mark === "Band" ? mark.colour : this.pattern(context, mark);
       context.fillRect(x, y - 5, 22, 10);
     } else {

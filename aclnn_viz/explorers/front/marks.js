@@ -63,7 +63,7 @@ class Marks {
     paint.fillStyle = colour;
     paint.fillRect(0, 0, 8, 8);
     paint.strokeStyle = paint.fillStyle = back;
-    paint.lineWidth = 1.4;
+    paint.lineWidth = this.kit.theme.line.hatch;
     paint.beginPath();
     if (shape === 2) paint.fillRect(3, 3, 2, 2);
     if (shape === 1 || shape === 3) for (const k of [-8, 0, 8]) { paint.moveTo(k, 8); paint.lineTo(k + 8, 0); }
@@ -85,7 +85,7 @@ class Marks {
 
   band(context, { x, low, high, colour }) {
     context.fillStyle = colour;
-    context.globalAlpha = 0.3;
+    context.globalAlpha = this.kit.theme.opacity.band;
     let from = 0;
     const ok = (k) => [this.sx(x[k]), this.sy(low[k]), this.sy(high[k])].every(Number.isFinite);
     for (let to = 0; to <= x.length; to += 1) {
@@ -100,7 +100,7 @@ class Marks {
 
   arrows(context, { x, y, dx, dy, colour }) {
     context.strokeStyle = colour;
-    context.lineWidth = 1.3;
+    context.lineWidth = this.kit.theme.line.arrow;
     context.beginPath();
     for (let k = 0; k < x.length; k += 1) {
       const [ax, ay, bx, by] = [this.sx(x[k]), this.sy(y[k]), this.sx(x[k] + dx[k]), this.sy(y[k] + dy[k])];
@@ -131,7 +131,7 @@ class Marks {
   }
 
   heat(context, mark) {
-    const { values, columns, map, low, high, words } = mark, [x0, y0, w, h, table] = this.image(context, mark);
+    const { values, columns, map, low, high, words } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
     const texts = words.length ? words : mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
@@ -141,10 +141,10 @@ class Marks {
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
       const rows = texts ? texts[k].split("\n") : [];
-      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * 13, light ? "#000" : "#fff", 10));
+      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * 13, light ? cell.dark : cell.light, 10));
       if (texts) continue;
       if (values[k] < low / 128) {
-        context.fillStyle = light ? "#000" : "#fff";
+        context.fillStyle = light ? cell.dark : cell.light;
         context.fillRect(x - room / 4, y - 0.5, room / 2, 1);
       }
     }
@@ -164,7 +164,7 @@ class Marks {
   // Small squares; the chosen point is where it is held now, which may be ahead of the kernel, and never out of sight.
   handles(context, mark) {
     const { x, y } = mark, { area: box, kit: { theme } } = this;
-    for (const [colour, size] of [["#000", 4], [theme.handle, 2.6]]) {
+    for (const [colour, size] of [[theme.cell.dark, 4], [theme.handle, 2.6]]) {
       context.fillStyle = colour;
       for (let k = 0; k < x.length; k += 1) context.fillRect(this.sx(x[k]) - size / 2, this.sy(y[k]) - size / 2, size, size);
     }
@@ -176,7 +176,7 @@ class Marks {
     const place = axis === "x" ? this.sx(at) : this.sy(at), { area: box } = this;
     if (!Number.isFinite(at) || !Number.isFinite(place)) return;
     context.strokeStyle = colour;
-    context.lineWidth = 1.4;
+    context.lineWidth = this.kit.theme.line.rule;
     context.setLineDash(dash);
     context.beginPath();
     context.moveTo(...(axis === "x" ? [place, box.top] : [box.left, place]));
@@ -211,7 +211,7 @@ class Marks {
     const covers = ([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w;
     while (this.taken.some(covers) && y < this.area.bottom - 16) y += 12;
     this.taken.push([x, y, wide]);
-    this.written(context, text, x, y, wide, 0.75);
+    this.written(context, text, x, y, wide, this.kit.theme.opacity.ground);
   }
 
   written(context, text, x, y, wide, ground) {
@@ -226,7 +226,7 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (filled) {
-      context.globalAlpha = 0.25;
+      context.globalAlpha = this.kit.theme.opacity.box;
       context.fillStyle = colour;
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
@@ -237,12 +237,12 @@ class Marks {
       context.strokeRect(left, top, wide, tall);
     }
     context.strokeStyle = colour;
-    context.lineWidth = 1.8;
+    context.lineWidth = this.kit.theme.line.box;
     context.setLineDash(dash);
     context.strokeRect(left, top, wide, tall);
     context.setLineDash([]);
     wrapped(context, label, wide - 8).forEach((text, k) => {
-      const ground = filled ? 0 : 0.75;
+      const ground = filled ? 0 : this.kit.theme.opacity.ground;
       this.written(context, text, left + 5, top + 9 + k * 13, widthOf(context, text), ground);
     });
   }

@@ -45,7 +45,7 @@ class Drawing extends Frame {
   }
 
   series(kind) {
-    const all = this.kit.model.get("colours").series, [light, dark, dash] = all[kind % all.length];
+    const all = this.kit.model.get("colours").kinds, { light, dark, dash } = all[kind % all.length];
     return { colour: this.kit.theme.dark ? dark : light, dash, shape: kind % INSIDE.length };
   }
 

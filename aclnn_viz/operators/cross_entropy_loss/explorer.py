@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from aclnn_viz.explorers.arrays import element, only
 from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
@@ -36,14 +38,14 @@ def panels(data: Data) -> list[Panel]:
 
 def _map(data: Data) -> Panel:
     state, (rows, classes) = data.state, data.xGradOut.shape
-    marks = [Heat(data.xGradOut, *scale(data.xGradOut)),
+    marks = [Heat(data.xGradOut, *scale(data.xGradOut, data.xp)),
              Dots(data.inputs["target"][data.counted], np.flatnonzero(data.counted), TARGET, tr("target"),
                   min(3.5, TALL / rows / 4)),
              *_ignored(data),
              Box(-0.5, state.row - 0.5, classes - 0.5, state.row + 0.5, kind=ROW),
              Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, kind=ROW)]
-    if np.isnan(data.xGradOut).all():
-        marks.append(Note((classes - 1) / 2, (rows - 1) / 2, tr("NaN everywhere: 0/0")))
+    nothing = data.xp.all(data.xp.isnan(data.xGradOut))
+    marks += only(data.xp, nothing, Note((classes - 1) / 2, (rows - 1) / 2, tr("NaN everywhere: 0/0")))
     step = -(-rows // 16)
     ticks = tuple((row, str(row) if data.counted[row] else tr("ignored {row}", row=row)) for row in range(0, rows, step))
     title = tr("xGradOut: {rows} rows × {classes} classes", rows=rows, classes=classes)
@@ -70,35 +72,39 @@ def runs(flags: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _distributions(data: Data) -> Panel:
-    state, (row, classes) = data.state, (data.state.row, np.arange(data.state.classes))
-    total = float(data.target[row].sum())
-    softmax = tr("softmax") if number(total) in ("0", "1") else tr("softmax × {sum}", sum=number(total))
-    weighted, smoothed = state.weight != "none", bool(state.labelSmoothing)
-    pulled = (tr("smoothed target × weight") if weighted and smoothed else tr("target × weight") if weighted
-              else tr("smoothed target") if smoothed else tr("target"))
-    marks = [Bars(classes - 0.2, data.softmax[row] * (total or 1.0), SOFTMAX, softmax, 0.36),
-             Bars(classes + 0.2, data.target[row], TARGET, pulled, 0.36), Rule("x", state.column, kind=ROW)]
-    if not data.counted[row]:
-        marks.append(Note((state.classes - 1) / 2, 0.9 * float(data.softmax[row].max()), tr("an ignored row has no target")))
-    return Panel("row", tr("row {row}: what is, and what pulls it", row=row), tuple(marks), _classes(data),
+    xp, state, row, classes = data.xp, data.state, data.state.row, np.arange(data.state.classes)
+    target, softmax = element(xp, data.target, row), element(xp, data.softmax, row)
+    total = xp.sum(target)
+    plain = (total == 0.0) | (number_is_one(total))
+    softmax_label = choose(plain, tr("softmax × {sum}", sum=number(total)), tr("softmax"))
+    pulled = ((tr("target × weight"), tr("smoothed target × weight")) if state.weight != "none"
+              else (tr("target"), tr("smoothed target")))
+    marks = [Bars(classes - 0.2, softmax * xp.where(total == 0.0, 1.0, total), SOFTMAX, softmax_label, 0.36),
+             Bars(classes + 0.2, target, TARGET, choose(state.labelSmoothing > 0.0, *pulled), 0.36),
+             Rule("x", state.column, kind=ROW),
+             *only(xp, ~element(xp, data.counted, row),
+                   Note((state.classes - 1) / 2, 0.9 * xp.max(softmax), tr("an ignored row has no target")))]
+    return Panel("row", tr("row {row}: what is, and what pulls it", row=written(row, "d")), tuple(marks), _classes(data),
                  Axis("", low=0.0), 6, TALL, ("column",))
 
 
+def number_is_one(value):
+    """Whether four digits of a number are 1."""
+    return (value >= 0.99995) & (value < 1.0005)
+
+
 def _gradient(data: Data) -> Panel:
-    state, row, classes = data.state, data.state.row, np.arange(data.state.classes)
-    values = data.xGradOut[row]
-    factor = number(data.factor[row]) if np.isfinite(data.factor[row]) else "NaN"
-    title = tr("their difference × {factor}", factor=factor)
-    told = values.any() and np.isfinite(values).all()
-    marks = [Rule("y", 0.0, kind=GUIDE), Rule("x", state.column, kind=ROW)]
-    if told:
-        marks.append(Bars(classes, values, PRODUCT, "xGradOut", 0.7))
-        if data.zloss.any():
-            marks.append(Dots(classes, values + data.zloss[row], ROW, tr("with the z-loss, by the documents"), 4.0))
-    else:
-        marks.append(Note((state.classes - 1) / 2, 0.5, tr("0 everywhere") if not values.any() else tr("NaN: the divisor is 0")))
-    return Panel("gradient", title, tuple(marks), _classes(data),
-                 Axis("") if told else Axis("", -1.0, 1.0), 6, TALL, ("column",))
+    xp, state, classes = data.xp, data.state, np.arange(data.state.classes)
+    values, factor = element(xp, data.xGradOut, state.row), element(xp, data.factor, state.row)
+    zero, known = ~xp.any(values != 0.0), xp.all(xp.isfinite(values))
+    drawn, zloss = ~zero & known, data.zloss
+    marks = [Rule("y", 0.0, kind=GUIDE), Rule("x", state.column, kind=ROW),
+             *only(xp, drawn, Bars(classes, values, PRODUCT, "xGradOut", 0.7)),
+             *only(xp, drawn & xp.any(zloss != 0.0), Dots(classes, values + element(xp, zloss, state.row), ROW,
+                                                          tr("with the z-loss, by the documents"), 4.0)),
+             *only(xp, ~drawn, Note((state.classes - 1) / 2, 0.5, choose(zero, tr("NaN: the divisor is 0"), tr("0 everywhere"))))]
+    title = tr("their difference × {factor}", factor=choose(xp.isfinite(factor), "NaN", number(factor)))
+    return Panel("gradient", title, tuple(marks), _classes(data), choose(drawn, Axis("", -1.0, 1.0), Axis("")), 6, TALL, ("column",))
 
 
 def _divisor(data: Data) -> Panel:
@@ -123,35 +129,42 @@ def rows_of(data: Data) -> np.ndarray:
 
 
 def _sums(data: Data) -> Panel:
-    rows = np.arange(data.state.rows)
-    sums = data.xGradOut.sum(1)
-    series = [(np.abs(data.xGradOut).max(1), PRODUCT, tr("largest |xGradOut|")), (np.abs(sums), SOFTMAX, tr("|sum of the row|")),
-              (data.errors, GUIDE, tr("error"))]
-    if data.zloss.any():
-        series.insert(1, (np.abs(sums + data.zloss.sum(1)), ROW, tr("|sum with the z-loss|")))
-    marks = [Rule("x", data.state.row, kind=ROW)]
-    for values, kind, label in series:
-        drawn = np.where(values > 0, values, np.nan)
-        marks += [Line(rows, drawn, kind, label, 1.0), Dots(rows, drawn, kind, label, 3.5)]
-    found = np.concatenate([values[values > 0] for values, *_ in series])
-    marks += [] if found.size else [Note(rows.mean(), 0.3, tr("nothing to draw: all 0 or NaN"))]
-    low, high = (found.min() / 3, found.max() * 3) if found.size else (0.1, 1.0)
+    xp, rows = data.xp, np.arange(data.state.rows)
+    sums, zloss = xp.sum(data.xGradOut, axis=1), xp.any(data.zloss != 0.0)
+    series = [(xp.max(xp.abs(data.xGradOut), axis=1), PRODUCT, tr("largest |xGradOut|"), True),
+              (xp.abs(sums + xp.sum(data.zloss, axis=1)), ROW, tr("|sum with the z-loss|"), zloss),
+              (xp.abs(sums), SOFTMAX, tr("|sum of the row|"), True), (data.errors, GUIDE, tr("error"), True)]
+    marks, drawn = [Rule("x", data.state.row, kind=ROW)], []
+    for values, kind, label, there in series:
+        values = xp.where((values > 0) & there, values, np.nan)
+        drawn.append(values)
+        for mark in (Line(rows, values, kind, label, 1.0), Dots(rows, values, kind, label, 3.5)):
+            marks += only(xp, there, mark)
+    found = xp.stack(drawn)
+    some = xp.any(found > 0)
+    low, high = xp.min(xp.where(found > 0, found, np.inf)), xp.max(xp.where(found > 0, found, 0.0))
+    marks += only(xp, ~some, Note(rows.mean(), 0.3, tr("nothing to draw: all 0 or NaN")))
     return Panel("sums", tr("each row of xGradOut sums to 0, but for rounding (0 has no place here)"), tuple(marks),
-                 Axis(tr("row")), Axis("", low, high, "log"), 11, LOW, ("row",))
+                 Axis(tr("row")), Axis("", xp.where(some, low / 3, 0.1), xp.where(some, high * 3, 1.0), "log"), 11, LOW, ("row",))
 
 
+@np.errstate(all="ignore")
 def headline(data: Data) -> list[str]:
     """One sentence each: the chosen cell, the divisor, what smoothing does, the sums and the errors."""
-    state, row, column = data.state, data.state.row, data.state.column
-    given, total = data.inputs["target"][row], data.target[row].sum()
-    told = {"row": row, "column": column, "target": given, "index": state.ignoreIndex, "factor": number(data.factor[row]),
-            "softmax": number(data.softmax[row, column]) + ("" if number(total) == "1" else f" × {number(total)}"),
-            "goal": number(data.target[row, column]), "gradient": signed(data.xGradOut[row, column])}
-    if not data.counted[row]:
-        cell = tr(IGNORED_NAN if np.isnan(data.xGradOut[row]).any() else IGNORED, **told)
-    else:
-        cell = tr(IS_TARGET if column == given else NO_TARGET, **told)
-    return [cell, _divided(data), *_smoothed(data), _summed(data)]
+    return [_cell(data), _divided(data), *_smoothed(data), _summed(data)]
+
+
+def _cell(data: Data) -> str:
+    xp, state = data.xp, data.state
+    given, counted, factor, target, softmax, values = (element(xp, each, state.row) for each in (
+        data.inputs["target"], data.counted, data.factor, data.target, data.softmax, data.xGradOut))
+    total = xp.sum(target)
+    p, goal, gradient = (element(xp, each, state.column) for each in (softmax, target, values))
+    told = {"row": written(state.row, "d"), "column": written(state.column, "d"), "target": written(given, "d"),
+            "index": state.ignoreIndex, "factor": number(factor), "goal": number(goal), "gradient": signed(gradient),
+            "softmax": number(p) + choose(number_is_one(total), " × " + number(total), "")}
+    which = xp.where(counted, xp.where(state.column == given, 1, 0), xp.where(xp.any(xp.isnan(values)), 3, 2))
+    return choose(which, *(tr(each, **told) for each in (NO_TARGET, IS_TARGET, IGNORED, IGNORED_NAN)))
 
 
 def _divided(data: Data) -> str:
@@ -163,65 +176,50 @@ def _divided(data: Data) -> str:
         return tr("none: each row has its own gradLoss, nothing is divided; {rest}.", rest=rest)
     if state.reduction == "sum":
         return tr("sum: every row gets the whole gradLoss, nothing is divided; {rest}.", rest=rest)
-    if data.divisor == 0 and not kept:
-        return tr("mean: all rows are ignored, so W = 0, and gradLoss/0 · 0 is NaN in every element, on the device as well; "
-                  "sum and none would give 0.")
-    if data.divisor == 0:
-        return tr("mean: every row that counts has weight 0, so W = 0, and gradLoss/0 · 0 is NaN in every element, on the "
-                  "device as well; sum and none would give 0.")
-    return tr("mean divides by W = {W}, the weights of {kept} targets, not by N = {rows}; {rest}.", W=number(data.divisor),
-              kept=kept, rows=state.rows, rest=rest)
+    nothing = (tr("mean: every row that counts has weight 0, so W = 0, and gradLoss/0 · 0 is NaN in every element, on the "
+                  "device as well; sum and none would give 0.") if kept else
+               tr("mean: all rows are ignored, so W = 0, and gradLoss/0 · 0 is NaN in every element, on the device as well; "
+                  "sum and none would give 0."))
+    return choose(data.divisor == 0, tr("mean divides by W = {W}, the weights of {kept} targets, not by N = {rows}; {rest}.",
+                                        W=number(data.divisor), kept=kept, rows=state.rows, rest=rest), nothing)
 
 
 def _smoothed(data: Data) -> list[str]:
-    state, row = data.state, data.state.row
-    if not (state.labelSmoothing and data.counted[row] and data.target[row].any()):
-        return []
-    given = data.inputs["target"][row]
-    rest = data.target[row, given] / data.target[row].sum()
-    p = data.softmax[row, given]
-    return [tr(BEYOND if p > rest else SHORT, smoothing=number(state.labelSmoothing), row=row, rest=number(rest), target=given,
-               softmax=number(p))]
+    """The sentence about the place where smoothing lets the gradient vanish, if the chosen row has such a place."""
+    xp, state = data.xp, data.state
+    given, counted, target, softmax = (element(xp, each, state.row) for each in (
+        data.inputs["target"], data.counted, data.target, data.softmax))
+    at = xp.where(counted, given, 0)
+    rest, p = element(xp, target, at) / xp.sum(target), element(xp, softmax, at)
+    told = {"smoothing": number(state.labelSmoothing), "row": written(state.row, "d"), "rest": number(rest),
+            "target": written(given, "d"), "softmax": number(p)}
+    there = (state.labelSmoothing > 0.0) & counted & xp.any(target != 0.0)
+    said = choose(there, "", choose(p > rest, tr(SHORT, **told), tr(BEYOND, **told)))
+    return [said] if said != "" else []
 
 
 def _summed(data: Data) -> str:
-    state, sums = data.state, np.abs(data.xGradOut.sum(1))
-    if np.isnan(sums).any():
-        return tr("A row of NaN sums to NaN; there is no error to speak of.")
-    told = {"sum": number(sums.max()), "dtype": state.dtype, "apart": number(np.abs(data.softmax.sum(1) - 1).max()),
-            "zloss": number(np.abs((data.xGradOut + data.zloss).sum(1)).max()), "error": number(data.errors.max())}
-    if data.zloss.any():
-        return tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. The z-loss "
-                  "would make it up to {zloss}. Largest error {error}.", **told)
-    return tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. Largest error "
-              "{error}.", **told)
+    xp, state, sums = data.xp, data.state, data.xp.abs(data.xp.sum(data.xGradOut, axis=1))
+    told = {"sum": number(xp.max(sums)), "dtype": state.dtype,
+            "apart": number(xp.max(xp.abs(xp.sum(data.softmax, axis=1) - 1))),
+            "zloss": number(xp.max(xp.abs(xp.sum(data.xGradOut + data.zloss, axis=1)))), "error": number(xp.max(data.errors))}
+    plain = tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. Largest error "
+               "{error}.", **told)
+    zloss = tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. The z-loss "
+               "would make it up to {zloss}. Largest error {error}.", **told)
+    return choose(xp.where(xp.any(xp.isnan(sums)), 2, xp.where(xp.any(data.zloss != 0.0), 1, 0)), plain, zloss,
+                  tr("A row of NaN sums to NaN; there is no error to speak of."))
 
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, row = data.state, data.state.row
-    counts = rows_of(data)
+    state = data.state
     lines = [tr("{name}: {rows} rows, {classes} classes, {dtype}; reduction {reduction}, labelSmoothing {smoothing}, weights "
                 "{weight}, ignoreIndex {index}, gradLoss {loss}", name=OP.aclnn_name, rows=state.rows, classes=state.classes,
                 dtype=state.dtype, reduction=state.reduction, smoothing=number(state.labelSmoothing), weight=chosen(state, "weight"),
                 index=state.ignoreIndex, loss=number(state.gradLoss)),
-             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
-             tr("Row {row}, one line a class:", row=row),
-             tr("  class  softmax    target     xGradOut    weight     rows that count   rows × weight"),
-             *(f"  {c:5d}  {number(data.softmax[row, c]):<9}  {number(data.target[row, c]):<9}  "
-               f"{signed(data.xGradOut[row, c]):<10}  {number(data.weights[c]):<9}  {counts[c]:<16d}  "
-               f"{number(counts[c] * data.weights[c])}" for c in range(state.classes)), "",
-             tr("All rows:"),
-             tr("  row  target      largest |xGradOut|  sum         with z-loss  error"),
-             *(f"  {r:3d}  {_target(data, r):<10}  {number(np.abs(data.xGradOut[r]).max()):<18}  "
-               f"{signed(data.xGradOut[r].sum()):<10}  {signed((data.xGradOut[r] + data.zloss[r]).sum()):<11}  "
-               f"{number(data.errors[r])}" for r in range(state.rows))]
-    return "\n".join([*lines, *map(tr, data.notices)]).replace("+nan", "nan")
-
-
-def _target(data: Data, row: int) -> str:
-    given = f"{data.inputs['target'][row]}"
-    return given if data.counted[row] else tr("{target} ignored", target=given)
+             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), *in_words(panels(data))]
+    return "\n".join([*lines, *map(tr, data.notices)])
 
 
 def subject():

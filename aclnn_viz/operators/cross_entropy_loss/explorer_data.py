@@ -17,6 +17,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.arrays import XP, double
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.state import check_indices, choice, real, whole
@@ -66,6 +67,7 @@ class State:
 class Data:
     """What is drawn; N rows, C classes. xGradOut of a row is `factor` times (softmax * the target's sum - target)."""
 
+    xp: object
     state: State
     inputs: dict  # of op.backward
     computed_by: str
@@ -74,7 +76,7 @@ class Data:
     weights: np.ndarray  # (C,)
     target: np.ndarray  # (N, C): one-hot, smoothed and weighted; 0 in ignored rows
     factor: np.ndarray  # (N,): gradLoss of the row over the divisor
-    divisor: float  # W: the weights of the targets of all rows that count
+    divisor: np.ndarray  # W: the weights of the targets of all rows that count
     xGradOut: np.ndarray  # (N, C)
     zloss: np.ndarray  # (N, C): what the z-loss adds by the documents
     errors: np.ndarray  # (N,): largest distance from the truth
@@ -120,24 +122,34 @@ def compute(state: State, backward=host(OP)) -> Data:
 
     Raises whatever `backward` raises. It is asked without the z-loss, which no product computes.
     """
+    with np.errstate(all="ignore"):
+        return data(XP, state, **gathered(state, backward))
+
+
+def gathered(state: State, backward=host(OP)) -> dict:
+    """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given = inputs(state)
     plain = given | {"lseForZlossOptional": None, "lseSquareScaleForZloss": 0.0}
     outputs, notices = gradients(OP, state, plain, backward)
-    xGradOut, truth = np.float64(outputs["xGradOut"]), OP.truth(**plain)["xGradOut"]
-    zloss = np.zeros_like(xGradOut)
+    right, with_zloss = OP.truth(**plain)["xGradOut"], None
     if given["lseForZlossOptional"] is not None:
-        zloss = np.float64(OP.truth(**given)["xGradOut"] - truth)
+        with_zloss = OP.truth(**given)["xGradOut"]
         notices += (message("No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
                             "beside it."),)
-    target, weight = given["target"], given["weightOptional"]
+    return {"given": given, "xGradOut": outputs["xGradOut"], "right": right, "with_zloss": with_zloss, "notices": notices}
+
+
+def data(xp, state: State, given: dict, xGradOut, right, with_zloss, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, what came out and what is `right`, all arrays of `xp` but the target."""
+    xGradOut, target, weight = double(xp, xGradOut), given["target"], given["weightOptional"]
     counted = target != state.ignoreIndex
-    weights = np.ones(state.classes) if weight is None else np.float64(weight)
-    own = np.where(counted, weights[np.where(counted, target, 0)], 0.0)
-    goal = state.labelSmoothing / state.classes * weights * counted[:, None]
-    goal[counted, target[counted]] += (1.0 - state.labelSmoothing) * own[counted]
-    with np.errstate(all="ignore"):
-        factor = np.float64(given["gradLoss"]) / (own.sum() if state.reduction == "mean" else 1.0) * counted
-        distance = np.abs(xGradOut - truth)
-    return Data(state=state, inputs=given, computed_by=computed_by(state), softmax=np.exp(np.float64(given["logProb"])),
-                counted=counted, weights=weights, target=goal, factor=factor, divisor=float(own.sum()),
-                xGradOut=xGradOut, zloss=zloss, errors=np.float64(distance.max(1)), notices=notices)
+    weights = np.ones(state.classes) if weight is None else double(xp, weight)
+    hit = counted[:, None] & (target[:, None] == np.arange(state.classes))
+    own = xp.sum(weights * hit, axis=1)
+    smoothing = state.labelSmoothing
+    goal = smoothing / state.classes * weights * counted[:, None] + (1.0 - smoothing) * weights * hit
+    divisor = xp.sum(own)
+    factor = double(xp, given["gradLoss"]) / (divisor if state.reduction == "mean" else 1.0) * counted
+    return Data(xp=xp, state=state, inputs=given, computed_by=computed_by(state), softmax=xp.exp(double(xp, given["logProb"])),
+                counted=counted, weights=weights, target=goal, factor=factor, divisor=divisor, xGradOut=xGradOut,
+                zloss=np.zeros(xGradOut.shape) if with_zloss is None else with_zloss - right, errors=xp.max(xp.abs(xGradOut - right), axis=1), notices=notices)

@@ -2,16 +2,17 @@
 
 import numpy as np
 
+from aclnn_viz.explorers.arrays import double, element, only, point
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
-from aclnn_viz.pictures.palette import KINDS, scale
+from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import extent, number, signed
+from aclnn_viz.pictures.text import choose, extent, number, signed, written
 from aclnn_viz.words.speech import message, ntr, tr
 
-from .explorer_data import INTERPOLATIONS, OP, REACH, Data, State, compute, inputs, pixel_units
+from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, compute, inputs, pixel_units
 
-NAMES, SIGNS = [kind[0] for kind in KINDS], "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
+NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
 TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
@@ -30,7 +31,8 @@ def panels(data: Data) -> list[Panel]:
 
 def _grey(data: Data) -> tuple[str, float, float]:
     """The one scale of greys for the image and the outputs."""
-    return "grey", min(0.0, float(data.outs.min())), max(1.0, float(data.outs.max()))
+    xp = data.xp
+    return "grey", xp.minimum(xp.min(data.outs), 0.0), xp.maximum(xp.max(data.outs), 1.0)
 
 
 def _frame(data: Data) -> tuple[Axis, Axis]:
@@ -41,15 +43,15 @@ def _frame(data: Data) -> tuple[Axis, Axis]:
 
 
 def _image(data: Data) -> Panel:
-    state, (rows, columns) = data.state, data.margin
+    xp, state, (rows, columns) = data.xp, data.state, data.margin
     inner = data.surround[rows:rows + state.height, columns:columns + state.width]
     edge = 0.0 if state.alignCorners else 0.5  # where x and y are -1 and 1
     x, y = _frame(data)
     below = state.height - 0.5 + 0.035 * (state.height + 2 * rows)
 
     def inside(place):  # a point beyond the panel is drawn at its edge
-        return np.clip(place[0], x.low + 0.6, x.high - 0.6), np.clip(place[1], y.high + 0.6, y.low - 0.6)
-    u, v = inside(data.pixels[data.chosen])
+        return xp.clip(place[0], x.low + 0.6, x.high - 0.6), xp.clip(place[1], y.high + 0.6, y.low - 0.6)
+    u, v = inside(data.at_chosen(data.pixels))
     marks = [Image(data.surround, *_grey(data), -columns, -rows, 0.42), Image(inner, *_grey(data)),
              Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE),
              Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN),
@@ -57,8 +59,8 @@ def _image(data: Data) -> Panel:
     for mode in _order(state):
         column, row = inside(data.sources[mode, :, 0])
         now = mode == state.paddingMode
-        marks += [Line(np.array([u, column]), np.array([v, row]), mode, "", 2.2 if now else 1.2),
-                  Dots(np.array([column]), np.array([row]), mode, "", 5.0 if now else 4.0)]
+        marks += [Line(xp.stack([u, column]), xp.stack([v, row]), mode, "", 2.2 if now else 1.2),
+                  Dots(point(column), point(row), mode, "", 5.0 if now else 4.0)]
     marks.append(Handles(data.pixels[..., 0], data.pixels[..., 1], state.row, state.column, ("row", "column"), "moved",
                          (pixel_units(state.width, state.alignCorners), pixel_units(state.height, state.alignCorners)),
                          0.25, tr("sampling points")))
@@ -72,26 +74,26 @@ def _order(state) -> list[int]:
 
 
 def _tap_boxes(data: Data) -> list[Box]:
-    taps = data.taps[data.state.paddingMode]
-    return [Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=CHOSEN)
-            for row, column, *_, inside, _ in taps.tolist() if inside]
+    boxes = ((inside, Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=CHOSEN))
+             for row, column, *_, inside, _ in data.taps[data.state.paddingMode])
+    return [one for inside, box in boxes for one in only(data.xp, inside > 0, box)]
 
 
-def _here(data: Data, axis: int) -> float:
-    return float(data.inputs["grid"][(data.state.sample, *data.chosen, axis)])
+def _here(data: Data, axis: int):
+    return data.at_chosen(element(data.xp, data.inputs["grid"], data.state.sample))[axis]
 
 
 def _map(data: Data) -> Panel:
     state = data.state
     axis = "xy".index(state.axis)
-    size, here, breaks = (state.width, state.height)[axis], _here(data, axis), data.breaks[axis]
+    size, here, breaks = (state.width, state.height)[axis], double(data.xp, _here(data, axis)), data.breaks[axis]
     marks = [Band(np.array([-REACH, REACH]), np.full(2, -0.5), np.full(2, size - 0.5), GUIDE, tr("the image"))]
     for mode in _order(state):
         marks.append(Line(breaks, data.coordinates[mode, axis], mode, NAMES[mode],
                           3.0 if mode == state.paddingMode else 1.8))
     kinks = [(breaks[at], data.coordinates[mode, axis][at]) for mode, at in enumerate(data.kinks[:, axis])]
     marks += [Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0), Rule("x", here, kind=CHOSEN)]
-    marks += [Dots(np.array([here]), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
+    marks += [Dots(point(here), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
     title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
              tr("which column is read for x = −3 … 3; ◆ are kinks"))
@@ -102,14 +104,14 @@ def _map(data: Data) -> Panel:
 def _slope(data: Data) -> Panel:
     state = data.state
     axis = "xy".index(state.axis)
-    size, here = (state.width, state.height)[axis], _here(data, axis)
+    size, here = (state.width, state.height)[axis], double(data.xp, _here(data, axis))
     breaks, steepest = np.repeat(data.breaks[axis], 2)[1:-1], 1.35 * max(size / 2, 0.5)
     marks = [Rule("x", here, kind=CHOSEN)]
     for mode in _order(state):
         aside = (mode - 1) * 0.035 * steepest  # side by side where they agree
         marks.append(Line(breaks, np.repeat(data.slopes[mode, axis], 2) + aside, mode, "",
                           3.0 if mode == state.paddingMode else 1.8))
-    marks += [Dots(np.array([here]), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0)
+    marks += [Dots(point(here), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0)
               for mode in _order(state)]
     ticks = tuple((slope, number(slope)) for slope in dict.fromkeys((-size / 2, 0.0, size / 2)))
     return Panel("slope", tr("its slope is the factor of gridGrad"), tuple(marks), Axis("", -REACH, REACH),
@@ -117,12 +119,11 @@ def _slope(data: Data) -> Panel:
 
 
 def _taps(data: Data) -> Panel:
-    taps = data.taps[data.state.paddingMode]
+    xp, taps = data.xp, data.taps[data.state.paddingMode]
     side = round(len(taps) ** 0.5)
-    values = np.where(taps[:, 5] > 0, taps[:, 6], np.nan).reshape(side, side)
-    words = tuple(f"{number(weight) if side < 4 else f'{weight:.3f}'}\n"
-                  + (f"{row:.0f}, {column:.0f}" if inside else tr("outside"))
-                  for row, column, weight, *_, inside, _ in taps.tolist())
+    values = xp.reshape(xp.where(taps[:, 5] > 0, taps[:, 6], np.nan), (side, side))
+    words = tuple(written(weight, ".4g" if side < 4 else ".3f") + "\n" + choose(
+        inside > 0, tr("outside"), written(row, ".0f") + ", " + written(column, ".0f")) for row, column, weight, *_, inside, _ in taps)
     return Panel("taps", ntr("{n} tap: weight / row, column", "{n} taps: weight / row, column", len(taps)),
                  (Heat(values, *_grey(data), words=words),), NONE, NONE, 5, TALL)
 
@@ -144,7 +145,7 @@ def _corners(data: Data) -> Panel:
 def _out(data: Data, mode: int) -> Panel:
     state = data.state
     marks = (Image(data.outs[mode], *_grey(data)), _chosen_cell(state))
-    title = "▶ " * (mode == state.paddingMode) + tr("out, {mode}: {value}", mode=NAMES[mode], value=number(data.outs[mode][data.chosen]))
+    title = "▶ " * (mode == state.paddingMode) + tr("out, {mode}: {value}", mode=NAMES[mode], value=number(data.at_chosen(data.outs[mode])))
     return Panel(f"out {NAMES[mode]}", title, marks, NONE, NONE, 4, SMALL, ("column", "row"), square=True)
 
 
@@ -153,21 +154,21 @@ def _chosen_cell(state) -> Box:
 
 
 def _input_grad(data: Data) -> Panel:
-    marks = (Heat(data.inputGrad, *scale(data.inputGrad)), *_tap_boxes(data))
+    marks = (Heat(data.inputGrad, *scale(data.inputGrad, data.xp)), *_tap_boxes(data))
     return Panel("inputGrad", "inputGrad", marks, NONE, NONE, 4, SMALL, square=True)
 
 
 def _grid_grad(data: Data) -> Panel:
-    state, (rows, columns) = data.state, data.margin
-    vectors = np.where(np.isfinite(data.gridGrad), data.gridGrad, 0.0)
-    longest = float(np.hypot(vectors[..., 0], vectors[..., 1]).max())
-    long = ARROW * max(state.height + 2 * rows, state.width + 2 * columns) / (longest or 1.0)
-    at, moved = (part.reshape(-1, 2).T for part in (data.pixels, long * vectors))
-    mine = state.row * state.grid_width + state.column
-    here, there = at[:, mine:mine + 1], moved[:, mine:mine + 1]
+    xp, state, (rows, columns) = data.xp, data.state, data.margin
+    vectors = xp.where(xp.isfinite(data.gridGrad), data.gridGrad, 0.0)
+    longest = xp.max(xp.hypot(vectors[..., 0], vectors[..., 1]))
+    long = ARROW * max(state.height + 2 * rows, state.width + 2 * columns) / xp.where(longest == 0.0, 1.0, longest)
+    at, moved = (xp.reshape(part, (-1, 2)).T for part in (data.pixels, long * vectors))
+    mine = xp.reshape(state.row * state.grid_width + state.column, (1,))
+    here, there = (xp.take(part, mine, axis=1) for part in (at, moved))
     marks = (Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE), Arrows(*at, *moved, GUIDE),
              Arrows(*here, *there, CHOSEN), Dots(*here, CHOSEN, "", 3.5))
-    title = tr("gridGrad (n {n}) ≤ {longest}", n=state.sample, longest=number(longest)) if state.samples > 1 else tr(
+    title = tr("gridGrad (n {n}) ≤ {longest}", n=written(state.sample, "d"), longest=number(longest)) if state.samples > 1 else tr(
         "gridGrad ≤ {longest}", longest=number(longest))
     return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL, square=True)
 
@@ -184,19 +185,18 @@ def headline(data: Data) -> list[str]:
 def sentence(data: Data, mode: int) -> str:
     (column, slope_x), (row, slope_y) = data.sources[mode]
     taps = data.taps[mode]
-    lost = int((taps[:, 5] == 0).sum())
-    told = {"column": number(column), "row": number(row), "lost": lost, "all": len(taps),
-            "out": number(data.outs[mode][data.chosen]), "x": signed(slope_x), "y": signed(slope_y)}
-    if lost == len(taps):
-        return tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **told)
-    if lost:
-        return tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **told)
-    return tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **told)
+    lost = data.xp.sum(1.0 - taps[:, 5])
+    told = {"column": number(column), "row": number(row), "lost": written(lost, ".0f"), "all": len(taps),
+            "out": number(data.at_chosen(data.outs[mode])), "x": signed(slope_x), "y": signed(slope_y)}
+    return choose(data.xp.where(lost == len(taps), 2, data.xp.where(lost > 0, 1, 0)),
+                  tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **told),
+                  tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **told),
+                  tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **told))
 
 
 def plane(state) -> str:
     """Which sample and channel is shown, where there are several."""
-    return tr(" (n {n}, c {c})", n=state.sample, c=state.channel) if state.samples * state.channels > 1 else ""
+    return tr(" (n {n}, c {c})", n=written(state.sample, "d"), c=written(state.channel, "d")) if state.samples * state.channels > 1 else ""
 
 
 def corners(data: Data) -> list[str]:
@@ -252,9 +252,9 @@ def _vector(pair) -> str:
 
 
 def _tap_rows(data: Data):
-    upstream = float(data.inputs["gradOutput"][(data.state.sample, data.state.channel, *data.chosen)])
+    upstream = float(data.at_chosen(data.inputs["gradOutput"][data.state.sample, data.state.channel]))
     for at, (row, column, weight, dx, dy, inside, value) in enumerate(data.taps[data.state.paddingMode]):
-        place = f"{row:4.0f} {column:7.0f}"
+        place = f"{row + 0.0:4.0f} {column + 0.0:7.0f}"
         gets = number(weight * upstream) if inside else tr("nothing: outside")
         pixel = number(value) if inside else "-"
         yield f"  {at:3d} {place}  {number(weight):<9}  {number(dx):<9}  {number(dy):<9}  {pixel:<9}  {gets}"

@@ -8,14 +8,15 @@ What is understood: a padding mode is a function from coordinates to coordinates
 gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; alignCorners only moves -1 and 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.images import IMAGES, image
 from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
@@ -25,7 +26,6 @@ from aclnn_viz.operators.families import sampling
 from . import page
 
 OP = operator("grid_sampler_2d")
-XP = NumPyArrays()
 PADDINGS = ("zeros", "border", "reflection")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
 REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
@@ -94,6 +94,7 @@ class Data:
     Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre.
     """
 
+    xp: object
     state: State
     inputs: dict  # of op.backward
     surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
@@ -111,15 +112,21 @@ class Data:
     kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
     notices: tuple[str, ...] = field(default=())
 
+    truth: Callable = None  # () -> the truth of the outputs; it takes as long as all the rest
+
     @cached_property
-    def errors(self) -> tuple[float, float]:
-        """The largest distance of each output from the truth; asked for after all is drawn, for it takes as long again."""
-        truth = OP.truth(**self.inputs)
-        return tuple(_distance(self.outputs[name], truth[name]) for name in ("inputGrad", "gridGrad"))
+    def errors(self) -> tuple:
+        """The largest distance of each output from the truth."""
+        xp, right = self.xp, self.truth()
+        return tuple(xp.max(xp.abs(double(xp, self.outputs[name]) - right[name])) for name in ("inputGrad", "gridGrad"))
 
     @property
-    def chosen(self) -> tuple[int, int]:
+    def chosen(self) -> tuple:
         return self.state.row, self.state.column
+
+    def at_chosen(self, values):
+        """Return the element of the chosen point of an array (Hout, Wout, ...)."""
+        return element(self.xp, element(self.xp, values, self.state.row), self.state.column)
 
 
 def points(state: State) -> np.ndarray:
@@ -179,34 +186,46 @@ def compute(state: State, backward=host(OP)) -> Data:
 
     Raises whatever `backward` raises: a device refuses what its product lacks.
     """
+    return data(XP, state, **gathered(state, backward))
+
+
+def gathered(state: State, backward=host(OP)) -> dict:
+    """Return what kernels make of a state: the arguments of `data`, and a call for their truth."""
     given = inputs(state)
-    n, c, size = state.sample, state.channel, (state.height, state.width)
-    grid = np.asarray(given["grid"][n], np.float64)
+    n, c = state.sample, state.channel
     shown = {"input": given["input"][n:n + 1, c:c + 1], "grid": given["grid"][n:n + 1]}
-    outputs, notices = backward(state, given)
     modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
-    outs = [OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
-    chosen = grid[state.row, state.column]
-    maps = [_maps(length, *modes.values()) for length in size[::-1]]
+    outputs, notices = backward(state, given)
+    outs = np.stack([OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)])
+    return {"given": given, "outputs": outputs, "outs": outs, "notices": notices, "truth": lambda: OP.truth(**given)}
+
+
+def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and those of forward, all arrays of `xp`."""
+    size, modes = (state.height, state.width), (state.interpolationMode, state.alignCorners)
+    grid, image = double(xp, element(xp, given["grid"], state.sample)), _plane(xp, state, given["input"])
+    here = element(xp, element(xp, grid, state.row), state.column)
+    maps = [_maps(length, *modes) for length in size[::-1]]
     most = max(breaks.size for breaks, *_ in maps)
-    margin, surround = _surround(n, c, state.paddingMode, state.alignCorners, *_named(state))
+    margin, index, inside = _around(state.paddingMode, state.alignCorners, size)
     return Data(
-        state=state, inputs=given, outputs=outputs, notices=notices, surround=surround, margin=margin,
-        pixels=np.stack([sampling.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], -1),
-        outs=np.stack(outs).astype(np.float64), inputGrad=np.asarray(outputs["inputGrad"][n, c], np.float64),
-        gridGrad=np.asarray(outputs["gridGrad"][n], np.float64),
-        sources=np.array([[_sampled(chosen[k:k + 1], n, state.interpolationMode, mode, state.alignCorners)
-                           for k, n in enumerate(size[::-1])]
-                          for mode in range(3)])[..., 0],
-        taps=np.stack([_taps(state, mode, chosen, given["input"][n, c]) for mode in range(3)]),
+        xp=xp, state=state, inputs=given, outputs=outputs, notices=notices, truth=truth, margin=margin,
+        surround=xp.where(inside, xp.reshape(xp.take(xp.reshape(image, (-1,)), index.ravel()), index.shape), np.nan),
+        pixels=xp.stack([sampling.unnormalise(grid[..., k], n, state.alignCorners)[0] for k, n in enumerate(size[::-1])], axis=-1),
+        outs=double(xp, outs), inputGrad=_plane(xp, state, outputs["inputGrad"]),
+        gridGrad=double(xp, element(xp, outputs["gridGrad"], state.sample)),
+        sources=xp.stack([xp.stack([xp.concat(_sampled(xp, here[k:k + 1], n, state.interpolationMode, mode, state.alignCorners))
+                                    for k, n in enumerate(size[::-1])]) for mode in range(3)]),
+        taps=xp.stack([_taps(xp, here, image, state.interpolationMode, mode, state.alignCorners) for mode in range(3)]),
         **{name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
            for at, (name, axis, short) in enumerate((("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1),
                                                      ("kinks", 1, 0)))},
     )
 
 
-def _distance(values, truth) -> float:
-    return float(np.max(np.abs(np.asarray(values, np.float64) - truth), initial=0.0))
+def _plane(xp, state: State, images):
+    """The shown sample and channel of images (N, C, H, W)."""
+    return double(xp, element(xp, element(xp, images, state.sample), state.channel))
 
 
 def _stretched(values, length):
@@ -215,13 +234,13 @@ def _stretched(values, length):
     return np.concatenate([values, filler], axis=-1)
 
 
-def _sampled(x: np.ndarray, size: int, interpolation: int, mode: int, aligned: bool):
+def _sampled(xp, x, size: int, interpolation: int, mode: int, aligned: bool):
     """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
     if interpolation == sampling.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
-        u, slope = sampling.bicubic_source(XP, x, size, mode, aligned)
-        return sampling.pad_index(XP, u, size, mode, aligned), slope
-    u, slope = sampling.source(XP, x, size, mode, aligned)
-    return u, np.zeros_like(slope) if interpolation == sampling.NEAREST else slope
+        u, slope = sampling.bicubic_source(xp, x, size, mode, aligned)
+        return sampling.pad_index(xp, u, size, mode, aligned), slope
+    u, slope = sampling.source(xp, x, size, mode, aligned)
+    return u, xp.zeros_like(slope) if interpolation == sampling.NEAREST else slope
 
 
 @lru_cache(64)  # most movements leave the maps as they are
@@ -238,33 +257,28 @@ def _maps(size: int, interpolation: int, aligned: bool):
         inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
     breaks = np.unique(np.round([*ends, *inner], 12))
     between = (breaks[1:] + breaks[:-1]) / 2
-    values = np.stack([_sampled(breaks, size, interpolation, mode, aligned)[0] for mode in range(3)])
-    slopes = np.stack([_sampled(between, size, interpolation, mode, aligned)[1] for mode in range(3)])
+    values = np.stack([_sampled(XP, breaks, size, interpolation, mode, aligned)[0] for mode in range(3)])
+    slopes = np.stack([_sampled(XP, between, size, interpolation, mode, aligned)[1] for mode in range(3)])
     kinks = np.zeros(values.shape, bool)
     kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
     return breaks, values, slopes, kinks
 
 
-def _taps(state: State, mode: int, chosen: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    height, width = pixels.shape
-    modes = state.interpolationMode, mode, state.alignCorners
+def _taps(xp, here, image, *modes):
+    """The taps of a point (K, 7), as in `Data`."""
     found = []
-    across = [[float(part) for part in tap] for tap in sampling.taps(XP, chosen[0], width, *modes)]
-    for row, wy, dy in sampling.taps(XP, chosen[1], height, *modes):
-        for column, wx, dx in across:
-            inside = 0 <= row < height and 0 <= column < width
-            value = pixels[int(row), int(column)] if inside else 0.0
-            found.append([float(row), column, wy * wx, wy * dx, dy * wx, inside, value])
-    return np.array(found)
+    for row, column, *weights in page.taps_2d(xp, xp.reshape(here, (1, 1, 2)), image.shape, *modes):
+        index, inside = page.pixel(xp, row, column, image.shape)
+        value = xp.where(inside, xp.take(xp.reshape(image, (-1,)), index), 0.0)
+        parts = (xp.reshape(part, (-1,)) for part in (row, column, *weights))
+        found.append(xp.concat([*parts, double(xp, inside), value]))
+    return xp.stack(found)
 
 
 @lru_cache(16)
-def _surround(sample: int, channel: int, paddingMode: int, aligned: bool, *images):
-    """The image and a margin around it, read pixel by pixel through the padding mode."""
-    pixels = _images(*images)[sample, channel]
-    rows, columns = (max(2, -(-n * 3 // 10)) for n in pixels.shape)
-    y, x = (sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
-            for m, n in zip((rows, columns), pixels.shape))
-    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), pixels.shape)
-    values = np.where(inside, np.asarray(pixels, np.float64).reshape(-1)[index], np.nan)
-    return (rows, columns), values.reshape(y.size, x.size)
+def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
+    """A margin around an image (rows, columns), and for each pixel of both which one of the image it reads, if any."""
+    margin = tuple(max(2, -(-n * 3 // 10)) for n in size)
+    y, x = (sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned) for m, n in zip(margin, size))
+    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), size)
+    return margin, index.reshape(y.size, x.size), inside.reshape(y.size, x.size)

@@ -1,12 +1,16 @@
 """The gradient of group norm + swish in panels and in words: groups on channels, the swish, the three terms of dx."""
 
+from functools import reduce
+
 import numpy as np
 
+from aclnn_viz.explorers.arrays import element, only, point
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import number, signed
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.speech import message, ntr, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
@@ -27,30 +31,33 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _map(data: Data) -> Panel:
-    state, values = data.state, data.dx[data.state.sample]
-    right = state.positions - 0.5
-    marks = [Heat(values, *scale(values))]
+    xp, state, depth, right = data.xp, data.state, data.depth, data.state.positions - 0.5
+    values = element(xp, data.dx, state.sample)
     tall = 0.75 * TALL / state.numGroups  # pixels of a group, about
-    for group in sorted(range(state.numGroups), key=lambda group: group == data.group):  # the chosen one on top
-        if tall < 8 and group != data.group:
-            continue
-        label = tr("group {group}", group=group) if tall > 16 else ""
-        marks.append(Box(-0.5, group * data.depth - 0.5, right, (group + 1) * data.depth - 0.5, label,
-                         LEFT if group == data.group else GUIDE))
-    marks.append(Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN))
-    title = tr("dxOut of sample {sample}: {groups}", sample=state.sample, groups=groups(data))
+
+    def frame(group, kind, label):
+        return Box(-0.5, group * depth - 0.5, right, (group + 1) * depth - 0.5, label if tall > 16 else "", kind)
+    marks = [Heat(values, *scale(values, xp))]
+    for group in range(state.numGroups) if tall >= 8 else ():
+        marks += only(xp, data.group != group, frame(group, GUIDE, tr("group {group}", group=group)))
+    marks += [frame(data.group, LEFT, named(data)),  # the chosen one on top
+              Box(state.position - 0.5, state.channel - 0.5, state.position + 0.5, state.channel + 0.5, kind=CHOSEN)]
+    title = tr("dxOut of sample {sample}: {groups}", sample=written(state.sample, "d"), groups=groups(data))
     return Panel("map", title, tuple(marks), Axis(tr("position")), Axis(tr("channel")), 8, TALL, ("position", "channel"))
 
 
+def named(data: Data) -> str:
+    return tr("group {group}", group=written(data.group, "d"))
+
+
 def _swish(data: Data) -> Panel:
-    state, own, chosen = data.state, data.chosen, element(data)
-    z, swish, slope, early = data.curve
+    state, (z, swish, slope, early) = data.state, data.curve
     marks = [Line(z, swish, TAKEN, tr("swish")), Line(z, slope, LEFT, tr("its slope")),
-             Dots(data.z[own].ravel(), data.slope[own].ravel(), LEFT, tr("group {group}", group=data.group), 2.2)]
+             Dots(data.own(data.z), data.own(data.slope), LEFT, named(data), 2.2)]
     if data.early:
         marks.append(Line(z, early, WRONG, tr("slope in CANN {cann}", cann=state.cann)))
     used = data.early_slope if data.early else data.slope
-    marks.append(Dots(data.z[chosen].reshape(1), used[chosen].reshape(1), CHOSEN, tr("chosen"), 5.0))
+    marks.append(Dots(point(data.chosen(data.z)), point(data.chosen(used)), CHOSEN, tr("chosen"), 5.0))
     return Panel("swish", tr("swish: z · σ({scale} z)", scale=number(state.swishScale)), tuple(marks), Axis("z = γ x̂ + β"),
                  Axis("", -1.0, 2.0), 6, TALL)
 
@@ -60,51 +67,44 @@ def groups(data: Data) -> str:
                groups=data.state.numGroups)
 
 
-def element(data: Data) -> tuple[int, int, int]:
-    """The index of the chosen element."""
-    return data.state.sample, data.state.channel, data.state.position
-
-
 def _line(data: Data) -> Panel:
-    own, chosen = data.chosen, element(data)
-    xhat, dxhat = data.xhat[own].ravel(), data.dxhat[own].ravel()
-    mean, along = data.means[data.state.sample, data.group]
+    xp, xhat, dxhat = data.xp, data.own(data.xhat), data.own(data.dxhat)
+    mean, along = data.own(data.means)
     n = xhat.size
-    ends = np.array([min(-2.5, xhat.min()), max(2.5, xhat.max())])
-    here, at = data.xhat[chosen], data.dxhat[chosen]
+    ends = xp.stack([xp.minimum(xp.min(xhat), -2.5), xp.maximum(xp.max(xhat), 2.5)])
+    here, at = data.chosen(data.xhat), data.chosen(data.dxhat)
     marks = [Line(ends, n * (mean + along * ends), WRONG, tr("without 1/n: {n} times that", n=n)),
              Line(ends, mean + along * ends, TAKEN, tr("mean + x̂ · mean(dx̂ x̂), taken away")),
-             Line(np.full(2, here), np.array([mean + along * here, at]), CHOSEN, tr("what is left: dx / rstd"), 2.6),
-             Dots(xhat, dxhat, LEFT, "", 2.2), Dots(here.reshape(1), at.reshape(1), CHOSEN, "", 5.0)]
-    reach = 1.15 * max(float(np.abs(dxhat).max()), 1e-9)
-    return Panel("line", tr("group {group}: dx̂ over x̂, n = {n}", group=data.group, n=n), tuple(marks), Axis("x̂"),
+             Line(here + np.zeros(2), xp.stack([mean + along * here, at]), CHOSEN, tr("what is left: dx / rstd"), 2.6),
+             Dots(xhat, dxhat, LEFT, "", 2.2), Dots(point(here), point(at), CHOSEN, "", 5.0)]
+    reach = 1.15 * xp.maximum(xp.max(xp.abs(dxhat)), 1e-9)
+    return Panel("line", tr("group {group}: dx̂ over x̂, n = {n}", group=written(data.group, "d"), n=n), tuple(marks), Axis("x̂"),
                  Axis(tr("dx̂ = dy · slope · γ"), -reach, reach), 6, TALL)
 
 
-def terms(data: Data) -> np.ndarray:
+def terms(data: Data):
     """The chosen element: direct, mean and along, without signs, and dx of these three; (4,), in float64."""
-    chosen = element(data)
-    mean, along = data.means[data.state.sample, data.group]
-    parts = np.array([data.dxhat[chosen], mean, data.xhat[chosen] * along]) * data.rstd[data.state.sample, data.group]
-    return np.append(parts, parts[0] - parts[1] - parts[2])
+    mean, along = data.own(data.means)
+    direct, mean, along = (part * data.own(data.rstd)[0] for part in (data.chosen(data.dxhat), mean, data.chosen(data.xhat) * along))
+    return data.xp.stack([direct, mean, along, direct - mean - along])
 
 
 def _terms(data: Data) -> Panel:
-    direct, mean, along, dx = terms(data)
+    state, (direct, mean, along, dx) = data.state, terms(data)
     at = np.arange(4.0)
-    marks = (Rule("y", 0.0, kind=GUIDE), Bars(at[:1], np.array([direct]), LEFT, "", 0.6),
-             Bars(at[1:3], np.array([-mean, -along]), TAKEN, "", 0.6), Bars(at[3:], np.array([dx]), CHOSEN, "", 0.6),
-             Dots(at[3:], data.dx[element(data)].reshape(1), WRONG, "dxOut", 4.5))
+    marks = (Rule("y", 0.0, kind=GUIDE), Bars(at[:1], point(direct), LEFT, "", 0.6),
+             Bars(at[1:3], -data.xp.stack([mean, along]), TAKEN, "", 0.6), Bars(at[3:], point(dx), CHOSEN, "", 0.6),
+             Dots(at[3:], point(data.chosen(data.dx)), WRONG, "dxOut", 4.5))
     ticks = tuple(zip(at.tolist(), (tr("direct"), tr("−mean"), tr("−x̂·mean"), "dx")))
-    n, c, p = element(data)
-    title = tr("dx[{place}] = {dx} in its terms", place=f"{n}, {c}, {p}", dx=number(dx))
+    n, c, p = (written(place, "d") for place in (state.sample, state.channel, state.position))
+    title = tr("dx[{place}] = {dx} in its terms", place=n + ", " + c + ", " + p, dx=number(dx))
     return Panel("terms", title, marks, Axis("", -0.6, 3.6, ticks=ticks), Axis(""), 6, LOW)
 
 
 def _growth(data: Data) -> Panel:
     right, wrong = data.norms
     own = data.depth * data.state.positions
-    drawn = [np.where(values > 0, values, np.nan) for values in (wrong, right)]
+    drawn = [data.xp.where(values > 0, values, np.nan) for values in (wrong, right)]
     marks = (Line(data.sizes, drawn[0], WRONG, tr("without 1/n")), Dots(data.sizes, drawn[0], WRONG, tr("without 1/n"), 3.5),
              Line(data.sizes, drawn[1], LEFT, "dx"), Dots(data.sizes, drawn[1], LEFT, "dx", 3.5),
              Rule("x", own, f"n = {own}", CHOSEN))
@@ -134,64 +134,45 @@ def _parameters(data: Data) -> Panel:
                  Axis("", -1.0, 1.0) if len(off) == 2 else Axis(""), 8, LOW, ("channel",))
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def headline(data: Data) -> list[str]:
     """One sentence each: the chosen element, the missing 1/n, the slope, the errors."""
     state = data.state
     direct, mean, along, dx = terms(data)
     n = data.depth * state.positions
-    without = direct - n * (mean + along)
     right, wrong = data.norms[:, list(data.sizes).index(n)]
-    times = number(wrong / right) if right > 0 else ""
+    told = {"n": n, "group": written(data.group, "d"), "without": signed(direct - n * (mean + along)), "times": number(wrong / right)}
     return [tr("dx of channel {channel}, position {position}: direct {direct}, minus mean {mean}, minus x̂ times mean {along} = "
-               "{dx}.", channel=state.channel, position=state.position, direct=signed(direct), mean=signed(mean),
-               along=signed(along), dx=signed(dx)),
-            tr(OVERALL if times else HERE, n=n, group=data.group, without=signed(without), times=times),
-            _slope(data), _errors(data)]
+               "{dx}.", channel=written(state.channel, "d"), position=written(state.position, "d"), direct=signed(direct),
+               mean=signed(mean), along=signed(along), dx=signed(dx)),
+            choose(right > 0, tr(HERE, **told), tr(OVERALL, **told)), _slope(data), _errors(data)]
 
 
 def _slope(data: Data) -> str:
-    state, chosen = data.state, element(data)
-    told = {"z": number(data.z[chosen]), "slope": number(data.slope[chosen]), "scale": number(state.swishScale),
-            "cann": state.cann, "early": number(data.early_slope[chosen])}
+    state = data.state
+    told = {"scale": number(state.swishScale), "cann": state.cann} | {name: number(data.chosen(values)) for name, values in (
+        ("z", data.z), ("slope", data.slope), ("early", data.early_slope))}
     if not data.early:
         return tr("z = {z} has the slope {slope} for swishScale {scale}.", **told)
-    if state.swishScale == 1:
-        return tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **told)
-    return tr("z = {z} has the slope {slope}, but the kernel of CANN {cann} leaves out one factor swishScale = {scale}: "
-              "{early}.", **told)
+    return choose(state.swishScale == 1,
+                  tr("z = {z} has the slope {slope}, but the kernel of CANN {cann} leaves out one factor swishScale = {scale}: "
+                     "{early}.", **told),
+                  tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **told))
 
 
 def _errors(data: Data) -> str:
-    return tr("Largest error: {errors}.", errors=", ".join(f"{name} {number(value)}" for name, value in data.errors.items()))
+    errors = [name + " " + number(value) for name, value in data.errors.items()]
+    return tr("Largest error: {errors}.", errors=reduce(lambda some, more: some + ", " + more, errors))
 
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, (sample, channel, _) = data.state, element(data)
-    own = data.chosen
-    mean, along = data.means[sample, data.group]
-    lines = [tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
-                name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions,
-                groups=groups(data), dtype=state.dtype, scale=number(state.swishScale)),
-             *headline(data), tr("Computed by {who}.", who=tr(data.computed_by)), "",
-             tr("Group {group} of sample {sample}: rstd {rstd}, mean of dx̂ {mean}, mean of dx̂ x̂ {along}; z from {low} to "
-                "{high}.", group=data.group, sample=sample, rstd=number(data.rstd[sample, data.group]), mean=signed(mean),
-                along=signed(along), low=number(data.z[own].min()), high=number(data.z[own].max())), "",
-             tr("Channel {channel}, one line a position:", channel=channel),
-             tr("  position  x̂          z          slope      dx̂         dx"),
-             *(f"  {p:8d}  " + "  ".join(f"{number(values[sample, channel, p]):<9}" for values in
-                                         (data.xhat, data.z, data.slope, data.dxhat, data.dx)).rstrip()
-               for p in range(state.positions)), "",
-             tr("Root mean square of dx by the size of the groups:"), tr("  n      dx         without 1/n"),
-             *(f"  {n:<5d}  {number(right):<9}  {number(wrong)}" for n, right, wrong in zip(data.sizes, *data.norms)), "",
-             tr("Parameters:"), tr("  channel  group  dgammaOut   dbetaOut"),
-             *(f"  {c:7d}  {c // data.depth:5d}  {_given(data.dgamma, c):<10}  {_given(data.dbeta, c)}"
-               for c in range(state.channels))]
-    return "\n".join([*lines, *map(tr, data.notices)])
-
-
-def _given(values, at: int) -> str:
-    return tr("not asked") if values is None else signed(values[at])
+    state = data.state
+    first = tr("{name}: {samples} samples, {channels} channels, {positions} positions, {groups}; {dtype}, swishScale {scale}",
+               name=OP.aclnn_name, samples=state.samples, channels=state.channels, positions=state.positions, groups=groups(data),
+               dtype=state.dtype, scale=number(state.swishScale))
+    computed = tr("Computed by {who}.", who=tr(data.computed_by))
+    return "\n".join([first, *headline(data), computed, *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
@@ -30,7 +30,6 @@ from aclnn_viz.operators.products import Version
 from . import page
 
 OP = operator("group_norm_swish")
-XP = NumPyArrays()
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,7 @@ class Data:
     dx = direct - shift - along: what flows straight through x-hat, and what flows back through mean and rstd.
     """
 
+    xp: object
     state: State
     inputs: dict  # of op.backward
     computed_by: str
@@ -85,7 +85,7 @@ class Data:
     dx: np.ndarray  # (N, C, S): dxOut
     dgamma: np.ndarray | None  # (C,)
     dbeta: np.ndarray | None  # (C,)
-    errors: dict[str, float]  # largest distance from the truth, by output
+    errors: dict[str, np.ndarray]  # largest distance from the truth, by output
     sizes: np.ndarray  # (D,): n for every possible numGroups, in increasing order
     norms: np.ndarray  # (2, D): root mean square of dx, right and without 1/n
     notices: tuple[str, ...]
@@ -99,10 +99,16 @@ class Data:
     def group(self) -> int:
         return self.state.channel // self.depth
 
-    @property
-    def chosen(self) -> tuple:
-        """The index of the chosen group in an array (N, C, S)."""
-        return self.state.sample, slice(self.group * self.depth, (self.group + 1) * self.depth)
+    def own(self, values):
+        """Return the elements of the chosen group (n,) of an array (N, C, S) or (N, G)."""
+        parts = self.xp.reshape(values, (self.state.samples, self.state.numGroups, -1))
+        return element(self.xp, element(self.xp, parts, self.state.sample), self.group)
+
+    def chosen(self, values):
+        """Return the chosen element of an array (N, C, S)."""
+        for place in (self.state.sample, self.state.channel, self.state.position):
+            values = element(self.xp, values, place)
+        return values
 
     @property
     def early(self) -> bool:
@@ -117,22 +123,35 @@ def divisors(number: int) -> list[int]:
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for, with the statistics that its x has."""
-    dy, x, gamma, beta = _tensors(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
-                                  state.dy_mean, state.seed, state.dtype)
-    saved = OP.forward(x=x, gamma=gamma, beta=beta, numGroups=state.numGroups, swishScale=state.swishScale)
-    return {"dy": dy, "mean": saved["mean"], "rstd": saved["rstd"], "x": x, "gamma": gamma, "beta": beta,
-            "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
+    drawn = vars(_tensors(state))
+    saved = OP.forward(**{name: drawn[name] for name in ("x", "gamma", "beta")}, numGroups=state.numGroups,
+                       swishScale=state.swishScale)
+    return {"mean": saved["mean"], "rstd": saved["rstd"], **drawn, "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
             "dbetaIsRequire": state.dbetaIsRequire}
 
 
+@dataclass(frozen=True, eq=False)
+class Tensors:
+    """What is drawn by chance, in the format: dy and x (N, C, S), gamma and beta (C,)."""
+
+    dy: np.ndarray
+    x: np.ndarray
+    gamma: np.ndarray
+    beta: np.ndarray
+
+
+def _tensors(state: State) -> Tensors:
+    return _drawn(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean, state.dy_mean, state.seed, state.dtype)
+
+
 @lru_cache(8)
-def _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype) -> tuple[np.ndarray, ...]:
+def _drawn(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype) -> Tensors:
     rng = np.random.default_rng(seed)
     shape = samples, channels, positions
     x = x_mean + 2 * rng.standard_normal(shape)
     dy = dy_mean + rng.standard_normal(shape)
     gamma, beta = 1 + 0.5 * rng.standard_normal(channels), beta_mean + 0.5 * rng.standard_normal(channels)
-    return tuple(round_to(array, dtype) for array in (dy, x, gamma, beta))
+    return Tensors(*(round_to(array, dtype) for array in (dy, x, gamma, beta)))
 
 
 def compute(state: State, backward=host(OP)) -> Data:
@@ -140,64 +159,70 @@ def compute(state: State, backward=host(OP)) -> Data:
 
     Raises whatever `backward` raises: CANN before 9.1 is refused for a swishScale other than 1, unless predicted.
     """
+    return data(XP, state, **gathered(state, backward))
+
+
+def gathered(state: State, backward=host(OP)) -> dict:
+    """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given = inputs(state)
     outputs, notices = gradients(OP, state, given, backward)
-    truth = OP.truth(**given)
+    return {"given": given, "drawn": _tensors(state), "outputs": outputs, "right": OP.truth(**given), "notices": notices}
+
+
+def data(xp, state: State, given: dict, drawn: Tensors, outputs: dict, right: dict, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and what is `right`, all arrays of `xp`."""
     shape = state.samples, state.numGroups, state.channels // state.numGroups, state.positions
-    mean, rstd = (np.float64(given[name])[:, :, None, None] for name in ("mean", "rstd"))
-    gamma, beta = (np.float64(given[name]).reshape(shape[1], shape[2], 1) for name in ("gamma", "beta"))
-    xhat = (np.float64(given["x"]).reshape(shape) - mean) * rstd
+    mean, rstd = (double(xp, given[name])[:, :, None, None] for name in ("mean", "rstd"))
+    gamma, beta = (xp.reshape(double(xp, given[name]), (*shape[1:3], 1)) for name in ("gamma", "beta"))
+    xhat = (xp.reshape(double(xp, given["x"]), shape) - mean) * rstd
     z = xhat * gamma + beta
-    slope = page.swish_slope(XP, z, state.swishScale)
-    dxhat = np.float64(given["dy"]).reshape(shape) * slope * gamma
-    sizes, norms = _growth(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean,
-                           state.dy_mean, state.seed, state.dtype, state.swishScale)
-    whole_shape = given["x"].shape
-    own = z[state.sample, state.channel * state.numGroups // state.channels]
+    slope = page.swish_slope(xp, z, state.swishScale)
+    dxhat = xp.reshape(double(xp, given["dy"]), shape) * slope * gamma
+    sizes, norms = growth(xp, drawn, state.swishScale)
+    own = element(xp, element(xp, z, state.sample), state.channel * state.numGroups // state.channels)
+    parts = {"xhat": xhat, "z": z, "slope": slope, "early_slope": early_slope(xp, z, state.swishScale), "dxhat": dxhat}
     return Data(
-        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        curve=_curve(max(3.0, 1.05 * float(np.abs(own).max())), state.swishScale),
-        xhat=xhat.reshape(whole_shape), z=z.reshape(whole_shape), slope=slope.reshape(whole_shape),
-        early_slope=early_slope(z, state.swishScale).reshape(whole_shape), dxhat=dxhat.reshape(whole_shape),
-        means=np.stack([dxhat.mean(page.GROUP), (dxhat * xhat).mean(page.GROUP)], axis=-1), rstd=rstd[:, :, 0, 0],
-        **{name: np.float64(outputs[out]) if out in outputs else None
+        xp=xp, state=state, inputs=given, computed_by=computed_by(state), notices=notices,
+        curve=_curve(xp, xp.maximum(1.05 * xp.max(xp.abs(own)), 3.0), state.swishScale),
+        **{name: xp.reshape(values, given["x"].shape) for name, values in parts.items()},
+        means=xp.stack([xp.mean(dxhat, axis=page.GROUP), xp.mean(dxhat * xhat, axis=page.GROUP)], axis=-1), rstd=rstd[:, :, 0, 0],
+        **{name: double(xp, outputs[out]) if out in outputs else None
            for name, out in (("dx", "dxOut"), ("dgamma", "dgammaOut"), ("dbeta", "dbetaOut"))},
-        errors={name: float(np.abs(np.float64(outputs[name]) - truth[name]).max()) for name in truth},
+        errors={name: xp.max(xp.abs(double(xp, outputs[name]) - right[name])) for name in right},
         sizes=sizes, norms=norms)
 
 
-def _curve(reach: float, scale: float) -> np.ndarray:
-    z = np.linspace(-reach, reach, 121)
-    sigmoid, _ = page.sigmoids(XP, scale * z)
-    return np.stack([z, z * sigmoid, page.swish_slope(XP, z, scale), early_slope(z, scale)])
+def _curve(xp, reach, scale):
+    z = np.linspace(-1.0, 1.0, 121) * reach
+    sigmoid, _ = page.sigmoids(xp, scale * z)
+    return xp.stack([z, z * sigmoid, page.swish_slope(xp, z, scale), early_slope(xp, z, scale)])
 
 
-def early_slope(z, scale: float):
+def early_slope(xp, z, scale: float):
     """The slope of swish as kernels before CANN 9.1 compute it.
 
     Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h, tags before v9.1.0.
     """
-    sigmoid, complement = page.sigmoids(XP, scale * z)
+    sigmoid, complement = page.sigmoids(xp, scale * z)
     return sigmoid * (1.0 + z * complement)
 
 
 @lru_cache(16)  # nothing of it depends on the chosen element, the groups or the device
-def _growth(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype, scale):
-    """n of every possible group, and the root mean square of dx with the factor 1/n and without."""
-    dy, x, gamma, beta = (np.float64(each) for each in _tensors(samples, channels, positions, x_mean, beta_mean, dy_mean,
-                                                               seed, dtype))
+def growth(xp, drawn: Tensors, scale):
+    """Return n of every possible group, and the root mean square of dx with the factor 1/n and without."""
+    dy, x, gamma, beta = (double(xp, values) for values in vars(drawn).values())
+    samples, channels, positions = x.shape
     sizes, norms = [], []
     for groups in reversed(divisors(channels)):
         shape = samples, groups, channels // groups, positions
-        parts = x.reshape(shape)
-        centred = parts - parts.mean(page.GROUP, keepdims=True)
-        rstd = 1.0 / np.sqrt((centred * centred).mean(page.GROUP, keepdims=True) + 1e-5)
+        parts = xp.reshape(x, shape)
+        centred = parts - xp.mean(parts, axis=page.GROUP, keepdims=True)
+        rstd = 1.0 / xp.sqrt(xp.mean(centred * centred, axis=page.GROUP, keepdims=True) + 1e-5)
         xhat = centred * rstd
-        weight = gamma.reshape(shape[1:3] + (1,))
-        slope = page.swish_slope(XP, xhat * weight + beta.reshape(weight.shape), scale)
-        dxhat = dy.reshape(shape) * slope * weight
-        line = xhat * (dxhat * xhat).mean(page.GROUP, keepdims=True) + dxhat.mean(page.GROUP, keepdims=True)
+        weight, bias = (xp.reshape(each, (*shape[1:3], 1)) for each in (gamma, beta))
+        dxhat = xp.reshape(dy, shape) * page.swish_slope(xp, xhat * weight + bias, scale) * weight
+        line = xhat * xp.mean(dxhat * xhat, axis=page.GROUP, keepdims=True) + xp.mean(dxhat, axis=page.GROUP, keepdims=True)
         n = shape[2] * positions
         sizes.append(n)
-        norms.append([np.sqrt(np.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)])
-    return np.array(sizes), np.array(norms).T
+        norms.append(xp.stack([xp.sqrt(xp.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)]))
+    return np.array(sizes), xp.stack(norms, axis=1)

@@ -3,12 +3,14 @@
 import numpy as np
 
 from aclnn_viz.dtypes import float_format
+from aclnn_viz.explorers.arrays import only, point
 from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import extent, number
+from aclnn_viz.pictures.text import choose, count, extent, number, written
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.speech import message, tr
 
 from .explorer_data import OP, Data, State, compute, inputs
@@ -35,20 +37,22 @@ def _row(data: Data) -> Panel:
     marks = (Bars(at, data.arriving, ARRIVING, "dy × gamma"), Line(at, data.part, PART, tr("its part along x-hat"), 1.5),
              Line(at, data.kept, KEPT, tr("dx / rstd: the rest"), 1.5),
              Dots(at, data.kept, KEPT, "", 3.0 if at.size <= 64 else 1.0),
-             Rule("x", float(data.state.column), tr("outlier") if data.state.outlier else tr("chosen"), GUIDE))
-    return Panel("row", tr("row {row}: dx / rstd is dy × gamma without its part along x-hat", row=data.state.row), marks,
+             Rule("x", data.state.column, choose(data.state.outlier > 0, tr("chosen"), tr("outlier")), GUIDE))
+    return Panel("row", tr("row {row}: dx / rstd is dy × gamma without its part along x-hat", row=written(data.state.row, "d")), marks,
                  Axis(tr("column"), -0.7, at.size - 0.3), Axis(), 10, 225, ("column",))
 
 
 def _plane(data: Data) -> Panel:
-    (along, across), kept = data.plane
-    ends = np.array([[0.0, 0.0], data.plane[0], kept, [along, 0.0]])
-    ends = ends[np.isfinite(ends).all(axis=1)]
-    middle = (ends.max(axis=0) + ends.min(axis=0)) / 2
-    half = 0.6 * max(np.ptp(ends[:, 0]) / ASPECT, np.ptp(ends[:, 1])) or 1.0
+    xp, ((along, across), kept) = data.xp, data.plane
+    ends = xp.stack([xp.zeros_like(kept), data.plane[0], kept, xp.stack([along, 0.0 * across])])
+    ends = xp.where(xp.all(xp.isfinite(ends), axis=1, keepdims=True), ends, 0.0)
+    low, high = xp.min(ends, axis=0), xp.max(ends, axis=0)
+    middle, size = (high + low) / 2, high - low
+    half = 0.6 * xp.maximum(size[0] / ASPECT, size[1])
+    half = xp.where(half == 0.0, 1.0, half)
 
     def arrow(x, y, kind, label):
-        return Arrows(np.zeros(1), np.zeros(1), np.array([x]), np.array([y]), kind, label)
+        return Arrows(np.zeros(1), np.zeros(1), point(x), point(y), kind, label)
     marks = (Rule("y", 0.0, "x", GUIDE), arrow(along, across, ARRIVING, "dy × gamma"),
              arrow(along, 0.0, PART, tr("part along x")), arrow(*kept, KEPT, "dx / rstd"))
     return Panel("plane", tr("the same in their plane"), marks,
@@ -57,20 +61,17 @@ def _plane(data: Data) -> Panel:
 
 
 def _epsilon(data: Data) -> Panel:
-    order = np.argsort(data.epsilons)
-    x = data.epsilons[order]
-    measured, exact = np.maximum(data.left, LEAST)[:, order]
+    xp, square = data.xp, data.mean_square
+    order = xp.argsort(data.epsilons)
+    x, measured, exact = (xp.take(values, order) for values in (data.epsilons, *xp.unstack(xp.maximum(data.left, LEAST))))
     marks = (Line(x, exact, PART, tr("ε / (mean x² + ε)")),
-             Line(x, measured, KEPT, tr("measured, {dtype}", dtype=data.state.dtype)),
-             Rule("x", data.epsilon, "ε", ARRIVING), *_mean_square_rule(data),
-             Dots(np.array([data.epsilon]), np.maximum(data.left[:1, -1], LEAST), ARRIVING, "", 5.0))
+             Line(x, measured, KEPT, tr("measured, {dtype}", dtype=data.state.dtype)), Rule("x", data.epsilon, "ε", ARRIVING),
+             *only(xp, (square >= 1e-12) & (square <= 1e2), Rule("x", square, tr("mean x²"), GUIDE)),
+             Dots(data.epsilons[-1:], xp.maximum(data.left[0, -1:], LEAST), ARRIVING, "", 5.0))
+    least = xp.min(xp.where(xp.isnan(data.left), np.inf, xp.maximum(data.left, LEAST)))
     return Panel("epsilon", tr("share along x that dx keeps"), marks,
                  Axis(tr("epsilon"), 1e-12, 1e2, "log", tuple((10.0**k, f"1e{k}") for k in range(-12, 3, 4))),
-                 Axis("", max(float(np.nanmin([measured, exact])) / 3, LEAST), 5.0, "log"), 5, 225)
-
-
-def _mean_square_rule(data: Data):
-    return (Rule("x", data.mean_square, tr("mean x²"), GUIDE),) if 1e-12 <= data.mean_square <= 1e2 else ()
+                 Axis("", xp.maximum(least / 3, LEAST), 5.0, "log"), 5, 225)
 
 
 def _orders(data: Data) -> Panel:
@@ -93,37 +94,38 @@ def _orders(data: Data) -> Panel:
 
 def _dx(data: Data) -> Panel:
     state = data.state
-    marks = (Heat(data.dxOut, *scale(data.dxOut)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
+    marks = (Heat(data.dxOut, *scale(data.dxOut, data.xp)), Box(-0.5, state.row - 0.5, state.columns - 0.5, state.row + 0.5),
              Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, "", PART))
-    return Panel("dx", tr("dxOut, {extent}", extent=extent(data.dxOut)), marks, Axis(tr("column")),
+    return Panel("dx", tr("dxOut, {extent}", extent=extent(data.dxOut, data.xp)), marks, Axis(tr("column")),
                  Axis(tr("row"), state.rows - 0.5, -0.5), 10, 195, ("column", "row"))
 
 
 def _dgamma(data: Data) -> Panel:
     at = np.arange(data.dgammaOut.size, dtype=float)
     marks = (Bars(at, data.dgammaOut, ARRIVING, tr("sum over rows")),
-             Dots(at, data.term, PART, tr("term of row {row}", row=data.state.row), 3.5 if at.size <= 64 else 2.0))
+             Dots(at, data.term, PART, tr("term of row {row}", row=written(data.state.row, "d")), 3.5 if at.size <= 64 else 2.0))
     return Panel("dgamma", "dgammaOut", marks, Axis(tr("column"), -0.7, at.size - 0.3), Axis(), 5,
                  195, ("column",))
 
 
-@np.errstate(invalid="ignore")
+@np.errstate(divide="ignore", invalid="ignore")
 def headline(data: Data) -> list[str]:
     """What the projection removes, what epsilon leaves, what the longest sum costs, and who computed it."""
-    share, exact = data.left[:, -1]
-    ratio = data.epsilon / data.mean_square if data.mean_square else np.inf
-    regime = BELOW if ratio < 1e-3 else ABOVE if ratio > 1 else NEAR
+    xp, (share, exact) = data.xp, data.left[:, -1]
+    ratio = data.epsilon / data.mean_square
     sequential, tiled, pairwise = map(number, data.order_errors[:, -1])
     squares = data.x**2
-    at, total = int(np.argmax(squares)), squares.sum()
-    held = 100 * squares[at] / total if total else 0.0
+    total = xp.sum(squares)
+    held = 100 * xp.max(squares) / xp.where(total == 0.0, 1.0, total)
+    told = {"epsilon": number(data.epsilon), "mean": number(data.mean_square), "column": written(xp.argmax(squares), "d"),
+            "share": written(held, ".0f")}
     return [
         tr("Row {row}: ⟨dx, x⟩ = {inner}, without the projection {without}; {share} of the part along x is left, in exact "
-           "arithmetic {exact}.", row=data.state.row, inner=number(data.inner[0]), without=number(data.inner[1]),
+           "arithmetic {exact}.", row=written(data.state.row, "d"), inner=number(data.inner[0]), without=number(data.inner[1]),
            share=number(share), exact=number(exact)),
-        tr(regime, epsilon=number(data.epsilon), mean=number(data.mean_square), column=at, share=f"{held:.0f}"),
+        choose(xp.where(ratio < 1e-3, 0, xp.where(ratio > 1, 2, 1)), *(tr(regime, **told) for regime in (BELOW, NEAR, ABOVE))),
         tr("Relative error of {output} for sums of {n} terms in {dtype}: sequential {sequential}, tiled {tiled}, pairwise "
-           "{pairwise}.", output=data.state.output, n=f"{data.lengths[-1]:,}", dtype=data.state.accumulate,
+           "{pairwise}.", output=data.state.output, n=count(data.lengths[-1]), dtype=data.state.accumulate,
            sequential=sequential, tiled=tiled, pairwise=pairwise),
         tr("Computed by {who}; from the truth: dxOut {dx}, dgammaOut {dgamma}.", who=tr(data.computed_by),
            dx=number(data.errors[0]), dgamma=number(data.errors[1])),
@@ -134,27 +136,9 @@ def headline(data: Data) -> list[str]:
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
     state = data.state
-    (along, across), (kept_along, kept_across) = data.plane
-    columns = zip(data.x, data.xhat, data.arriving, data.part, data.kept, data.term, data.dgammaOut)
-    lines = [
-        tr("{name}: x ({rows}, {columns}) in {dtype}, gamma {gamma}, dy {dy}", name=OP.aclnn_name, rows=state.rows,
-           columns=state.columns, dtype=state.dtype, gamma=chosen(state, "gamma"), dy=chosen(state, "dy")),
-        *headline(data), "", tr("Row {row}:", row=state.row),
-        tr("  column  x           x-hat       dy*gamma    part        dx/rstd     dy*x-hat    dgammaOut"),
-        *(f"  {at:6d}  " + "  ".join(f"{number(value):<10}" for value in values).rstrip()
-          for at, values in enumerate(columns)), "",
-        tr("In the plane of x and dy*gamma, along x and across: dy*gamma ({along}, {across}), dx/rstd ({kept_along}, "
-           "{kept_across}).", along=number(along), across=number(across), kept_along=number(kept_along),
-           kept_across=number(kept_across)), "",
-        tr("Share of the part along x that dx keeps, measured and exact, over epsilon:"),
-        *(f"  {number(eps):<10}  {number(got):<10}  {number(right)}" for eps, got, right in
-          zip(data.epsilons[::3], *data.left[:, ::3])), "",
-        tr("Relative error of {output} over the length of its sum in {dtype}:", output=state.output, dtype=state.accumulate),
-        tr("  length  sequential  tiles of {size}  pairwise", size=f"{state.tile:<5d}"),
-        *(f"  {length:6d}  {number(a):<10}  {number(b):<14}  {number(c)}" for length, a, b, c in
-          zip(data.lengths, *data.order_errors)), "",
-        tr("dxOut: {extent}.", extent=extent(data.dxOut)), tr("dgammaOut: {extent}.", extent=extent(data.dgammaOut))]
-    return "\n".join([*lines, *map(tr, data.notices)])
+    first = tr("{name}: x ({rows}, {columns}) in {dtype}, gamma {gamma}, dy {dy}", name=OP.aclnn_name, rows=state.rows,
+               columns=state.columns, dtype=state.dtype, gamma=chosen(state, "gamma"), dy=chosen(state, "dy"))
+    return "\n".join([first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():

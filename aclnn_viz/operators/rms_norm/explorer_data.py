@@ -17,6 +17,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import BLOCKED, PAIRWISE, SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS, round_to
 from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.gradients import computed_by, further, gradients
 from aclnn_viz.explorers.state import StateError, check_indices, choice, real, whole
@@ -68,6 +69,7 @@ class Data:
     keeps, measured and as epsilon / (mean(x^2) + epsilon) says, for EPSILONS and, last, for the state's epsilon.
     """
 
+    xp: object
     state: State
     inputs: dict  # of op.backward
     computed_by: str
@@ -77,9 +79,9 @@ class Data:
     part: np.ndarray  # (n,): of it along x-hat
     kept: np.ndarray  # (n,): dx / rstd
     term: np.ndarray  # (n,): what the row adds to dgamma
-    epsilon: float
-    mean_square: float
-    inner: tuple[float, float]  # <dx, x> with the projection and without
+    epsilon: np.ndarray
+    mean_square: np.ndarray
+    inner: tuple[np.ndarray, np.ndarray]  # <dx, x> with the projection and without
     plane: np.ndarray  # (2, 2)
     epsilons: np.ndarray  # (E,)
     left: np.ndarray  # (2, E)
@@ -87,7 +89,7 @@ class Data:
     order_errors: np.ndarray  # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
     dxOut: np.ndarray  # (rows, n)
     dgammaOut: np.ndarray  # (n,)
-    errors: tuple[float, float]  # largest distance of each from the truth
+    errors: tuple[np.ndarray, np.ndarray]  # largest distance of each from the truth
     notices: tuple[str, ...]
 
 
@@ -126,52 +128,71 @@ def compute(state: State, backward=host(OP)) -> Data:
 
     Raises StateError for x beyond its format and for float64 on a device, and whatever `backward` raises.
     """
+    with np.errstate(invalid="ignore"):  # dx of a tiny row overflows float16
+        return data(XP, state, **gathered(state, backward))
+
+
+def gathered(state: State, backward=host(OP)) -> dict:
+    """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given = inputs(state)
     outputs, notices = gradients(OP, state, given, backward)
-    with np.errstate(invalid="ignore"):  # dx of a tiny row overflows float16
-        return _data(state, given, outputs, notices, backward)
+    return {"given": given, "outputs": outputs, "right": OP.truth(**given), "notices": notices,
+            "dx": further(OP, state, over_epsilon(XP, state, given), backward)["dxOut"]}
 
 
-def _data(state, given, outputs, notices, backward) -> Data:
-    truth = OP.truth(**given)
-    wide = {name: np.asarray(value, np.float64) for name, value in (given | outputs).items()}
-    x, dy, dx = (wide[name][state.row] for name in ("x", "dy", "dxOut"))
-    rstd = float(wide["rstd"][state.row, 0])
+def data(xp, state: State, given: dict, outputs: dict, right: dict, dx, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and what is `right`, all arrays of `xp`.
+
+    `dx` (E, n) is what comes out for `over_epsilon`.
+    """
+    wide = {name: double(xp, value) for name, value in (given | outputs).items()}
+    x, dy, rstd, kept = (element(xp, wide[name], state.row) for name in ("x", "dy", "rstd", "dxOut"))
     arriving, xhat = dy * wide["gamma"], x * rstd
-    mean_square, epsilon = float(np.mean(x * x)), 10.0**state.epsilon
-    epsilons = np.append(EPSILONS, epsilon)
+    mean_square, epsilons = xp.mean(x * x), _epsilons(xp, state)
+    inner = xp.sum(kept * x), xp.sum(arriving * x) * rstd[0]
     return Data(
-        state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        x=x, xhat=xhat, arriving=arriving, part=xhat * np.mean(arriving * xhat), kept=dx / rstd, term=dy * xhat,
-        epsilon=epsilon, mean_square=mean_square, inner=(float(dx @ x), float(arriving @ x) * rstd),
-        plane=_plane(x, arriving, dx / rstd), epsilons=epsilons,
-        left=np.stack([_left(state, given, epsilons, backward), epsilons / (mean_square + epsilons)]),
-        lengths=np.array(LENGTHS),
+        xp=xp, state=state, inputs=given, computed_by=computed_by(state), notices=notices,
+        x=x, xhat=xhat, arriving=arriving, part=xhat * xp.mean(arriving * xhat), kept=kept / rstd, term=dy * xhat,
+        epsilon=10.0**state.epsilon, mean_square=mean_square, inner=inner, plane=_plane(xp, x, arriving, kept / rstd),
+        epsilons=epsilons, lengths=np.array(LENGTHS), dxOut=wide["dxOut"], dgammaOut=wide["dgammaOut"],
+        left=xp.stack([_left(xp, state, given, dx), epsilons / (mean_square + epsilons)]),
         order_errors=_order_errors(state.output, state.accumulate, state.tile, state.dtype, state.gamma, state.dy,
                                    state.seed),
-        dxOut=wide["dxOut"], dgammaOut=wide["dgammaOut"],
-        errors=tuple(float(np.max(np.abs(wide[name] - truth[name]))) for name in OUTPUTS))
+        errors=tuple(xp.max(xp.abs(wide[name] - right[name])) for name in OUTPUTS))
 
 
-def _plane(x, arriving, kept) -> np.ndarray:
+def _epsilons(xp, state):
+    return xp.concat([EPSILONS, xp.reshape(10.0**state.epsilon, (1,))])
+
+
+def _length(xp, vector):
+    """The length of a vector; 1 for one without."""
+    length = xp.sqrt(xp.sum(vector * vector))
+    return xp.where(length == 0.0, 1.0, length)
+
+
+def _plane(xp, x, arriving, kept):
     """Both vectors along x and across it, in the plane of x and `arriving`."""
-    along = x / (np.linalg.norm(x) or 1.0)
-    across = arriving
+    along, across = x / _length(xp, x), arriving
     for _ in range(2):  # what is left of a vector along x is noise, in which x must not come back
-        across = across - along * (across @ along)
-        across /= np.linalg.norm(across) or 1.0
-    return np.array([[vector @ along, vector @ across] for vector in (arriving, kept)])
+        across = across - along * xp.sum(across * along)
+        across = across / _length(xp, across)
+    return xp.stack([xp.stack([xp.sum(vector * along), xp.sum(vector * across)]) for vector in (arriving, kept)])
 
 
-def _left(state: State, given: dict, epsilons: np.ndarray, backward) -> np.ndarray:
-    """|<dx, x>| with the projection over that without it, for each epsilon: the chosen row once for each of them."""
-    count = epsilons.size
-    x, dy = (np.repeat(given[name][state.row:state.row + 1], count, axis=0) for name in ("x", "dy"))
-    wide = x[0].astype(np.float64)
-    rstd = (1.0 / np.sqrt(np.mean(wide * wide) + epsilons))[:, np.newaxis].astype(given["rstd"].dtype)
-    outputs = further(OP, state, {"dy": dy, "x": x, "rstd": rstd, "gamma": given["gamma"]}, backward)
-    whole_part = rstd[:, 0] * float(dy[0].astype(np.float64) * given["gamma"].astype(np.float64) @ wide)
-    return np.abs(np.asarray(outputs["dxOut"], np.float64) @ wide) / np.maximum(np.abs(whole_part), 1e-300)
+def over_epsilon(xp, state: State, given: dict) -> dict:
+    """Return inputs of op.backward that hold the chosen row once for each of EPSILONS and, last, for the state's."""
+    x, dy = (xp.stack([element(xp, given[name], state.row)] * (EPSILONS.size + 1)) for name in ("x", "dy"))
+    wide = double(xp, x)
+    rstd = 1.0 / xp.sqrt(xp.mean(wide * wide, axis=-1, keepdims=True) + _epsilons(xp, state)[:, np.newaxis])
+    return {"dy": dy, "x": x, "rstd": xp.astype(rstd, given["rstd"].dtype), "gamma": given["gamma"]}
+
+
+def _left(xp, state: State, given: dict, dx):
+    """|<dx, x>| with the projection over that without it, for each epsilon."""
+    rows = {name: double(xp, value) for name, value in over_epsilon(xp, state, given).items()}
+    whole_part = xp.sum(rows["dy"] * rows["gamma"] * rows["x"], axis=-1) * rows["rstd"][:, 0]
+    return xp.abs(xp.sum(double(xp, dx) * rows["x"], axis=-1)) / xp.maximum(xp.abs(whole_part), 1e-300)
 
 
 @lru_cache(16)  # most movements leave it as it is

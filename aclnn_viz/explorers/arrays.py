@@ -1,0 +1,46 @@
+"""What explorers compute with: the namespace of pages, the steps of formats, and what replaces a branch on a number that moves.
+
+The data and the panels of an explorer are functions over a namespace `xp`. What a person can move, what a kernel returned
+and its truth are arrays of it, never turned into Python's numbers; choices and sizes of the state are fixed in a picture.
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.dtypes import ordinal_distance, round_to, ulp
+from aclnn_viz.pictures.text import STILL, choose
+
+
+class ExplorerArrays(NumPyArrays):
+    """The namespace of pages with the three steps that count in numbers of a format, as `aclnn_viz.dtypes` has them."""
+
+    round_to, ulp, ordinal_distance = staticmethod(round_to), staticmethod(ulp), staticmethod(ordinal_distance)
+    where = staticmethod(np.where)  # plain numbers among its arguments, too
+
+
+XP = ExplorerArrays()
+
+
+def element(xp, values, index, axis: int = 0):
+    """Return `values` at an index of one axis, which may move."""
+    return xp.squeeze(xp.take(values, xp.reshape(index, (1,)), axis=axis), axis=axis)
+
+
+def double(xp, values):
+    return xp.astype(values, xp.float64)
+
+
+def point(value):
+    """Return a number as the one place of a mark, (1,)."""
+    return value + np.zeros(1)
+
+
+def only(xp, there, mark) -> tuple:
+    """Return a mark where a condition holds; where it does not nothing, or nan in its places if the condition moves."""
+    if isinstance(there, STILL):
+        return (mark,) if there else ()
+    names = {entry.name for entry in fields(mark)}
+    hidden = {name: xp.where(there, getattr(mark, name) + 0.0, np.nan) for name in ("x", "y", "at", "x0", "y0", "x1", "y1") if name in names}
+    return (replace(mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})),)
