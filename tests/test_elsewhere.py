@@ -18,11 +18,11 @@ ELSEWHERE = Path(__file__).parent / "elsewhere"
 #: Of each page five mistakes, and what the verdict names of each.
 MISTAKES = {
     "my_swiglu": (("yGrad * b * slope", "yGrad * slope"), ("yGrad * a * s", "yGrad * a"), ("1.0 + a *", "1.0 - a *"),
-                  ("[yGrad * b * slope, yGrad * a * s]", "[yGrad * a * s, yGrad * b * slope]"), ("axis=1)}", "axis=2).reshape(x.shape)}")),
+                  ("return 1.0 / (1.0", "return 1.0 / (2.0"), ("axis=1)}", "axis=2).reshape(x.shape)}")),
     "my_softmax": (("gradOutput * output, axis", "gradOutput, axis"), ("(gradOutput - xp", "(gradOutput + xp"), ("output * (grad", "(grad"),
                    ("xp.sum(gradOutput", "xp.mean(gradOutput"), ("gradOutput * output, axis=1", "gradOutput * output, axis=2")),
-    "my_avg_pool": (("return float(kernelSize[0] * kernelSize[1])", "return float(kernelSize[0])"), ("+ padding[0]", "+ padding[0]"),
-                    ("if countIncludePad:", "if not countIncludePad:"), ("* stride - padding + k", "* stride + k"),
+    "my_avg_pool": (("return float(kernelSize[0] * kernelSize[1])", "return float(kernelSize[0])"), ("at >= 0", "at > 0"),
+                    ("if countIncludePad:", "if not countIncludePad:"), ("/ divisor(", "* divisor("),
                     ("share * xp.astype(inside, self.dtype)", "share")),
     "my_embedding": (("indices != paddingIdx", "indices == indices"), ("if scaleGradByFreq:", "if not scaleGradByFreq:"),
                      ("kept / xp.take(counts", "kept * xp.take(counts"), ("rows = grad * factor", "rows = grad + factor"),
@@ -50,3 +50,61 @@ def test_two_files_have_at_most_80_lines(op):
     assert [path.name for path in files] == ["declaration.py", "page.py"]
     assert sum(len(path.read_text().splitlines()) for path in files) <= 80
     assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 128
+
+
+def test_the_right_kernel_passes_and_mistakes_are_named(op):
+    assert av.check(op, op.backward).passed
+    for before, after in MISTAKES[op.name]:
+        found = av.check(op, mistaken(op, before, after))
+        assert not found.passed and found.counterexample is not None, before
+        assert found.explanation is not None and "aclnn_viz" not in str(found), before
+
+
+def test_the_smallest_counterexample_has_the_least_lengths_that_fit():
+    case = av.check(op := av.operator(ELSEWHERE / "my_avg_pool"), mistaken(op, *MISTAKES["my_avg_pool"][4])).counterexample.case
+    assert case.inputs["self"].shape == (1, 1, 1, 3) and case.inputs["gradOutput"].shape == (1, 1, 1, 1)
+
+
+def test_every_check_of_the_verification_holds(op):
+    assert [row for check in numeric.checks([op]) if not (row := check()).passed] == []
+
+
+def test_differences_of_forward_refuse_a_wrong_gradient(op):
+    def wrong(**inputs):
+        return {name: value * (1 + 1e-9) for name, value in op.backward(**inputs).items()}
+    assert any(failure for _, failure in derived.found(op, wrong, derived.by_differences))
+
+
+def test_the_emulated_device_gives_the_bits_of_the_page(op):
+    with av.open_device("host") as device:
+        for mode in op.modes:
+            inputs = av.case(op, **mode).inputs
+            assert all(np.array_equal(value, op.backward(**inputs)[name]) for name, value in device.run(op, **inputs).items())
+
+
+def test_the_explorer_shows_each_mode_with_lengths_that_fit(op):
+    subject = explorers.of(op)
+    state = subject.state()
+    for name in (field for field in vars(state) if field.startswith("axis_")):
+        shown = subject.show(subject.compute(replace(state, **{name: getattr(state, name) + 1})))
+        assert len(shown.panels) > 2 and shown.headline
+    for mode in op.modes:
+        moved = {name: value if isinstance(value, bool | int) else repr(value) for name, value in mode.items()}
+        assert subject.compute(replace(state, **moved)).inputs.items() >= mode.items()
+
+
+def test_the_program_in_cpp_names_every_attribute(op):
+    text = av.cpp_sample(op, av.case(op))
+    assert f"{op.aclnn_name}GetWorkspaceSize(" in text and all(p.name in text for p in op.parameters)
+
+
+def test_a_sweep_runs_it(op, tmp_path):
+    def swept():
+        return av.sweep([{"operator": op.name, **mode} for mode in av.operator(ELSEWHERE / op.name).modes], store=tmp_path / "runs.sqlite").passed
+    assert in_child(swept)
+
+
+def test_no_case_of_a_deep_check_is_drawn_with_a_length_that_does_not_fit(op):
+    assert [default.fitted(op, options) for options in default.suite(op)] == list(default.suite(op))
+    for step in list(deep(op, op.modes, ("float32",)))[:40]:
+        assert step.recipe(op, 0).case(0)

@@ -151,7 +151,8 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         yield _of(op, message("{one} and {other} are exchanged", one=a, other=b),
                   arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
     for names in _groups(op, arrays, floating):
-        for words, values, change in (*_readings(arrays[names[0]].ndim, len(names)), *_values() * (len(names) == 1)):
+        axes = _axis_names(op, names[0], arrays)
+        for words, values, change in (*_readings(axes, len(names)), *_values() * (len(names) == 1)):
             yield _of(op, message(words, input=linked("{some} and {more}", names), **values),
                       arrays=lambda given, names=names, change=change: given | {name: change(given[name]) for name in names})
 
@@ -171,17 +172,23 @@ def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, 
     return groups
 
 
-def _readings(rank: int, inputs: int) -> Iterator[tuple[str, dict, Callable]]:
+def _axis_names(op: Operator, name: str, arrays: dict) -> dict[int, str | int]:
+    """What the axes of an array are called by the pattern of its tensor, by number; those that only the page has keep theirs."""
+    names = op.page_axes(name, {}) if name in op.tensors else ()
+    return {axis: dict(enumerate(names)).get(axis, axis) for axis in range(arrays[name].ndim)}
+
+
+def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, dict, Callable]]:
     several = inputs > 1
-    for axis in range(rank):
+    for axis, name in axes.items():
         for words, change in {FIRST_ALONG: lambda a, axis: np.broadcast_to(np.take(a, [0], axis), a.shape), REVERSED: np.flip,
                               EARLY: partial(np.roll, shift=1), LATE: partial(np.roll, shift=-1)}.items():
-            yield words[several], {"axis": axis}, partial(change, axis=axis)
+            yield words[several], {"axis": name}, partial(change, axis=axis)
     yield FIRST[several], {}, lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape)
     for block in BLOCKS[2:]:
         yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
-    for axis in (*range(rank), None):
-        where = message("its elements") if axis is None else message(AXIS, axis=axis)
+    for axis in (*axes, None):
+        where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
         for words, length in CUTS.items():
             for block in BLOCKS:
                 yield ZEROED[several], {"place": message(words, block=block, axis=where)}, \
@@ -206,10 +213,10 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
     for output, name in op.gradient_of.items():
         if arrays.get(name) is None:
             continue
-        for axis in range(arrays[name].ndim):
+        for axis, called in _axis_names(op, name, arrays).items():
             def reversed_(values, _, o=output, k=axis):
                 return values | ({o: np.flip(values[o], k)} if o in values else {})
-            yield _of(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=axis,
+            yield _of(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=called,
                                   input=name, output=output),
                       arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, outputs=reversed_)
     for name, array in arrays.items():
@@ -242,7 +249,8 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
             if p.kind == "tensor":
                 yield _with(name, message("{output} holds {tensor}", output=name, tensor=p.name),
                             lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
-        for axis in (-1, -2, 0):
+        rank = max(one.outputs[name].ndim for one in wrong if name in one.outputs)
+        for axis in (-1, -2, 0)[:max(rank, 1)]:
             yield _mapped(name, message("{output} is reversed along axis {axis}", output=name, axis=axis), partial(np.flip, axis=axis))
             for step in (1, -1):
                 yield _mapped(name, message("{output} is shifted by {step:+d} along axis {axis}", output=name, step=step, axis=axis),

@@ -82,9 +82,9 @@ def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, 
 
 
 def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
-    arranged = op.arrange_backward(**op.bind(inputs))
+    arranged = op.arrange_backward(**(bound := op.bind(inputs)))
     page_shape = arranged.results[output].shape
-    found = by_letter((arranged.axes or op.page.AXES)[output], page_shape)
+    found = by_letter((arranged.axes or op.page.AXES)[output], page_shape, op.page_axes(output, bound))
     return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in found.items()}
 
 
@@ -243,7 +243,8 @@ def _of_output(op, output: str, failing: list[CaseRun]) -> Iterator[str]:
     masks = [(one, mask) for one, mask in masks if mask.size > 1]
     if not masks:
         return
-    if words := next(_places([mask for _, mask in masks]), None):
+    vendors = [miss.wrong for one in failing for miss in one.misses if miss.output == output and miss.wrong is not None]
+    if words := next(_places([mask for mask in vendors if mask.size > 1]), None):  # in axes as the caller knows them
         yield message("{output} is wrong only {place}", output=output, place=words)
     if words := next(_values(output, masks), None):
         yield words

@@ -18,6 +18,7 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
+from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.products import Product
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
@@ -154,6 +155,10 @@ class Operator:
     def status_of(self, name: str) -> int:
         """The code with which the library refuses a value of a parameter, or a shape or dtype of a tensor."""
         return getattr((self.attributes | self.tensors).get(name), "status", codes.ACLNN_ERR_PARAM_INVALID)
+
+    def page_axes(self, name: str, attributes: dict) -> list[str]:
+        """What each axis that the page sees of a tensor is called in its pattern; a factor by its number."""
+        return ["".join(part.lstrip("*") for part in parts) for parts in chosen(self.tensors[name].shape, attributes).page_axes]
 
     def layout(self, name: str) -> int:
         """Return the aclFormat with which the vendor's samples create a tensor; ValueError for another name."""

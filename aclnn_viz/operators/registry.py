@@ -26,6 +26,7 @@ KINDS = {
 #: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.
 BESIDE = {"derivation": "derivations", "reference": "tests.reference"}
 REQUIRED = ("page", "declaration")
+OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported as
 GAP = "GAP"  # marks what a skeleton leaves to fill
 ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
 
@@ -137,7 +138,7 @@ def module(kind: str, name: str) -> ModuleType | None:
         return None
     if name in _own():
         return import_module(_module_name(kind, name))
-    package = f"aclnn_viz_outside_{name}"
+    package = f"{OUTSIDE}{name}"
     if package not in sys.modules:  # the folder as a package, so that its files can import each other
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]

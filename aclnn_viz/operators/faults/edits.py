@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import CodeType, ModuleType
 
+from aclnn_viz.operators import registry
 from aclnn_viz.words.speech import message
 
 _lock = threading.RLock()  # a tree is shared by all edits of its page
@@ -253,7 +254,7 @@ def _axes(value: ast.expr) -> list[ast.expr]:
 
 def file_of(page: ModuleType) -> str:
     """What the file of a page is called: its folder and name."""
-    return "/".join(page.__name__.split(".")[-2:]) + ".py"
+    return "/".join(page.__name__.split(".")[-2:]).removeprefix(registry.OUTSIDE) + ".py"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 A fault changes the right page, or what the kernel reads, stores and computes in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import ModuleType
@@ -41,7 +41,7 @@ class Fault:
     edit: Edit | None = None
 
     def __post_init__(self):
-        told = {"name": named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+        told = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
                 "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
         for name, value in told.items():
             object.__setattr__(self, name, value)
@@ -179,14 +179,15 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
             message("{part}s between", part=name): along(shape, axis, (places > 0) & (places < last))}
 
 
-def by_letter(letters: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The ends of every axis of an output by what the page calls it: its letter, or else its number.
+def by_letter(letters: str, shape: tuple[int, ...], names: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """The ends of every axis of an output by what the page calls it, its letter, or else the pattern, or else its number.
 
-    >>> list(by_letter("r.", (4, 5)))[:4]
-    ['first r', 'last r', 'rs between', 'first place of axis 1']
+    >>> list(by_letter("r..", (4, 5, 2), ("R", "K")))[2:6]
+    ['rs between', 'first place of axis K', 'last place of axis K', 'place of axis Ks between']
     """
     found = {}
     for axis, letter in enumerate(letters):
         if shape[axis] > 1:
-            found |= ends(shape, axis, letter if letter != "." else message("place of axis {axis}", axis=axis))
+            name = dict(enumerate(names)).get(axis, axis)
+            found |= ends(shape, axis, letter if letter != "." else message("place of axis {axis}", axis=name))
     return found
