@@ -68,13 +68,14 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
     """Return the simplest condition that holds for all of some cases and for none of the others, if there is one.
 
     >>> import aclnn_viz as av
-    >>> a, b = (Traits.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (4, 6)))
-    >>> separating([a], [b]).text
+    >>> a, b, c, d = (Traits.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (3, 1), (4, 6), (2, 5)))
+    >>> separating([a, b], [c, d]).text
     'dy.shape[-1] = 1'
     """
     if not some or not others:
         return None
-    return _by_choice(some, others) or _by_length(some, others)
+    # One length differs from all others in something: a law needs two on each side.
+    return _by_choice(some, others) or (_by_length(some, others) if min(len(some), len(others)) > 1 else None)
 
 
 def _by_choice(some, others) -> Condition | None:

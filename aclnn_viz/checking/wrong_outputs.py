@@ -11,6 +11,7 @@ from math import comb, prod
 
 import numpy as np
 
+from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits, remainder
@@ -311,21 +312,24 @@ def _precision(output: str, failing: list[CaseRun]) -> str:
 
 
 def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, seconds: float) -> Iterator[str]:
-    """The lengths of an axis of the main tensor at which the kernel is wrong, found by tested it."""
+    """The lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
     budget = Budget(seconds)
     made = failing[0].prepared
     options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
-    shape = made.case.inputs[op.like].shape
+    name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first
+    shape = made.case.inputs[name].shape if name in made.case.inputs else options.get("shape", default.default_shape(op))
     for axis in range(len(shape)):
         outcome: dict[int, bool] = {}
         for length in LENGTHS:
             tried = shape[:axis] + (length,) + shape[axis + 1:]
             if budget.over or np.prod(tried) > LARGEST:
                 break
+            if default.fitted(op, options | {"shape": tried})["shape"] != tried:
+                continue
             one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": tried}), None, seed + length))
             if one is not None:
                 outcome[length] = bool(one.misses)
         wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
         if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
-            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{op.like}.shape[{axis}]", law=words,
+            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=words,
                           n=len(outcome))

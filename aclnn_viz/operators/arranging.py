@@ -96,6 +96,7 @@ class Arrangement:
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
+        self._in_range(attributes, attributes)
         first, like = self.tensors[self.like], arrays[self.like]
         patterns = {name: chosen(tensor.shape, attributes) for name, tensor in self.tensors.items()}
         pattern = patterns[self.like]

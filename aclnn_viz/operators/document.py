@@ -74,7 +74,7 @@ def read(text: str) -> Document:
     include, library = re.search(r"aclnnop/(?:level2/)?(\w+\.h)", text), re.search(r"cann/(ops-\w+)", text)
     support = text.partition("产品支持情况")[2].partition("\n## ")[0]
     return Document(name, found[0], rows, {product: _narrowed(product, usual, about) for product in _supported(support)},
-                    tuple(_codes(cells, about)), max(re.findall(r"```(?:[Cc]pp|[Cc]\+\+)\n(.*?)```", text, re.DOTALL), key=len, default=""),
+                    tuple(_codes(cells, about)), next((one for one in re.findall(r"```[Cc](?:pp|\+\+)\n(.*?)```", text, re.DOTALL) if " main(" in one), ""),
                     include[1] if include else "", library[1] if library else "")
 
 

@@ -185,12 +185,15 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     attributes = [p for p in parameters if p.name not in tensors]
     mask = next((p.name for p in attributes if p.kind == "bools"), None)
     patterns: dict[str, str] = {}
-    for one in (*given, *taken, *outputs, result):
+
+    def shaped(one: str, asking: tuple = ()) -> str:
+        """The pattern of what a tensor is alike, else its own: so many letters, or any number of axes."""
         row = rows.get(one)
-        like = row and row.alike or (of.get(one) if one in of else upstream if one == result else None)
-        letters = "NCDHWXYZ"[:row.rank] if row and row.rank else ""
-        patterns[one] = patterns.get(like) or patterns.get(one) or (
-            " ".join(f"{letter}{len(patterns) or ''}" for letter in letters) if letters else f"*R{len(patterns) or ''}")
+        like = row and row.alike or of.get(one) or (upstream if one == result else None)
+        if one not in patterns and like in (*tensors, *taken) and like not in asking:
+            patterns[one] = shaped(like, (*asking, one))
+        number = len(set(patterns.values())) or ""
+        return patterns.setdefault(one, " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[:row.rank]) if row and row.rank else f"*R{number}")
 
     def tensor(one: str) -> str:
         row = rows.get(one)
@@ -199,7 +202,7 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         dtype = " or ".join(dtypes) if dtypes and not floats else "float32" if floats == {"float32"} and one != like_ else ""
         more = [repr(dtype).replace("'", '"')] * bool(dtype) + ["optional=True"] * bool(row and row.optional and not row.output)
         more += [f'asked="{mask}[{outputs.index(one)}]"'] if mask and one in outputs else []
-        shape = patterns[one] if document else f"{gap}: the shape of {one}"
+        shape = shaped(one) if document else f"{gap}: the shape of {one}"
         return _remarks(row) + f'        "{one}": Tensor({", ".join([repr(shape).replace(chr(39), chr(34)), *more])}),'
 
     def attribute(p) -> str:
@@ -239,7 +242,7 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         "saved": ", ".join(f'"{one}": "{one}"' for one in saved), "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
         "like": like_, "shapes": '{"shape": (4, 6)},' if check else "", "check_shapes": f"{check}options of av.case worth trying" if check else "",
         "codes": "".join(f"\n# {code} {error}: {when}" for code, error, when in (document.codes if document else ())),
-        "axes": ", ".join(f'"{one}": "{"." * len(pattern(patterns[one]).page_axes) if document else ""}"'
+        "axes": ", ".join(f'"{one}": "{"." * len(pattern(shaped(one)).page_axes) if document else ""}"'
                           for one in dict.fromkeys([*tensors, *taken, result])),
         "forward": ", ".join(forward), "backward": ", ".join(one for one in inputs), "results": ", ".join(
             f'"{one}": ...' for one in (result, *saved)), "outputs": ", ".join(f'"{one}": ...' for one in outputs),

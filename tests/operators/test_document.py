@@ -1,0 +1,112 @@
+"""The vendor's documents, here one in their form, become folders."""
+
+import re
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.operators.document import read
+from aclnn_viz.operators.skeleton import gaps
+
+CELLS = "<tr><td>{}</td></tr>"
+DOCUMENT = """# aclnnGateBackward
+
+[source](https://gitcode.com/cann/ops-cv/tree/master/gate)
+
+## 产品支持情况
+
+- <term>Ascend 950PR/Ascend 950DT</term>：支持
+- <term>Atlas A2 训练系列产品/Atlas A2 推理系列产品</term>：支持
+- <term>Atlas 推理系列产品</term>：支持
+- <term>Atlas 训练系列产品</term>：不支持
+
+## 函数原型
+
+```Cpp
+aclnnStatus aclnnGateBackwardGetWorkspaceSize(
+  const aclTensor *gradOutput, const aclTensor *self, const aclTensor *maskOptional, int64_t mode, double lambda,
+  aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor)
+```
+
+```Cpp
+aclnnStatus aclnnGateBackward(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream)
+```
+
+## aclnnGateBackwardGetWorkspaceSize
+
+<table>ROWS</table>
+
+- <term>Atlas 推理系列产品</term>：数据类型不支持BFLOAT16。
+
+<table><tr><td rowspan="2">ACLNN_ERR_PARAM_INVALID</td><td rowspan="2">161002</td><td>mode不在范围内。</td></tr>
+<tr><td>shape不一致。</td></tr></table>
+
+## aclnnGateBackward
+
+```Cpp
+#include "aclnnop/aclnn_gate.h"
+int main() { return 0; }
+```
+""".replace("ROWS", "".join(CELLS.format("</td><td>".join(row)) for row in (
+    ("gradOutput（aclTensor*）", "输入", "梯度。", "shape与self一致。", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"),
+    ("self（aclTensor*）", "输入", "输入。", "-", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"),
+    ("maskOptional（aclTensor*）", "可选输入", "掩码。", "-", "UINT8", "ND", "1", "√"),
+    ("mode（int64_t）", "输入", "模式。", "支持0(none)|1(mean)。", "INT64", "-", "-", "-"), ("lambda（double）", "输入", "系数。", "-", "-", "-", "-", "-"),
+    ("gradInput（aclTensor*）", "输出", "输出。", "shape与<a>self</a>一致。", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"))))
+
+
+def test_a_document_is_read():
+    found = read(DOCUMENT)
+    assert (found.aclnn_name, found.header, found.library) == ("aclnnGateBackward", "aclnn_gate.h", "ops-cv")
+    assert found.formats == {"A2": ("float32", "float16", "bfloat16"), "INFERENCE": ("float32", "float16"),
+                             "ASCEND_950": ("float32", "float16", "bfloat16")}
+    assert found.codes == (("161002", "ACLNN_ERR_PARAM_INVALID", "mode不在范围内。"), ("161002", "ACLNN_ERR_PARAM_INVALID", "shape不一致。"))
+    assert found.rows["mode"].values == {0: "none", 1: "mean"} and found.rows["maskOptional"].optional
+    assert found.rows["gradInput"].output and found.rows["gradInput"].alike == "self" and "main()" in found.sample
+
+
+@pytest.mark.parametrize("text,message", [
+    ("", "declares aclnn...GetWorkspaceSize: got an empty file; pass"),
+    (re.sub("<td>.*?</td>", "", DOCUMENT), "the document of aclnnGateBackward tells its parameters in a table: got none; pass --prototype")])
+def test_what_is_no_document_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        read(text)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "gate.md").write_text(DOCUMENT, encoding="utf-8")
+    assert cli.main(["new", "--doc", str(tmp_path / "gate.md"), "--to", str(tmp_path)]) == 0
+    return tmp_path / "gate"
+
+
+def test_its_folder_has_gaps_in_the_page_alone(folder):
+    assert sorted(path.name for path in folder.iterdir()) == ["declaration.py", "page.py", "sample.cpp", "test_gate.py"]
+    assert {line.partition(":")[0] for line in gaps(folder)} == {"page.py"}
+
+
+def test_its_declaration_opens_once_the_page_is_filled_in(folder, tmp_path):
+    page = folder / "page.py"
+    page.write_text(page.read_text().replace("GAP", "-"))
+    op = av.operator(folder.rename(tmp_path / "gated"))
+    assert op.tensors["gradInput"].shape == op.tensors["self"].shape == op.tensors["gradOutput"].shape == "*R"
+    assert op.tensors["maskOptional"].dtype == "uint8" and op.tensors["maskOptional"].optional
+    assert op.attributes["mode"].values == {0: "none", 1: "mean"} and op.c_names == {"lambda_": "lambda"}
+    assert "161002 ACLNN_ERR_PARAM_INVALID: mode" in (tmp_path / "gated" / "declaration.py").read_text()
+
+
+@pytest.mark.parametrize("arguments,message", [
+    (["new"], "one of the arguments --prototype --doc is required"),
+    (["new", "--doc", "a", "--prototype", "b"], "not allowed with argument"), (["new", "--doc", "a", "--to", "b", "--in-repo"], "not allowed with")])
+def test_new_takes_one_source_and_one_place(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_prototypes_are_read_with_and_without_a_semicolon(tmp_path):
+    text = "aclnnStatus aclnnAGetWorkspaceSize(const aclTensor *x, aclTensor *y, uint64_t *workspaceSize, aclOpExecutor **executor)"
+    for number, end in enumerate((";", "", "\n\naclnnStatus aclnnA(void *workspace)")):
+        (tmp_path / "a.h").write_text(text + end)
+        assert cli.main(["new", f"a{number}", "--prototype", str(tmp_path / "a.h"), "--to", str(tmp_path)]) == 0
