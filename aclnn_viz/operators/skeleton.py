@@ -13,12 +13,13 @@ from textwrap import wrap
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
-from aclnn_viz.operators.parameters import ARRAYS, KINDS
+from aclnn_viz.operators.parameters import KINDS
 from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
 from aclnn_viz.operators.shapes import PLAIN
 from aclnn_viz.storage.results import add, new_folder
 
+FORMATS = ("float32", "float16", "bfloat16")  # where nothing says it
 #: Tensors that forward saves, by what they are called.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmax|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
 _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
@@ -39,7 +40,7 @@ def backward(xp, {backward}):
     # {gap}: the gradients, from the saved tensors as they are given
     return {{{outputs}}}
 '''
-_DECLARATION = '''"""{aclnn_name}: {about}."""
+_DECLARATION = '''"""{aclnn_name}: {mark}: the shapes of its tensors in a few words."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import {products}
@@ -48,24 +49,26 @@ from . import page
 
 OPERATOR = Operator(
     name="{name}", page=page, chapter=99,
-    prototype="""{prototype}""",
-    header="{header}", library="{library}",{check_header}{c_names}
-    formats={{
+    prototype="""aclnnStatus {function}(
+        {prototype});""",
+    header="{header}", library="{library}",{c_names}  # {mark}: the header under aclnnop/ and the vendor's repository
+    formats={{  # {mark}: what each product takes
 {formats}
     }},
-    tensors={{{check_tensors}
+    tensors={{  # {mark}: a shape pattern for each, such as "N C *P", and a dtype rule where it is not that of `like`
 {tensors}
     }},
-    attributes={{{check_attributes}
+    attributes={{  # {mark}: default, values, low and high, and values worth trying, of each; forward ones such as eps, too
 {attributes}
     }},
-    takes=({takes}),  # {gap_forward}the parameters of the forward operator
-    gives=({gives}),  # {gap_forward}its outputs, saved tensors among them
-    upstream={{{upstream}}},  # {gap_forward}upstream gradient -> the forward output that it belongs to
-    saved={{{saved}}},  # {gap_forward}saved tensor -> the forward output that it is, if there are any
-    gradient_of={{{gradients}}},  # {gap_forward}output -> the forward parameter whose gradient it is
-    like="{like}",  # {gap_forward}the tensor that sets format and sizes
-    shapes=({shapes}),{check_shapes}
+    takes=({takes}),  # {mark}: the parameters of the forward operator
+    gives=({gives}),  # {mark}: its outputs, saved tensors among them
+    upstream={{{upstream}}},  # {mark}: upstream gradient -> the forward output that it belongs to
+    saved={{{saved}}},  # {mark}: saved tensor -> the forward output that it is, if there are any
+    gradient_of={{{gradients}}},  # {mark}: output -> the forward parameter whose gradient it is
+    like="{like}",  # {mark}: the tensor that sets format and sizes
+    sizes={{}},  # {mark}: length -> formula, such as "Ho": "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1"
+    shapes=(),  # {mark}: options of av.case worth trying, such as {{"shape": (4, 6)}}
 ){codes}
 '''
 _TEST = '''"""What {name} has to pass: run pytest in this folder."""
@@ -172,7 +175,7 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     for p in parameters:
         if p.c_type.removeprefix("const ") not in KINDS:
             raise ValueError(problem(f"the type of {p.name} is one of {', '.join(KINDS)}", repr(p.c_type), "such operators cannot be declared"))
-    rows, gap = document.rows if document else {}, registry.GAP
+    rows = document.rows if document else {}
     tensors = [p.name for p in parameters if p.kind == "tensor"]
     outputs = [p.name for p in parameters if p.name in tensors and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")] or tensors[-1:]
     inputs = [p.name for p in parameters if p.name not in outputs]
@@ -196,14 +199,13 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         return patterns.setdefault(one, " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[:row.rank]) if row and row.rank else f"*R{number}")
 
     def tensor(one: str) -> str:
-        row = rows.get(one)
-        dtypes = [d.lower() for d in (row.dtypes if row else ()) if d.lower() in PLAIN]
-        floats = {NAMES[d] for d in (row.dtypes if row else ()) if d in NAMES}
-        dtype = " or ".join(dtypes) if dtypes and not floats else "float32" if floats == {"float32"} and one != like_ else ""
-        more = [repr(dtype).replace("'", '"')] * bool(dtype) + ["optional=True"] * bool(row and row.optional and not row.output)
+        row, more = rows.get(one), [f'"{shaped(one)}"']
+        floats = {NAMES[d] for d in row.dtypes if d in NAMES} if row else ()
+        plain = [d.lower() for d in row.dtypes if d.lower() in PLAIN and not floats] if row else ()
+        more += [f'"{" or ".join(plain)}"'] if plain else ['"float32"'] * (floats == {"float32"} and one != like)
+        more += ["optional=True"] * bool(row and row.optional and one in given)
         more += [f'asked="{mask}[{outputs.index(one)}]"'] if mask and one in outputs else []
-        shape = shaped(one) if document else f"{gap}: the shape of {one}"
-        return _remarks(row) + f'        "{one}": Tensor({", ".join([repr(shape).replace(chr(39), chr(34)), *more])}),'
+        return _remarks(row) + f'        "{one}": Tensor({", ".join(more)}),'
 
     def attribute(p) -> str:
         row, more = rows.get(p.name), ""
@@ -211,41 +213,30 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
             more = f", {(True,) * len(outputs)}, length={len(outputs)}"
         elif row and row.values and p.kind == "int":
             more = f", {min(row.values)}, values={row.values}"
-        elif p.kind in ARRAYS and not document:
-            more = ", length=2"
         return _remarks(row) + f'        "{p.name}": Attribute("{p.c_type}"{more}),'
 
-    like_ = next((one for one in taken if one in given), upstream)
+    like = next((one for one in taken if one in given), upstream)
     forward = [*taken, *(p.name for p in attributes if p.name != mask)]
     c_text = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in (*parameters, *(q for q in declared.parameters if q.role != "in")))
-    groups: dict = {}
-    for product, formats in (document.formats if document else {}).items():
+    groups: dict[tuple, list] = {}
+    for product, formats in (document.formats if document else dict.fromkeys(("A2", "A3", "ASCEND_950"), FORMATS)).items():
         groups.setdefault(formats, []).append(product)
-    groups = groups or {("float32", "float16", "bfloat16"): ["A2", "A3", "ASCEND_950"]}
-    check = f"  # {gap}: " if not document else None
+    every = dict.fromkeys([*tensors, *taken, result])
     return {
-        "gap": gap, "name": name, "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"),
-        "about": "as its document says, to be checked" if document else f"{gap}: the shapes of its tensors in a few words",
+        "gap": registry.GAP, "mark": "guessed" if document else registry.GAP, "name": name, "function": declared.name,
+        "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"), "like": like,
         "products": ", ".join(sorted({product for some in groups.values() for product in some})),
         "header": document and document.header or f"{snake}.h", "library": document and document.library or "ops-nn",
-        "c_names": "".join(f'\n    c_names={{"{p.name}": "{p.c_name}"}},' for p in parameters if p.c_name),
-        "check_header": f"{check}the header under aclnnop/ and the vendor's repository" if check else "",
-        "prototype": f"aclnnStatus {declared.name}(\n        " + "\n        ".join(wrap(c_text, 100)) + ");",
-        "formats": "\n".join(f'        ({", ".join(some)}{"," * (len(some) < 2)}): "{" ".join(formats)}",' for formats, some in groups.items())
-        + (f"{check}what each product takes" if check else ""),
-        "check_tensors": f"{check}a shape pattern for each, such as \"N C *P\", and a dtype rule where it is not that of `like`" if check
-        else "  # guessed from the remarks: what they say of lengths belongs into the patterns",
-        "tensors": "\n".join(map(tensor, dict.fromkeys([*tensors, *taken, result]))),
-        "check_attributes": f"{check}default, values, low and high, and values worth trying, of each; forward ones such as eps, too" if check else "",
-        "attributes": "\n".join(map(attribute, attributes)), "gap_forward": f"{gap}: " if check else "guessed: ",
-        "takes": _tuple(forward), "gives": _tuple([result, *saved]), "upstream": f'"{upstream}": "{result}"',
+        "prototype": "\n        ".join(wrap(c_text, 100)),
+        "c_names": "".join(f' c_names={{"{p.name}": "{p.c_name}"}},' for p in parameters if p.c_name),
+        "formats": "\n".join(f'        ({", ".join(some)}{"," * (len(some) < 2)}): "{" ".join(formats)}",' for formats, some in groups.items()),
+        "tensors": "\n".join(map(tensor, every)), "attributes": "\n".join(map(attribute, attributes)),
+        "takes": _listed(forward), "gives": _listed([result, *saved]), "upstream": f'"{upstream}": "{result}"',
         "saved": ", ".join(f'"{one}": "{one}"' for one in saved), "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
-        "like": like_, "shapes": '{"shape": (4, 6)},' if check else "", "check_shapes": f"{check}options of av.case worth trying" if check else "",
         "codes": "".join(f"\n# {code} {error}: {when}" for code, error, when in (document.codes if document else ())),
-        "axes": ", ".join(f'"{one}": "{"." * len(pattern(shaped(one)).page_axes) if document else ""}"'
-                          for one in dict.fromkeys([*tensors, *taken, result])),
-        "forward": ", ".join(forward), "backward": ", ".join(one for one in inputs), "results": ", ".join(
-            f'"{one}": ...' for one in (result, *saved)), "outputs": ", ".join(f'"{one}": ...' for one in outputs),
+        "axes": ", ".join(f'"{one}": "{"." * len(pattern(shaped(one)).page_axes)}"' for one in every),
+        "forward": ", ".join(forward), "backward": ", ".join(inputs),
+        "results": ", ".join(f'"{one}": ...' for one in (result, *saved)), "outputs": ", ".join(f'"{one}": ...' for one in outputs),
     }
 
 
@@ -258,5 +249,5 @@ def _remarks(row: Row | None) -> str:
     return "".join(f"        # {line}\n" for remark in (row.remarks if row else ()) for line in wrap(remark, 110))
 
 
-def _tuple(names: list[str]) -> str:
-    return "".join(f'"{one}", ' for one in names).rstrip() if len(names) < 2 else ", ".join(f'"{one}"' for one in names)
+def _listed(names: list[str]) -> str:
+    return ", ".join(f'"{one}"' for one in names) + "," * (len(names) < 2)

@@ -102,16 +102,16 @@ def test_open_attributes_are_what_the_lengths_are():
 
 
 FAULTS = [
-    ({"prototype": "int f(void);"}, 10, "the prototype declares one function aclnn...GetWorkspaceSize: got f; copy"),
-    ({"like": "xGrad"}, 18, "like names input tensors of the prototype: .*: got 'xGrad'; use one of these"),
-    ({"takes": ("x", "dim", "eps")}, 18, "takes names tensors and attributes: .*: got 'eps'"),
-    ({"upstream": {"yGrad": "y"}}, 18, "upstream names outputs of forward: out: got 'y'"),
-    ({"gradient_of": {"xGrad": "yGrad"}}, 18, "gradient_of names parameters of forward: x, dim: got 'yGrad'"),
-    ({"sizes": {"H": "(dim"}}, 8, "the formula for H is an expression: got '.dim': "),
-    ({"sizes": {"H": "width // 2"}}, 8, "the formula for H names lengths and attributes: .*: got width in 'width // 2'"),
+    ({"prototype": "int f(void);"}, 10, "the prototype declares one function aclnn...GetWorkspaceSize: got f; mend it there"),
+    ({"like": "xGrad"}, 18, "like names one of yGrad, x: got 'xGrad'; mend"),
+    ({"takes": ("x", "dim", "eps")}, 18, "takes names one of x, .*, dim: got 'eps'"),
+    ({"upstream": {"yGrad": "y"}}, 18, "upstream names one of out: got 'y'"),
+    ({"gradient_of": {"xGrad": "yGrad"}}, 18, "gradient_of names one of x, dim: got 'yGrad'"),
+    ({"sizes": {"H": "(dim"}}, 8, "the formula for H names lengths and attributes: got .* in '.dim'"),
+    ({"sizes": {"H": "width // 2"}}, 8, "the formula for H names lengths and attributes: got width in 'width // 2'"),
     ({"attributes": {"dim": Attribute("double")}}, 17, "dim has the type of the prototype, int64_t: got double"),
-    ({"attributes": {}}, 17, "attributes hold dim of the prototype: got nothing; add it"),
-    ({"attributes": {"dim": Attribute("int64_t")}}, 8, "forward of the page takes xp, x, dim: got x; make page and"),
+    ({"attributes": {}}, 17, "dim of the prototype is declared, as int64_t: got "),
+    ({"attributes": {"dim": Attribute("int64_t")}}, 8, "forward of the page takes xp, x, dim; what it need not know is seen=False: got x; mend"),
 ]
 
 
