@@ -13,6 +13,7 @@ from aclnn_viz.cases import default
 from aclnn_viz.cases.deep import deep
 from aclnn_viz.explorers import default as explorers
 from aclnn_viz.verification import numeric, rates
+from aclnn_viz.words.speech import language
 
 ELSEWHERE = Path(__file__).parent / "elsewhere"
 #: Of each page five mistakes, and what the verdict names of each.
@@ -108,3 +109,11 @@ def test_no_case_of_a_deep_check_is_drawn_with_a_length_that_does_not_fit(op):
     assert [default.fitted(op, options) for options in default.suite(op)] == list(default.suite(op))
     for step in list(deep(op, op.modes, ("float32",)))[:40]:
         assert step.recipe(op, 0).case(0)
+
+
+def test_a_line_of_the_page_is_shown_once_in_every_language():
+    def lines():
+        op = av.operator(ELSEWHERE / "my_softmax")
+        language("zh")
+        return str(av.check(op, mistaken(op, *MISTAKES["my_softmax"][0])).diagnosis)
+    assert in_child(lines).count("gradOutput * 1.0") == 2  # in the verdict, and in the changed lines

@@ -150,7 +150,7 @@ def derived_checks(op: Operator) -> Iterator[Check]:
     unit = message("of 2^-{digits} S", digits=DIGITS)
     if "jax" in installed():
         yield Check(op.name, message("jax.grad of forward"), "float64", unit, partial(differing, op))
-    if find_spec("mpmath") and not any(registry.file(kind, op.name) for kind in registry.BESIDE):
+    if not any(registry.file(kind, op.name) for kind in registry.BESIDE) and find_spec("mpmath"):
         yield Check(op.name, message("differences of forward"), message("{n} digits", n=60), unit, partial(differing, op, by=by_differences))
 
 
