@@ -122,3 +122,14 @@ def pytest_xdist_make_scheduler(config, log):
 
     config.option.loadscopereorder = False  # by the number of tests
     return Scheduling(config, log)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folders_are_forgotten():
+    """Operators of folders that a module opens are not there for the next."""
+    from aclnn_viz.operators import registry
+
+    before = dict(registry._outside)
+    yield
+    registry._outside.clear()
+    registry._outside.update(before)

@@ -1,5 +1,6 @@
 """Four operators of folders elsewhere, each of two files: what a declaration can say is enough for every part of the kit."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -7,11 +8,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 from in_child import in_child
+from standin.build import build, compile_program
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
 from aclnn_viz.cases.deep import deep
+from aclnn_viz.cases.draw import Draw
+from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.explorers import default as explorers
+from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.verification import numeric, rates
 from aclnn_viz.words.speech import language
 
@@ -117,3 +122,24 @@ def test_a_line_of_the_page_is_shown_once_in_every_language():
         language("zh")
         return str(av.check(op, mistaken(op, *MISTAKES["my_softmax"][0])).diagnosis)
     assert in_child(lines).count("gradOutput * 1.0") == 2  # in the verdict, and in the changed lines
+
+
+@pytest.mark.needs("g++")
+def test_their_programs_in_cpp_compile_and_run_against_the_stand_in(tmp_path):
+    def compiled():
+        (tmp_path / "root").mkdir()
+        found, ops = {}, [av.operator(ELSEWHERE / name) for name in NAMES]
+        root = build(tmp_path / "root", "9.x")
+        for op in ops:
+            (source := tmp_path / f"{op.name}.cpp").write_text(av.cpp_sample(op, case := av.case(op)))
+            done = subprocess.run([compile_program(source, root, tmp_path / op.name)], capture_output=True, text=True)
+            found[op.name] = done.returncode, done.stdout.count(f"{op.main}[") == op.backward(**case.inputs)[op.main].size
+        return found
+    assert in_child(compiled) == dict.fromkeys(NAMES, (0, True))
+
+
+def test_a_case_says_which_attribute_has_no_value():
+    op = av.operator(ELSEWHERE / "my_avg_pool")
+    op = replace(op, attributes=op.attributes | {"countIncludePad": replace(op.attributes["countIncludePad"], default=REQUIRED)})
+    with pytest.raises(ValueError, match="my_avg_pool needs countIncludePad: got no value and no default; pass it, or declare a default"):
+        default.draw(op, Draw(FLOAT32, 0, {}), (2, 2, 5, 4))

@@ -100,6 +100,8 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
     """The inputs of the forward operator, the length of every axis that a pattern names, and all attributes."""
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
     sizes = _sizes(op, source, shape, attributes)
+    if left := [name for name, value in attributes.items() if value is REQUIRED]:
+        raise ValueError(problem(f"a case of {op.name} needs {', '.join(left)}", "no value and no default", "pass it, or declare a default"))
     taken = {name: attributes[name] for name in op.takes if name in attributes}
     for name in op.takes:
         if name in op.tensors:

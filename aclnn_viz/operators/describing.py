@@ -48,6 +48,7 @@ def describe(op) -> Description:
                 for products, formats in op.formats.items()]
     products.append(message("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
                             "of *K, () one number"))
+    products += [f"{letter} = {text}" for letter, text in op.sizes.items() if letter != text]
     return Description(f"{op.name}, {op.aclnn_name} (aclnnop/{op.header}, {op.library})",
                        inspect.getdoc(op.page).strip(), tuple(rows), tuple(products))
 
@@ -62,9 +63,9 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
     elif p.values:
         allowed = ", ".join(map(p.shown, p.values))
     else:
-        ends = (p.low, p.high)
-        allowed = "" if ends == (None, None) else message(
-            "{low} to {high}", low="" if p.low is None else f"{p.low:g}", high="" if p.high is None else f"{p.high:g}")
+        low, high = ("" if end is None else end if isinstance(end, str) else f"{end:g}"
+                     for end in (op.attributes[p.name].low, op.attributes[p.name].high))
+        allowed = message("{low} to {high}", low=low, high=high) if (low, high) != ("", "") else ""
     default = repr(p.default) if p.optional else "" if p.output else message("required")
     return p.name, what, p.shape or "", allowed, default
 

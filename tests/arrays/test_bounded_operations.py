@@ -124,3 +124,9 @@ def test_three_undecided_decisions_mark_everything():
 def test_the_worked_example_of_worlds_is_right():
     result = doctest.testmod(bounded)
     assert result.attempted >= 8 and result.failed == 0
+
+
+def test_a_sum_scattered_onto_numbers_keeps_their_errors():
+    third, at = XP.ones((1, 2), np.float32) / np.float32(3.0), np.array([0, 1])
+    image = XP.scatter_add(XP.scatter_add(XP.zeros((1, 2), np.float32), at, third), at[:1], third[:, :1])
+    assert image.error[0, 1] > 0 and image.error[0, 0] > image.error[0, 1]

@@ -14,8 +14,10 @@ from aclnn_viz.operators.patterns import Pattern, resolved, value
 from aclnn_viz.operators.products import A2, Version
 
 ELSEWHERE = Path(__file__).parents[1] / "elsewhere"
-OPS = {name: av.operator(ELSEWHERE / f"my_{name}") for name in ("swiglu", "softmax", "avg_pool", "embedding")}
-POOL = {"kernelSize": (2, 3), "stride": (2, 1), "padding": (1, 0)}
+
+
+def declared(name):
+    return av.operator(ELSEWHERE / f"my_{name}")
 
 
 @pytest.mark.parametrize("text,known,expected", [
@@ -38,7 +40,7 @@ def test_a_formula_that_gives_nothing_is_refused(text, known, message):
 
 @pytest.mark.parametrize("dim,page", [(0, (1, 4, 6)), (1, (4, 6, 1)), (-1, (4, 6, 1)), (-2, (1, 4, 6))])
 def test_an_attribute_names_the_axis(dim, page):
-    op = OPS["softmax"]
+    op = declared("softmax")
     inputs = av.case(op, shape=(4, 6), dim=dim).inputs
     assert op.arrange_backward(**op.bind(inputs)).arrays["output"].shape == page
     rows = np.moveaxis(inputs["output"], dim, 0).astype(np.float64)
@@ -46,7 +48,7 @@ def test_an_attribute_names_the_axis(dim, page):
 
 
 def gradient(name, **changed):
-    op = OPS[name]
+    op = declared(name)
     return op.backward(**av.case(op).inputs | changed)
 
 
@@ -74,7 +76,7 @@ def test_a_value_goes_by_its_name():
 
 
 def test_the_code_of_a_refusal_is_the_declared_one():
-    op = OPS["softmax"]
+    op = declared("softmax")
     other = replace(op, attributes={"dim": replace(op.attributes["dim"], status=561002)})
     inputs = av.case(op, shape=(4, 6)).inputs
     from aclnn_viz.acl.program import descriptor
@@ -94,7 +96,7 @@ def test_an_output_may_hang_on_an_optional_tensor():
 
 
 def test_open_attributes_are_what_the_lengths_are():
-    op = OPS["embedding"]
+    op = declared("embedding")
     assert av.case(op, shape=(7, 2)).inputs["numWeights"] == 7
     assert av.case(op, shape=(7, 2), indices_shape=(2, 3)).inputs["grad"].shape == (2, 3, 2)
     with pytest.raises(ValueError, match=r"shape must be that of weight, \(V E\) \(6, 2\): got \(7, 2\); make it agree"):
@@ -119,7 +121,7 @@ FAULTS = [
 def test_a_wrong_declaration_is_refused_with_its_line(changed, line, message):
     path = ELSEWHERE / "my_swiglu" / "declaration.py"
     with pytest.raises(ValueError, match=rf"declaration.py, line \d+: {message}"):
-        checked.check(replace(OPS["swiglu"], **changed), path)
+        checked.check(replace(declared("swiglu"), **changed), path)
 
 
 @pytest.mark.parametrize("name,tensor,message", [
@@ -128,7 +130,7 @@ def test_a_wrong_declaration_is_refused_with_its_line(changed, line, message):
     ("x", Tensor("2*H@dim *B"), r"an axis by attribute is written \*A D@dim \*B, in x"),
     ("xGrad", Tensor("*A 2*H *B", asked="mask[0]"), "what asks for xGrad is a parameter: got 'mask.0.'")])
 def test_a_wrong_tensor_is_refused_at_its_line(name, tensor, message):
-    op, path = OPS["swiglu"], ELSEWHERE / "my_swiglu" / "declaration.py"
+    op, path = declared("swiglu"), ELSEWHERE / "my_swiglu" / "declaration.py"
     with pytest.raises(ValueError, match=f"declaration.py, line 16: {message}"):
         checked.check(replace(op, tensors=op.tensors | {name: tensor}), path)
 
