@@ -86,6 +86,9 @@ class Arrangement:
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, bound):
                 pattern = chosen(tensor.shape, attributes)
+                if unknown := [letter for letter in pattern.names if letter not in sizes]:
+                    raise ValueError(problem(f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
+                                             f"none for {', '.join(unknown)}", "declare a formula in sizes, or a letter of an input"))
                 format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
                 results[name] = Result(_padded(pattern.page_shape(sizes), axes[name]), format, pattern.shape(sizes))
                 if pattern.scalar:  # one number, a sum over the rows

@@ -192,7 +192,7 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     def shaped(one: str, asking: tuple = ()) -> str:
         """The pattern of what a tensor is alike, else its own: so many letters, or any number of axes."""
         row = rows.get(one)
-        like = row and row.alike or of.get(one) or (upstream if one == result else None)
+        like = row and row.alike or of.get(one) or {result: upstream, upstream: taken[0]}.get(one)
         if one not in patterns and like in (*tensors, *taken) and like not in asking:
             patterns[one] = shaped(like, (*asking, one))
         number = len(set(patterns.values())) or ""

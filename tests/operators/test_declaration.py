@@ -103,6 +103,12 @@ def test_open_attributes_are_what_the_lengths_are():
         av.case(op, shape=(7, 2), numWeights=6)
 
 
+def test_a_length_of_an_output_that_nothing_tells_is_refused():
+    op = replace(declared("embedding"), sizes={})
+    with pytest.raises(ValueError, match=r"the lengths of gradWeight, \(V E\), follow from inputs and formulas: got none for V; declare"):
+        op.backward(**av.case("my_embedding").inputs)
+
+
 FAULTS = [
     ({"prototype": "int f(void);"}, 10, "the prototype declares one function aclnn...GetWorkspaceSize: got f; mend it there"),
     ({"like": "xGrad"}, 18, "like names one of yGrad, x: got 'xGrad'; mend"),
