@@ -94,6 +94,9 @@ def test_the_explorer_shows_each_mode_with_lengths_that_fit(op):
     for name in (field for field in vars(state) if field.startswith("axis_")):
         shown = subject.show(subject.compute(replace(state, **{name: getattr(state, name) + 1})))
         assert len(shown.panels) > 2 and shown.headline
+    if op.name == "my_swiglu":
+        odd = subject.compute(replace(state, axis_1=7))
+        assert odd.inputs["x"].shape == (4, 8) and odd.notices == ("The lengths (4, 7) do not fit; these are (4, 8).",)
     for mode in op.modes:
         moved = {name: value if isinstance(value, bool | int) else repr(value) for name, value in mode.items()}
         assert subject.compute(replace(state, **moved)).inputs.items() >= mode.items()

@@ -199,6 +199,9 @@ def gathered(op, state, backward=None) -> dict:
         outputs, notices = op.backward(**given), (
             message("Refused by {soc}, CANN {cann}: {error}", soc=state.soc, cann=state.cann, error=error),)
         author = message("this kit's own kernel, as the product refuses it")
+    lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
+    if getattr(state, "shapes", -1) < 0 and lengths != (shape := options(op, state)["shape"]):
+        notices = (*notices, message("The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape))
     return {"given": given, "outputs": outputs, "truth": op.truth(**given), "author": author, "notices": tuple(notices)}
 
 

@@ -7,7 +7,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.operators.document import read
-from aclnn_viz.operators.skeleton import gaps
+from aclnn_viz.operators.skeleton import gaps, new_operator
 
 CELLS = "<tr><td>{}</td></tr>"
 DOCUMENT = """# aclnnGateBackward
@@ -110,3 +110,7 @@ def test_prototypes_are_read_with_and_without_a_semicolon(tmp_path):
     for number, end in enumerate((";", "", "\n\naclnnStatus aclnnA(void *workspace)")):
         (tmp_path / "a.h").write_text(text + end)
         assert cli.main(["new", f"a{number}", "--prototype", str(tmp_path / "a.h"), "--to", str(tmp_path)]) == 0
+
+
+def test_among_the_kits_own_it_has_no_tests_beside(tmp_path):
+    assert sorted(path.name for path in new_operator("", DOCUMENT, tmp_path, in_repo=True).iterdir()) == ["declaration.py", "page.py", "sample.cpp"]
