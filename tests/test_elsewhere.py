@@ -78,7 +78,7 @@ def test_every_check_of_the_verification_holds(op):
 def test_differences_of_forward_refuse_a_wrong_gradient(op):
     def wrong(**inputs):
         return {name: value * (1 + 1e-9) for name, value in op.backward(**inputs).items()}
-    assert any(failure for _, failure in derived.found(op, wrong, derived.by_differences))
+    assert any(failure for _, failure in rates.differing(op, wrong, rates.by_differences))
 
 
 def test_the_emulated_device_gives_the_bits_of_the_page(op):

@@ -201,7 +201,7 @@ COMMANDS = {
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
-        "name": {"nargs": "?", "default": "", "help": "the short name of the operator; the vendor's unless given"},
+        "name": {"nargs": "?", "help": "the short name of the operator; the vendor's unless given"},
         ("--prototype", "--doc"): {
             "--prototype": {"metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
             "--doc": {"metavar": "FILE.md", "help": "the vendor's document, docs/aclnn....md of a public repository"}},

@@ -98,7 +98,7 @@ def rounding_check(op: Operator, dtype: str) -> Check:
             # Every mode with two shapes, and every shape with some mode; one of the two is not contiguous.
             for turn in range(max(2, -(-len(shaped) // len(tried)))):
                 options = shaped[(number + turn * len(tried)) % len(shaped)]
-                inputs = case(op, dtype=dtype, seed=number + turn, **options | mode).inputs
+                inputs = case(op, dtype=dtype, seed=number + turn, **default.fitted(op, options | mode)).inputs
                 if turn % 2:
                     inputs = {name: strided(value) for name, value in inputs.items()}
                 value, failure = judge(op, inputs)
