@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from sympy import Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, expand
 
 from derivations.prover.proving import proves_equal
-from derivations.ranges import is_nonnegative
+from derivations.prover.ranges import is_nonnegative
 
 
 class Refused(Exception):

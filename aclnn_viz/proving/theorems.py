@@ -11,7 +11,7 @@ from derivations.prover.expressions import substitute
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
 from derivations.prover.proving import proves_equal
-from derivations.ranges import Ranges, is_nonnegative
+from derivations.prover.ranges import Ranges, is_nonnegative
 
 TRIED = 2  # regions in which a kink is looked for beside the first
 MAX_CASES = 400  # of the signs of compared numbers, in one equation

@@ -34,6 +34,7 @@ def test_pages_are_proved_under_all_options(name):
     assert {t.output for t in result.theorems} == set(av.operator(name).gradient_of)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name, only", [("cross_entropy_loss", "reduction=mean, weightOptional=None"), ("cross_entropy_loss", "reduction=sum"), *(
     ("grid_sampler_2d", f"interpolationMode={i}, paddingMode={p}, alignCorners={a}") for i, p, a in (
         (0, 0, False), (0, 1, True), (0, 2, False), (1, 2, False), (2, 2, False))), ("grid_sampler_3d", "interpolationMode=0, paddingMode=1, alignCorners=True")])
