@@ -178,7 +178,7 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
     >>> common([half], [single])
     "exactly the cases with dtype='float16'"
     """
-    if condition := separating(some, others):
+    if condition := separating(some, others) or (_by_length(some, others) if some and others else None):
         return message("exactly the cases with {condition}", condition=condition.text)
     if told := _either(some, others):
         return message("exactly the cases with {condition}", condition=linked("{some} or {more}", told))
