@@ -56,7 +56,8 @@ def known(name: str | Operator) -> Operator:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):
             return one
     names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in found)
-    folder = f"write ./{name} for the folder; or " if isinstance(name, str) and registry.holds_operator(name) else ""
+    here = isinstance(name, str) and not {"/", "\\"} & {*name} and registry.holds_operator(name)
+    folder = f"write ./{name} for the folder; or " if here else ""
     raise ValueError(problem("no such operator", shown(name), f"{folder}use one of {names}, or open its folder first: --operator "
                              "FOLDER, or av.operator(FOLDER)"))
 

@@ -42,7 +42,7 @@ EQUIVALENT = {
     ("divisors", "wide = xp.zeros(0", "0"): "only the dtype of the array is used",
     ("target_weight", "if weight.shape[0] == 0", "0 "): "one class: softmax and one-hot cancel, whatever the weight",
     ("sigmoids", "return xp.where", "Lt"): "both sides are 1/2 at t = 0",
-    ("swish_slope", "xp.clip(s * z", "20000.0"): "beyond, the slope is 0 or 1 in every format",
+    ("swish_slope", "xp.guard(s * z", "20000.0"): "beyond, the slope is 0 or 1 in every format",
 }
 
 

@@ -76,7 +76,7 @@ def test_who_observes_the_picture_may_move_on_and_reads_its_own_words(explorer):
         if explorer.values["row"] == 1:
             move(explorer, row=2)
     read = []
-    explorer.observe(on, "picture")
+    explorer.observe(run_on, "picture")
     move(explorer, row=1)
     assert explorer.picture["for"]["row"] == explorer.words["for"]["row"] == explorer.data.state.row == 2
     assert ["row=1" in text and "Chosen point (1, " in text for text in read] == [True, False]

@@ -108,7 +108,7 @@ def good_calls(tmp_path):
          {"device": "host", "store": ":memory:", "ops": "hardswish", "seeds": 1, "soc": "A2", "cann": "9.1",
           "plan": "device", "root": None, "custom": None, "progress": None}),
         (sweeps.report, [store_of(tmp_path)], {"against": None}),
-        (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}),
+        (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}), (av.prove, ["hardswish"], {}),
         (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
         (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),
         (op.backward, [], x), (op.truth, [], x), (op.forward, [], {"self": x["self"]}), (op.describe, [], {}),
