@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 
 CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
-PATIENCE = 1.0  # seconds; Ctrl-C reaches parent and child, a later one ends a child that did not listen to the first
+PATIENCE = 1.0  # seconds; Ctrl-C reaches parent and child, a later one ends a child that did not answer the first
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
@@ -42,11 +42,11 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     if alone:
         _unblocked()
         return work()
-    ear, mouth = os.pipe()
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        return _reported(work, mouth)
-    os.close(mouth)
+        return _reported(work, writer)
+    os.close(writer)
     interrupts: list[float] = []
 
     def interrupt(*_):
@@ -57,9 +57,9 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     _unblocked()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     _answer(signal.SIG_IGN)
-    os.set_blocking(ear, False)  # what the child left running may hold the other end
+    os.set_blocking(reader, False)  # what the child left running may hold the other end
     with suppress(BlockingIOError):
-        if said := os.read(ear, 1):
+        if said := os.read(reader, 1):
             return said[0]
     if interrupts:
         return ended("interrupted", 130)
@@ -67,7 +67,7 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
                          "look in the kernel or the operator's files for what ends it, or for too little memory"))
 
 
-def _reported(work: Callable[[], int], mouth: int) -> int:
+def _reported(work: Callable[[], int], writer: int) -> int:
     own = os.getpid()
     if sys.platform == "linux":
         import ctypes
@@ -84,7 +84,7 @@ def _reported(work: Callable[[], int], mouth: int) -> int:
         status = import_module(CLI).ended("interrupted", 130)
     _answer(signal.SIG_IGN)
     if os.getpid() == own:  # a fork of a kernel that comes here has nothing to report
-        os.write(mouth, bytes([status]))
+        os.write(writer, bytes([status]))
     return status
 
 

@@ -5,7 +5,6 @@ from inspect import signature
 from itertools import islice, product
 
 import numpy as np
-from sympy import Symbol
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.speech import tr

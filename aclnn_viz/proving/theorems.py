@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import product
 
-from sympy import Add, Dummy, Expr, Indexed, Integer, IndexedBase, KroneckerDelta, Mul, S, Sum, Symbol, expand
+from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
 from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Refused, Step, flat, plain, same_length
 from aclnn_viz.arrays.symbolic import Pieces, named
