@@ -14,14 +14,14 @@ LIMIT = 12.0  # seconds of one core
 def main() -> int:
     start = time.process_time()
     from derivations import theorems
-    told = list(theorems())
-    claims = [claim for theorem in told for claim in (theorem, *theorem.mutants)]
+    text = list(theorems())
+    claims = [claim for theorem in text for claim in (theorem, *theorem.mutants)]
     imported = time.process_time()
     equations = sum(len(claim.equations()) for claim in claims)
     built = time.process_time()
-    wrong = [claim.name for claim in claims if claim.prove().holds != (claim in told)]
+    wrong = [claim.name for claim in claims if claim.prove().holds != (claim in text)]
     end = time.process_time()
-    print(f"{len(told)} theorems, {len(claims) - len(told)} mutants, {equations} equations")
+    print(f"{len(text)} theorems, {len(claims) - len(text)} mutants, {equations} equations")
     for name, seconds in (("import", imported - start), ("write down", built - imported), ("prove or refuse", end - built)):
         print(f"{name:<16} {seconds:6.2f} s")
     held = not wrong and end - start <= LIMIT

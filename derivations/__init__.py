@@ -51,10 +51,10 @@ def evidence(operator, *names):
     proved: The only stationary point above -3 is x = -3/2, with value -3/8.
         not proved, as it should be: at -1; value -1/2
     """
-    told = list(theorems())
-    known = {theorem.name: theorem for theorem in told if theorem.operator == operator}
+    text = list(theorems())
+    known = {theorem.name: theorem for theorem in text if theorem.operator == operator}
     if not known:
-        operators = dict.fromkeys(theorem.operator for theorem in told)
+        operators = dict.fromkeys(theorem.operator for theorem in text)
         raise KeyError(f"an operator with theorems: got {operator!r}; choose among {', '.join(operators)}")
     for name in names:
         if name not in known:

@@ -1,8 +1,8 @@
 """
 The 2D grid sampler composed, from the grid's entry to the gradients, on every open cell of every mode.
 
-The theorems speak of x, while y has any number K of taps with any weights; one of them says why that is enough. They
-belong to the book of the operator.
+The theorems are about x, while y has any number K of taps with any weights; one of them says why that is enough. They
+belong to the chapter of the operator.
 """
 
 from sympy import KroneckerDelta, Sum, Symbol

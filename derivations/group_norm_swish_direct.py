@@ -2,7 +2,7 @@
 Group norm and swish without a tape: the documented outputs are direct derivatives, for any sizes.
 
 The derivative is taken through mean and variance, as they occur in every place where x does. The theorems belong to
-the book of the operator.
+the chapter of the operator.
 """
 
 from sympy import Rational, Sum, Symbol

@@ -37,8 +37,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from aclnn_viz.arrays.elementary import ULPS, carried, in_numpy_arrays
 from aclnn_viz.arrays.functions import ArrayOfParts, moved_part
-from aclnn_viz.arrays.local_errors import SLACK, TINY, exact_product, exact_quotient, exact_sum, half_ulp, over, times
+from aclnn_viz.arrays.local_errors import SLACK, TINY, exact_product, exact_quotient, exact_sum, half_ulp, over, plus, times
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth, is_float
 from aclnn_viz.arrays.sums import sum_axes
@@ -131,14 +132,14 @@ class BoundedArray(ArrayOfParts):
         inputs = [lift(self.xp, x, dtype) for x in inputs]
         value = ufunc(*(x.value for x in inputs))
         decisions = either(*(x.decisions for x in inputs))
-        if all(x.exact for x in inputs) and ufunc is not np.exp:
+        if all(x.exact for x in inputs) and ufunc is not np.exp and ufunc not in ULPS:
             others = elsewhere(lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs)
             rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
             error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
             result = trimmed(self.xp, value, error, variance, decisions, others)
         else:
             result = _RULES[ufunc](self.xp, value, decisions, *inputs)
-        return saturated(result, lambda: ufunc(*(np.asarray(x.wide) for x in inputs)))
+        return saturated(result, lambda: in_numpy_arrays(ufunc)(*(np.asarray(x.wide) for x in inputs)))
 
 
 def plain(x) -> np.ndarray:
@@ -187,11 +188,6 @@ def saturated(result, before):
             result.error = np.where(clipped, np.inf, 0.0 if result.error is None else result.error)
             result.variance = result.error if result.variance is None else result.variance + 0.0 * clipped
     return result
-
-
-def plus(*terms):
-    given = [term for term in terms if term is not None]
-    return sum(given[1:], given[0]) if given else None
 
 
 def rounding(data, exact, ulps=0.5):
@@ -284,6 +280,16 @@ def _exp(xp, value, decisions, a):
     return BoundedArray(xp, value, error, variance, decisions, least=least)
 
 
+def _elementary(ufunc):
+    def rule(xp, value, decisions, a):
+        error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, ULPS[ufunc])
+        if a.error is not None:
+            error = plus(carried(ufunc, a.wide, a.error * SLACK), error)
+            variance = plus(np.square(carried(ufunc, a.wide, np.sqrt(a.variance))), variance)
+        return BoundedArray(xp, value, error, variance, decisions)
+    return rule
+
+
 def _same(xp, value, decisions, a):
     return BoundedArray(xp, value, a.error, a.variance, decisions)
 
@@ -355,7 +361,7 @@ def _compare(xp, value, decisions, a, b):
     return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp.decision, value, ~value, open_)))
 
 
-_RULES = {
+_RULES = {ufunc: _elementary(ufunc) for ufunc in ULPS} | {
     np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp,
     np.negative: _same, np.absolute: _same, np.maximum: _extreme, np.minimum: _extreme,
     np.floor: _integral(np.floor), np.rint: _integral(np.rint), np.remainder: _remainder,

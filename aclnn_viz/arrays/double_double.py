@@ -135,17 +135,8 @@ STEPS = 4096  # the exponential is 2**(k / STEPS) * exp(t), |t| <= ln 2 / 8192
 def exp(a):
     """e**a: a table of 2**(k / 4096), and a short series for the rest."""
     high, low = a
-    powers_high, powers_low, (c1, c2, c3, c4) = _tables()
     inside = np.minimum(np.maximum(np.where(np.isnan(high), 0.0, high), -760.0), 709.75)
-    k = np.rint(inside * (STEPS / 0.6931471805599453))
-    t = inside - k * c1, None  # this product and the next two are exact
-    for part in (-k * c2, -k * c3, -k * c4):
-        t = add(t, (part, None))[0]
-    if low is not None:
-        t = add(t, (np.where(inside == high, low, 0.0), None))[0]
-    series, scale = _series(t), k.astype(np.int64)
-    place, exponent = scale % STEPS, scale // STEPS
-    power = powers_high[place], powers_low[place]
+    power, series, exponent = _reduced(inside, None if low is None else np.where(inside == high, low, 0.0))
     value, _ = add(power, multiply(power, series)[0])
     half = exponent // 2  # in two steps: 2**1024 and 2**-1080 are no numbers
     value = [np.ldexp(np.ldexp(part, half), exponent - half) for part in value]
@@ -160,6 +151,26 @@ def exp(a):
         value = [np.where(outside, extreme, value[0]), np.where(outside, 0.0, value[1])]
         error = np.where(outside, np.where(surely, 0.0, np.where(high > 0.0, np.inf, 2.0**-1073)), error)
     return tuple(value), error
+
+
+def _reduced(high, low):
+    """(p, s, n) of e**a = 2**n p (1 + s) with p = 2**(k / STEPS) from the table."""
+    powers_high, powers_low, (c1, c2, c3, c4) = _tables()
+    k = np.rint(high * (STEPS / 0.6931471805599453))
+    t = high - k * c1, None  # this product and the next two are exact
+    for part in (-k * c2, -k * c3, -k * c4):
+        t = add(t, (part, None))[0]
+    if low is not None:
+        t = add(t, (low, None))[0]
+    scale = k.astype(np.int64)
+    return (powers_high[scale % STEPS], powers_low[scale % STEPS]), _series(t), scale // STEPS
+
+
+def expm1_near_0(a):
+    """e**a - 1 for |a| < 1/2: 2**n p - 1 is exact but for the last bits of its low part."""
+    (high, low), series, exponent = _reduced(*a)
+    power = np.ldexp(high, exponent), np.ldexp(low, exponent)
+    return add(add(power, (np.float64(-1.0), None))[0], multiply(power, series)[0])[0]
 
 
 def exp_float64(x: np.ndarray) -> np.ndarray:

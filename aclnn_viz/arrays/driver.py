@@ -31,25 +31,43 @@ class Result(NamedTuple):
     documented_shape: tuple[int, ...]
 
 
-def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.ndarray | None], attributes: Mapping,
-             results: Mapping[str, Result], namespace, compute) -> dict[str, np.ndarray]:
-    """Run `page(namespace, **arrays, **attributes)` in the type `compute` and round each of the `results` once.
+class Arranged(NamedTuple):
+    """The inputs of a page: arrays in its shapes, attributes, and what its outputs become."""
 
-    `arrays` have the axes that `axes` describes; integers keep their type, and an array that is None stays None.
+    arrays: dict[str, np.ndarray | None]
+    attributes: dict
+    results: dict[str, Result]
+    compute: np.dtype
+    axes: dict[str, str]
+    prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
+
+    @property
+    def empty(self) -> bool:
+        """Whether a tensor has no elements: then no page is run, for sums of nothing are 0."""
+        return any(array is not None and not array.size for array in self.arrays.values())
+
+
+def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:
+    """Run `page(namespace, **arrays, **attributes)` in the type `arranged.compute` and round each of the results once.
+
+    Integers keep their type, and an array that is None stays None.
     """
+    axes, arrays, compute = arranged.axes, arranged.arrays, arranged.compute
+    if arranged.prelude is not None:
+        with np.errstate(all="ignore"):
+            arrays = arrays | arranged.prelude(namespace, arrays)
     given = {name: array for name, array in arrays.items() if array is not None}
-    outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in results.items()}
+    outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
     wide = np.promote_types(compute, np.float64)
 
     def run(block, inputs):
-        widened = {name: _widened(array, compute) for name, array in inputs.items()}
-        values = page(namespace, **{name: widened.get(name) for name in arrays}, **attributes)
+        widened = {name: array if array.dtype.kind in "iub" else array.astype(compute, copy=False) for name, array in inputs.items()}
+        values = page(namespace, **{name: widened.get(name) for name in arrays}, **arranged.attributes)
         for name in outputs:
             if adds(axes, given, name):
                 values[name] = values[name].astype(wide)
             else:
-                part = part_of(outputs[name], axes[name], block)
-                round_into(part, values.pop(name))
+                round_into(outputs[name][place_of(outputs[name], axes[name], block)], values.pop(name))
         return values
 
     # Where an output is a sum over an inner axis (the channels of a sample), each block has added its part already, so
@@ -58,9 +76,8 @@ def evaluate(page: Callable, axes: Mapping[str, str], arrays: Mapping[str, np.nd
     elements = BLOCK_ELEMENTS // (4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1)
     filled = any(output.size for output in outputs.values())  # without, a page might look for the largest of no elements
     for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()):
-        part = part_of(outputs[name], axes[name], block)
-        round_into(part, total)
-    return {name: output.reshape(results[name].documented_shape) for name, output in outputs.items()}
+        round_into(outputs[name][place_of(outputs[name], axes[name], block)], total)
+    return {name: output.reshape(arranged.results[name].documented_shape) for name, output in outputs.items()}
 
 
 def in_blocks(page: Callable, axes: Mapping[str, str], arrays: Mapping, outputs: Iterable[str], namespace: Callable):
@@ -112,7 +129,7 @@ def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, element
 
     def cut(block):
         with np.errstate(all="ignore"):
-            return run(block, {name: part_of(array, axes[name], block) for name, array in arrays.items()})
+            return run(block, {name: array[place_of(array, axes[name], block)] for name, array in arrays.items()})
 
     size = sum(array.size for array in arrays.values()) if threads else 0
     yield from zip(order, run_all(cut, order, size), strict=True)
@@ -147,20 +164,12 @@ def sizes_of(axes, arrays):
     return sizes
 
 
-def _units(sizes, axes, arrays):
-    """The elements that one step along each letter takes of the largest array, with all later letters whole."""
-    letters = list(sizes)
-    return {
-        letter: max(array.size // max(1, prod(n for other, n in zip(axes[name], array.shape)
-                                              if other in letters[:at + 1]))
-                    for name, array in arrays.items())
-        for at, letter in enumerate(letters)
-    }
-
-
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
-    units = _units(sizes, axes, arrays)
-    steps = {letter: max(1, elements // max(1, units[letter])) for letter in sizes}
+    steps, letters = {}, list(sizes)
+    for at, letter in enumerate(letters):  # what one step along it takes of the largest array, with all later letters whole
+        unit = max(array.size // max(1, prod(n for other, n in zip(axes[name], array.shape) if other in letters[:at + 1]))
+                   for name, array in arrays.items())
+        steps[letter] = max(1, elements // max(1, unit))
     # Blocks of a power of two: sums over them, added as a tree, are the tree over all terms.
     steps = {letter: 1 << (step.bit_length() - 1) for letter, step in steps.items()}
     cuts = [[(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]
@@ -177,15 +186,6 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
             yield from threads.map(run, order)
 
 
-def part_of(array, letters, block):
-    """The elements of an array that belong to a block; an axis of length 1 serves every block."""
-    return array[place_of(array, letters, block)]
-
-
 def place_of(array, letters, block):
-    """The index under which an array has the elements of a block."""
+    """The index under which an array has the elements of a block; an axis of length 1 serves every block."""
     return tuple(block.get(letter, slice(None)) if n != 1 else slice(None) for letter, n in zip(letters, array.shape))
-
-
-def _widened(array, compute):
-    return array if array.dtype.kind in "iub" else array.astype(compute, copy=False)

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from aclnn_viz.arrays.elementary import ERF, ERFC
+
 ZERO = np.float64(0.0)
 
 
@@ -49,6 +51,8 @@ class Functions(Guards):
     int64, nan = np.int64, np.nan
     abs, exp, floor, isfinite, isnan, remainder = map(
         staticmethod, (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder))
+    sqrt, log, expm1, log1p, tanh, erf, erfc = map(
+        staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC))
     round = staticmethod(np.rint)  # ties to even
 
     def clip(self, x, low, high):

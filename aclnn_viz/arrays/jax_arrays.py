@@ -16,6 +16,10 @@ class JaxArrays(Guards):
         self._jnp = jax.numpy
 
     def __getattr__(self, name):
+        if name in ("erf", "erfc"):
+            import jax.scipy.special
+
+            return getattr(jax.scipy.special, name)
         return getattr(self._jnp, name)
 
     def take(self, x, index, /, *, axis=0):

@@ -42,6 +42,12 @@ def _lifted(result, a, b):
     return np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result) if np.any(low) else result
 
 
+def plus(*terms):
+    """The sum of those bounds that are not None."""
+    given = [term for term in terms if term is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
 def exact_sum(result, a, b) -> np.ndarray:
     """Whether result = a + b without rounding: then either operand is what the other leaves of it."""
     return (result - a == b) & (result - b == a)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import pairwise, sum_axes
 
@@ -17,20 +18,18 @@ class NumPyArrays(Guards):
     """
 
     float64 = np.dtype(np.float64)
+    erf, erfc = staticmethod(NUMPY[ERF]), staticmethod(NUMPY[ERFC])
 
     def __getattr__(self, name):
         return getattr(np, name)
 
     def sum(self, x, /, *, axis=None, keepdims=False):
-        total = self._total(x, axis, keepdims)
+        total = pairwise(np.asarray(x, np.float64), axis, keepdims)
         return total if sum_axes(x.ndim, axis)[1] else total.astype(x.dtype)
 
     def mean(self, x, /, *, axis=None, keepdims=False):
-        total = self._total(x, axis, keepdims)
+        total = pairwise(np.asarray(x, np.float64), axis, keepdims)
         return (total / (x.size // max(total.size, 1))).astype(x.dtype)
-
-    def _total(self, x, axis, keepdims):
-        return pairwise(np.asarray(x).astype(np.float64, copy=False), axis, keepdims)
 
     def where(self, condition, x, y, /):
         """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""

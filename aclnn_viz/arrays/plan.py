@@ -10,7 +10,7 @@ import numpy as np
 from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
 from aclnn_viz.errors import flag, function, need, problem, shown, whole
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
 EVEN, AWAY = ROUNDINGS = ("even", "away")

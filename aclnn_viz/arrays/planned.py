@@ -4,6 +4,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from aclnn_viz.arrays.elementary import in_numpy_arrays
 from aclnn_viz.arrays.functions import ArrayOfParts, Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
 from aclnn_viz.arrays.sums import along, sum_axes, tree
@@ -39,8 +40,8 @@ class PlannedArray(ArrayOfParts):
 
     def applied(self, ufunc, *inputs):
         dtype = common(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
-        result = ufunc(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
-                         for x in inputs))
+        result = in_numpy_arrays(ufunc)(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
+                                          for x in inputs))
         return PlannedArray(self.plan.settle(result), self.plan) if is_float(result) else result
 
     def __getitem__(self, index):

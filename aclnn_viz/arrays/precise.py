@@ -3,8 +3,9 @@
 import numpy as np
 
 from aclnn_viz.arrays import double_double as dd, multiples
+from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, spread
-from aclnn_viz.arrays.local_errors import SLACK, over, times
+from aclnn_viz.arrays.local_errors import SLACK, over, plus, times
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import sum_axes, tree
 
@@ -40,11 +41,6 @@ class PreciseArray(ArrayOfParts):
         if ufunc in _COMPARISONS:
             return _compare(self.xp, ufunc, *inputs)
         return _RULES[ufunc](self.xp, *inputs)
-
-
-def plus(*terms):
-    given = [term for term in terms if term is not None]
-    return sum(given[1:], given[0]) if given else None
 
 
 def _finished(xp, ufunc, operands, value, error):
@@ -150,6 +146,15 @@ def _sqrt(xp, a):
     return _finished(xp, np.sqrt, (a,), value, error)
 
 
+def _elementary(ufunc):
+    def rule(xp, a):
+        value, error = PRECISE[ufunc](a.pair)
+        if a.error is not None:
+            error = error + carried(ufunc, a.high, a.error * SLACK, 0.0 if a.low is None else np.abs(a.low))
+        return PreciseArray(xp, *value, error)
+    return rule
+
+
 def _absolute(xp, a):
     turn = a.high < 0.0  # the sign of high + low is that of high
     return PreciseArray(xp, np.abs(a.high), None if a.low is None else np.where(turn, -a.low, a.low), a.error,
@@ -234,7 +239,7 @@ def _remainder(xp, a, b):
     return PreciseArray(xp, rest.high, rest.low, error)
 
 
-_RULES = {
+_RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
     np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp, np.log: _log,
     np.sqrt: _sqrt, np.negative: _negative, np.absolute: _absolute, np.floor: _floor, np.rint: _rint,
     np.remainder: _remainder, np.maximum: _extreme(np.maximum), np.minimum: _extreme(np.minimum),
@@ -249,8 +254,6 @@ class PreciseArrays(ExactFunctions):
     >>> float(third.high[0]), float(third.low[0])
     (0.3333333333333333, 1.850371707708594e-17)
     """
-
-    sqrt, log = staticmethod(np.sqrt), staticmethod(np.log)
 
     def given(self, value):
         """An input, or an attribute of a page that is a floating number, as it is."""

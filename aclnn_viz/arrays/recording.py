@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from aclnn_viz.arrays.elementary import in_numpy_arrays
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.errors import problem
 
@@ -54,7 +55,7 @@ class RecordingArray(NDArrayOperatorsMixin):
             return NotImplemented
         out = options.pop("out", None)
         parts = [_lifted(x) for x in inputs]
-        values = ufunc(*(x.values for x in parts), **options)
+        values = in_numpy_arrays(ufunc)(*(x.values for x in parts), **options)
         reads = _union(*(x.reads for x in parts))
         if isinstance(values, tuple):
             return tuple(RecordingArray(v, reads) for v in values)

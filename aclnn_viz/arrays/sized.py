@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from aclnn_viz.arrays import double_double as dd
+from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
@@ -168,6 +169,16 @@ def _exp(xp, a):
     return SizedArray(xp, data, units, EXP)
 
 
+def _elementary(ufunc):
+    def rule(xp, a):
+        (data, _), error = PRECISE[ufunc]((a.data, None))
+        units = np.abs(data) + error * (ROOM / UNIT) + _FLOOR  # the low part that is left out, and what the function errs by
+        if not a.exact:
+            units = units + carried(ufunc, a.data, a.error) * (ROOM / UNIT)
+        return SizedArray(xp, data, units)
+    return rule
+
+
 def _negative(xp, a):
     return SizedArray(xp, -a.data, a.absolute, a.relative, a.grain, a.top, a.bits)
 
@@ -221,7 +232,7 @@ def _remainder(xp, a, b):
     return SizedArray(xp, data, units + np.abs(data))
 
 
-_RULES = {
+_RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
     np.add: _add, np.subtract: lambda xp, a, b: _add(xp, a, b, -1.0), np.multiply: _multiply, np.divide: _divide,
     np.exp: _exp, np.negative: _negative, np.absolute: _absolute, np.floor: _integral(np.floor),
     np.rint: _integral(np.rint), np.remainder: _remainder, np.maximum: _extreme(np.maximum),

@@ -9,9 +9,26 @@ from sympy import Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rationa
 from derivations.prover.proving import proves_equal
 from derivations.prover.ranges import is_nonnegative
 
+BOOL, INT, REAL = "bool", "int", "real"
+
 
 class Refused(Exception):
     """The page does what symbolic arrays do not know; nothing is proved about it."""
+
+
+class Pieces:
+    """Arrays joined along an axis: what is scattered, or an output of which each piece is proved by itself."""
+
+    def __init__(self, xp, arrays, axis):
+        self.xp, self.arrays, self.axis = xp, arrays, axis % arrays[0].ndim
+
+    @property
+    def shape(self):
+        first = self.arrays[0].shape
+        return (*first[:self.axis], sum(a.shape[self.axis] for a in self.arrays), *first[self.axis + 1:])
+
+    def __getattr__(self, name):
+        raise Refused(f"{name} of joined arrays is not known")
 
 
 class Step(Function):
@@ -58,6 +75,18 @@ class AtLeast(Truth):
 
     LEAST = 0
     of_number = staticmethod(lambda d: d >= 0)
+
+
+class Whether(AtLeast):
+    """A truth that has a name, d >= 0 with a d of its own; what it is the opposite of is not looked for."""
+
+
+class Part(Function):
+    """Of an entry, a function without a name: (entry, its number, how often it is differentiated)."""
+
+    pointwise = True
+    is_real = is_finite = True
+    slope = property(lambda self: Part(self.args[0], self.args[1], self.args[2] + 1))
 
 
 class Magnitude(Function):
@@ -112,7 +141,7 @@ class Digit(Step):
         return None
 
 
-TRUTHS = Above, AtLeast
+TRUTHS = Above, AtLeast, Whether
 
 
 def tidy(e):
@@ -130,7 +159,7 @@ def plain(e):
 
 def negated(c):
     """1 - c, a comparison turned round."""
-    if isinstance(c, TRUTHS):
+    if isinstance(c, TRUTHS) and not isinstance(c, Whether):
         return (Above if isinstance(c, AtLeast) else AtLeast)(-c.args[0])
     return 1 - c
 
@@ -186,12 +215,13 @@ def equal(a, b):
 def chosen(c, a, b):
     """c*a + (1-c)*b, or the one formula that both are where the sign that c compares is known."""
     if isinstance(c, TRUTHS):
-        d, w = c.args[0], Symbol("w", real=True)
+        d, w = c.args[0], Symbol("#w", real=True)
         size = Magnitude(d)
         if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
             above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
             if _same(above, below):
                 return (above if size.args[0] == d else below).xreplace({w: d})  # all in the same exponential
+        a, b = a.xreplace({c: S.One}), b.xreplace({c: S.Zero})
     return c * a + negated(c) * b
 
 

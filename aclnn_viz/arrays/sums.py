@@ -5,6 +5,7 @@ into such blocks, as the driver does, gets the same bits. An Ascend vector core 
 """
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 
 def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -16,8 +17,7 @@ def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
     >>> sum_axes(4, (0, 3)), sum_axes(2, -1), sum_axes(1, None)
     (((3,), (0,)), ((1,), ()), ((0,), ()))
     """
-    axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
-    axes = tuple(sorted(k % ndim for k in axes)) if ndim else ()
+    axes = tuple(range(ndim)) if axis is None or not ndim else tuple(sorted(normalize_axis_tuple(axis, ndim)))
     return (axes[1:], (0,)) if ndim > 1 and 0 in axes else (axes, ())
 
 

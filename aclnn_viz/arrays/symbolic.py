@@ -6,29 +6,38 @@ Comparisons are numbers 0 and 1, `where` is arithmetic with them, so nothing has
 same array, so what two passes have in common is seen. What is not known is refused.
 """
 
-from contextlib import contextmanager
+import sys
 from contextlib import contextmanager
 from numbers import Integral
+from pathlib import Path
 
-from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, Pow, S, Sum, Symbol, exp, expand, log, sqrt
+from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
 
 from aclnn_viz.arrays.steps import (
-    Above, AtLeast, Ceil, Digit, Floor, Magnitude, Nearest, Refused, Step, Truncated, broadcast, chosen, equal, exact, fitted, flat, negated, plain, same_length)
+    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, broadcast, chosen, equal, exact,
+    fitted, flat, negated, same_length)
+from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
-BOOL, INT, REAL = "bool", "int", "real"
 RANK = {BOOL: 0, INT: 1, REAL: 2}
-FEW = 7  # operations of a sum that needs no name
+STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
+MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
+FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
 
 class SymbolicArray:
-    """One array. `deps` names the inputs that it is made of, as (name, axis and place of a component); `cases` is (c, a, b) of a `where`."""
+    """One array. `deps` names the inputs that it is made of, as (name, index and place of a component), `slopes` those of them
+
+    with which it moves, or turns where they compare. `cases` is (c, a, b) of a `where`. `source` is the component of an input
+    of which alone this one is made, entry by entry.
+    """
 
     __array_ufunc__ = None
 
-    def __init__(self, xp, axes, entry, kind, key, deps, cases=None, leaf=None):
-        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps = xp, axes, entry, kind, key, deps
-        self.cases, self.leaf, self._known, self._seen_by = cases, leaf, {}, None
+    def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None, leaf=None):
+        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = xp, axes, entry, kind, key, deps, slopes
+        self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, leaf, {}, {}, None
+        self.made_by, self.source, self.places, self.place = "", None, None, xp.place()
 
     ndim = property(lambda self: len(self.axes))
     size = property(lambda self: self.xp.number(Mul(*(n for axis in self.axes for n in axis))))
@@ -36,25 +45,39 @@ class SymbolicArray:
     T = property(lambda self: self.xp.permuted(self, range(self.ndim)[::-1]))
 
     def __len__(self):
-        raise Refused("a length as a Python number")
+        raise Refused("a length is taken as a Python number, and here it is a letter")
 
-    __iter__ = __float__ = __index__ = __len__
+    __iter__ = __float__ = __len__
+
+    def __index__(self):
+        if self.value.is_Integer:
+            return int(self.value)
+        raise Refused("a length is taken as a Python number, and here it is a letter")
 
     def at(self, axes, index):
         """The entry at the index of an array with these axes, to which this one is broadcast."""
         index = tuple(fitted(i, have, want) for i, have, want in
                       zip(index[len(axes) - self.ndim:], axes[len(axes) - self.ndim:], self.axes))
-        if self._seen_by is not self.xp.view:
-            self._seen_by, self._known = self.xp.view, {}
-        if index not in self._known:
-            self._known[index] = self.xp.seen(self, self._entry(*index), [i for axis in index for i in axis])
-        return self._known[index]
+        view, known = self.xp.view, self._known
+        shared = view.shared(self, index) if hasattr(view, "shared") else None
+        if shared:
+            view, known = shared, self._shared.setdefault(shared, {})
+        elif self._seen_by is not view:
+            self._seen_by, self._known = view, (known := {})
+        if index not in known:
+            try:
+                e = None if view in (by_key, of_source) else self._entry(*index)
+                known[index] = e if view is None else view(self, e, index if view is of_source else [i for axis in index for i in axis])
+            except Exception as error:
+                error.place = getattr(error, "place", "") or self.place
+                raise
+        return known[index]
 
     @property
     def value(self):
         """The expression of an array without axes."""
         if any(self.axes):
-            raise Refused("an array where one number is needed")
+            raise Refused("an array stands where one number is needed")
         return self.at(self.axes, self.axes)
 
     def __bool__(self):
@@ -84,8 +107,8 @@ def _operator(name, f, kind=None):
 
 
 for _name, _f in {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
-                  "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b}.items():
-    _kind = {"truediv": REAL}.get(_name)
+                  "floordiv": lambda a, b: Floor(a / b), "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b}.items():
+    _kind = {"truediv": REAL, "floordiv": INT}.get(_name)
     for _way, _method in zip(("", "r"), _operator(_name, _f, _kind)):
         setattr(SymbolicArray, f"__{_way}{_name}__", _method)
 for _name, _f in {"lt": lambda a, b: Above(b - a), "gt": lambda a, b: Above(a - b), "le": lambda a, b: AtLeast(b - a),
@@ -101,8 +124,8 @@ class SymbolicArrays:
     """The namespace of a page over symbolic arrays.
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
-    of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length)] of all
-    indices into an axis.
+    of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
+    all indices into an axis.
     """
 
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
@@ -118,24 +141,46 @@ class SymbolicArrays:
         """Python's `float` in a page: sizes stay what they are."""
         return x if isinstance(x, SymbolicArray) else float(x)
 
+    @staticmethod
+    def of_page(frame):
+        """"line 12 of page.py" where a frame runs the page, else ""."""
+        own = hasattr(frame.f_globals.get("float"), "__self__")  # a page reads `float` of the namespace that it runs over
+        return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
+
+    def place(self):
+        """The line of the page that is at work."""
+        frame = sys._getframe(2)
+        while frame and not self.of_page(frame):
+            frame = frame.f_back
+        return self.of_page(frame).format(frame.f_lineno) if frame else ""
+
     def decide(self, e):
         if e in (S.Zero, S.One):
             return e == 1
         return self._decide(e)
 
     def guard(self, x, smallest=None, largest=None):
-        """What keeps numbers finite does nothing to mathematics: that it is not reached is assumed."""
+        """What keeps numbers finite does nothing to mathematics: that it is not reached is assumed. Ends that usual numbers reach clip."""
+        if smallest is not None and not (smallest <= -FAR or 0 < smallest <= 1 / FAR) or largest is not None and not largest >= FAR:
+            return self.clip(x, smallest, largest)
         ends = [f"{end} {sign} numbers kept finite" for end, sign in ((smallest, "<="), (largest, ">=")) if end is not None]
         self.assumed.update(dict.fromkeys(ends))
         return self.lift(x)
 
     # How arrays are made.
 
-    def made(self, axes, entry, kind, key, *parents, cases=None, deps=None):
+    def made(self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None, entrywise=False):
         key = (*key, *(p.key for p in parents))
         if key not in self.arrays:
+            slopes = deps or frozenset().union(*(p.slopes for p in parents)) if slopes is None else slopes
             deps = frozenset().union(*(p.deps for p in parents)) if deps is None else deps
-            self.arrays[key] = SymbolicArray(self, tuple(axes), entry, kind, len(self.arrays), deps, cases)
+            self.arrays[key] = SymbolicArray(self, tuple(axes), entry, kind, len(self.arrays), deps, slopes, cases)
+            array = self.arrays[key]
+            array.made_by, sources = key[0], {id(p.source): p.source for p in parents if p.deps}
+            source = next(iter(sources.values()), None)
+            if entrywise and len(sources) == 1 and source is not None and all(
+                    part.axes == source.axes for part in (array, *parents) if part.deps):
+                array.source = source
         return self.arrays[key]
 
     def input(self, name, shape, kind=REAL):
@@ -163,15 +208,15 @@ class SymbolicArrays:
 
     @contextmanager
     def seen_by(self, view):
-        """Within, entries are what `view(array, entry, indices)` makes of them: it may name or decide them."""
+        """Within, entries are what `view(array, entry, indices)` makes of them: it may name or decide them.
+
+        A view may have `shared(array, index)`: the view that it shares with others for this entry, or None.
+        """
         before, self.view = self.view, view
         try:
             yield
         finally:
             self.view = before
-
-    def seen(self, array, e, index):
-        return e if self.view is None else self.view(array, e, index)
 
     def number(self, e):
         return self.made((), lambda: e, INT if e.is_integer else REAL, ("number", e), deps=frozenset())
@@ -180,7 +225,7 @@ class SymbolicArrays:
         if isinstance(x, SymbolicArray):
             return x
         if isinstance(x, (list, tuple)):
-            raise Refused("a list as an array")
+            raise Refused("a list stands where an array is needed")
         e = exact(x)
         return self.made((), lambda: e, BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL, ("number", e, type(x)))
 
@@ -195,11 +240,23 @@ class SymbolicArrays:
             return arrays[0]
         if name == "eq" and all(a.dtype == BOOL for a in arrays):
             f = lambda a, b: a * b + (1 - a) * (1 - b)
+        elif name == "eq" and arrays[0].key in (arrays[1].places or ()):
+            return self._at_place(*arrays)
+        elif name == "eq" and arrays[1].key in (arrays[0].places or ()):
+            return self._at_place(*arrays[::-1])
         if name in ("add", "mul"):
             arrays.sort(key=lambda a: a.key)
         if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
-            raise Refused(f"{name} of what is not true or false")
-        return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays)
+            raise Refused(f"{name!r} joins what is not true or false")
+        return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays,
+                         slopes=frozenset() if name in STEPS else None, entrywise=True)
+
+    def _at_place(self, x, top):
+        """Where an array is its own maximum: only at that place, as one entry alone is."""
+        def entry(*i):
+            places = top.places[x.key](*(() if top.axes[a] == () else own for a, own in enumerate(i)))
+            return Mul(*(KroneckerDelta(k, places.pop(0)) for a, own in enumerate(i) if top.axes[a] != x.axes[a] for k in own))
+        return self.made(x.axes, entry, BOOL, ("at place",), x, top)
 
     # Functions of single entries.
 
@@ -211,7 +268,8 @@ class SymbolicArrays:
     log1p, expm1 = _of_each("log1p", lambda e: log(1 + e)), _of_each("expm1", lambda e: exp(e) - 1)
     reciprocal = _of_each("reciprocal", lambda e: 1 / e)
     sign = _of_each("sign", lambda e: Above(e) - Above(-e), None)
-    floor, round, trunc, ceil = (_of_each(f.__name__, f, None) for f in (Floor, Nearest, Truncated, Ceil))
+    floor, round, trunc, ceil = (_of_each(name, f, None) for name, f in (
+        ("floor", Floor), ("round", Nearest), ("trunc", Truncated), ("ceil", Ceil)))
     remainder = _of_each("remainder", lambda e, n: e - n * Floor(e / n), None)
     maximum = _of_each("maximum", lambda a, b: b + (a - b) * Above(a - b), None)
     minimum = _of_each("minimum", lambda a, b: b - (b - a) * Above(b - a), None)
@@ -225,8 +283,8 @@ class SymbolicArrays:
 
     def pow(self, x, power):
         power = self.lift(power).value
-        return self.each("pow", lambda e: e ** power, REAL if not power.is_Integer or power < 0 else None, x) if power.is_Rational \
-            else self._refuse("a power that is no number")
+        return self.each(f"pow {power}", lambda e: e ** power, REAL if not power.is_Integer or power < 0 else None, x) if power.is_Rational \
+            else self._refuse("the exponent is no number")
 
     def _refuse(self, why):
         raise Refused(why)
@@ -238,7 +296,7 @@ class SymbolicArrays:
 
     def astype(self, x, dtype):
         if dtype not in RANK:
-            raise Refused(f"the format {dtype!r}")
+            raise Refused(f"the format {dtype!r} is not known")
         f = Truncated if dtype == INT else (lambda e: e) if dtype == REAL or x.dtype == BOOL else lambda e: negated(equal(e, S.Zero))
         if dtype == x.dtype:
             return x
@@ -247,14 +305,14 @@ class SymbolicArrays:
     def where(self, condition, x, y):
         condition, x, y = map(self.lift, (condition, x, y))
         if condition.dtype != BOOL:
-            raise Refused("a condition that is not true or false")
+            raise Refused("the condition of where is not true or false")
         axes = broadcast(condition.axes, x.axes, y.axes)
 
         def entry(*i):
             c, a, b = (part.at(axes, i) for part in (condition, x, y))
             return a if a == b else chosen(c, a, b)
         kind = self._kind((x, y), None)
-        return self.made(axes, entry, kind, ("where",), condition, x, y, cases=(condition, x, y) if kind == INT else None)
+        return self.made(axes, entry, kind, ("where",), condition, x, y, cases=(condition, x, y) if kind == INT else None, entrywise=True)
 
     def _through(self, x, key, f):
         """Do the same to the condition and to both cases of what `where` made of whole numbers."""
@@ -293,7 +351,7 @@ class SymbolicArrays:
         def entry(*index):
             return x.at(x.axes, tuple(index[order.index(k)] for k in range(x.ndim)))
         return self._through(x, ("permuted",), lambda x: self.made([x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x)) \
-            if not x.cases else self._refuse("moved axes of chosen indices")
+            if not x.cases else self._refuse("axes are moved of indices that where chose, which is not known")
 
     def moveaxis(self, x, source, destination):
         order = [k for k in range(x.ndim) if k != source % x.ndim]
@@ -316,7 +374,7 @@ class SymbolicArrays:
         rest = total / Mul(*(n for n in wanted if n is not None))
         wanted = [rest if n is None else n for n in wanted]
         if expand(Mul(*wanted) - total) != 0 or not all(n.is_integer for n in wanted):
-            raise Refused(f"reshape of {total} entries into {' x '.join(map(str, wanted))}")
+            raise Refused(f"{total} entries are not known to fill the shape {' x '.join(map(str, wanted))}")
         return self._through(x, ("reshape",), lambda part: self._reshaped(part, tuple(wanted)))
 
     def _reshaped(self, x, wanted):
@@ -340,7 +398,7 @@ class SymbolicArrays:
                     old, spare = old[k:], []
                     break
         if old or spare:
-            raise Refused(f"reshape into {' x '.join(map(str, wanted))}")
+            raise Refused(f"how axes become the shape {' x '.join(map(str, wanted))} is not known")
 
         def entry(*index):
             parts = []
@@ -355,7 +413,7 @@ class SymbolicArrays:
         if any(isinstance(i, SymbolicArray) and i.ndim for i in index):
             if len(index) == 1 and index[0].dtype == INT:
                 return self.take(x, index[0], axis=0)
-            raise Refused("an array as an index")
+            raise Refused("an array stands as an index: take is what looks up")
         given = sum(i is not None and i is not Ellipsis for i in index)
         at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
         index = index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:]
@@ -368,17 +426,17 @@ class SymbolicArrays:
             length = Mul(*axis)
             if isinstance(i, slice):
                 if i.step not in (None, 1):
-                    raise Refused("a slice with a step")
+                    raise Refused("a slice with a step is not known")
                 first, last = (default if end is None else self._end(end, length) for end, default in ((i.start, S.Zero), (i.stop, length)))
                 whole = first == 0 and expand(last - length) == 0
                 plan.append((len(axes), S.Zero if whole else first, axis if whole else None))
                 axes.append(axis if whole else () if expand(last - first) == 1 else (expand(last - first),))
                 if not whole:
-                    self.lookups.append((S.One, first, length))
-                    self.lookups.append((S.One, expand(last - 1), length))
+                    self.lookups.append((S.One, first, length, self.place()))
+                    self.lookups.append((S.One, expand(last - 1), length, self.place()))
             else:
                 place = self._end(i, length)
-                self.lookups.append((S.One, place, length))
+                self.lookups.append((S.One, place, length, self.place()))
                 plan.append((None, place, None))
                 places.append((k, place))
 
@@ -391,10 +449,13 @@ class SymbolicArrays:
                     number = first if where is None else first + flat(new[where], axes[where])
                     found.append(fitted((number,), (Mul(*axis),), axis))
             return x.at(x.axes, tuple(found))
-        deps = frozenset([(x.leaf, places[0])]) if x.leaf and len(places) == 1 and x.axes[places[0][0]] else None
+        axis, place = places[0] if x.leaf and len(places) == 1 else (0, None)
+        deps = frozenset([(x.leaf, (sum(map(len, x.axes[:axis])), place))]) if place is not None and x.axes[axis] else None
         if x.cases:
             return self.where(*(self.part(self.broadcast_to(part, x.axes), index) for part in x.cases))
-        return self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
+        made = self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
+        made.source = made if deps else None
+        return made
 
     def _end(self, i, length):
         e = self.lift(i).value
@@ -403,7 +464,7 @@ class SymbolicArrays:
     def take(self, x, index, axis=0):
         axis %= x.ndim
         if index.dtype != INT:
-            raise Refused("a lookup at numbers that are not whole")
+            raise Refused("take looks up at numbers that are not whole")
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
             around = (None,) * (x.ndim - axis - 1)
@@ -423,13 +484,13 @@ class SymbolicArrays:
         def entry(*i):
             place = fitted((index.at(index.axes, i[here]),), (Mul(*x.axes[axis]),), x.axes[axis])
             return x.at(x.axes, i[:axis] + (place,) + i[here.stop:])
-        return self.made(axes, entry, x.dtype, ("take", axis), x, index)
+        return self.made(axes, entry, x.dtype, ("take", axis), x, index, slopes=x.slopes)
 
     def _looked_up(self, index, length, condition):
         generic = tuple(tuple(Symbol(f"i{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(index.axes))
         with self.seen_by(named):
             c = S.One if condition is None else condition.at(index.axes, generic)
-            self.lookups.append((c, index.at(index.axes, generic), length))
+            self.lookups.append((c, index.at(index.axes, generic), length, self.place()))
 
     def concat(self, arrays, axis=0):
         return Pieces(self, [self.lift(a) for a in arrays], axis)
@@ -451,7 +512,7 @@ class SymbolicArrays:
     def scatter_add(self, target, index, values):
         indices, parts = (x.arrays if isinstance(x, Pieces) else [x] for x in (index, values))
         if len(indices) != len(parts):
-            raise Refused("indices and values of different lengths")
+            raise Refused("indices and values have different lengths")
         for i in indices:
             for c, number in self._leaves(i):
                 self._looked_up(number, Mul(*target.axes[-1]), c)
@@ -479,8 +540,7 @@ class SymbolicArrays:
     def _hits(self, index, axes, at, place):
         if index.cases:
             c, a, b = index.cases
-            c = c.at(axes, at)
-            return c * self._hits(a, axes, at, place) + (1 - c) * self._hits(b, axes, at, place)
+            return chosen(c.at(axes, at), self._hits(a, axes, at, place), self._hits(b, axes, at, place))
         return KroneckerDelta(index.at(axes, at), place)
 
     # Functions along axes.
@@ -488,7 +548,7 @@ class SymbolicArrays:
     def _along(self, x, axis, keepdims):
         chosen = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         if any(not -x.ndim <= a < x.ndim for a in chosen):
-            raise Refused(f"axis {axis} of an array of {x.ndim} axes")
+            raise Refused(f"there is no axis {axis} of an array of {x.ndim} axes")
         chosen = sorted({a % x.ndim for a in chosen})
         axes = [() if a in chosen else own for a, own in enumerate(x.axes) if keepdims or a not in chosen]
 
@@ -501,7 +561,7 @@ class SymbolicArrays:
     def sum(self, x, /, *, axis=None, keepdims=False):
         x = self.lift(x)
         if isinstance(x, Pieces):
-            raise Refused("a sum over joined arrays")
+            raise Refused("a sum over joined arrays is not known")
         chosen, axes, index = self._along(x, axis, keepdims)
         lengths = [n for a in chosen for n in x.axes[a]]
 
@@ -520,35 +580,17 @@ class SymbolicArrays:
         chosen, axes, index = self._along(x, axis, keepdims)
         lengths = [n for a in chosen for n in x.axes[a]]
 
-        def entry(*i):
+        def places(*i):
             rest, inner = [k for axis in i for k in axis], []
             for k, n in enumerate(lengths):
                 place = self.named(f"{name}{x.key}_{k}", rest, INT)
                 self.granted[getattr(place, "base", place)] = S.Zero, n - 1
                 inner.append(place)
-            return x.at(x.axes, index(i, inner))
+            return inner
         self.assumed[f"one entry alone is the {name}imum"] = None
-        return self.made(axes, entry, x.dtype, (name, tuple(chosen), keepdims), x)
+        made = self.made(axes, lambda *i: x.at(x.axes, index(i, places(*i))), x.dtype, (name, tuple(chosen), keepdims), x)
+        made.places = {x.key: places} if keepdims else None
+        return made
 
     def min(self, x, /, *, axis=None, keepdims=False):
         return self.max(x, axis=axis, keepdims=keepdims, name="min")
-
-
-class Pieces:
-    """Arrays joined along an axis: what is scattered, or an output of which each piece is proved by itself."""
-
-    def __init__(self, xp, arrays, axis):
-        self.xp, self.arrays, self.axis = xp, arrays, axis % arrays[0].ndim
-
-    def __getattr__(self, name):
-        raise Refused(f"{name} of joined arrays")
-
-
-def named(array, e, index):
-    """A name for an entry that is more than a small polynomial of entries and names, the same for equal arrays."""
-    if array.leaf or array.cases or array.dtype == BOOL or not array.deps or not e.has(Sum, Step, Magnitude, exp, log) \
-            and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
-        return e
-    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}  # equal entries of different arrays get one name
-    key = array.key if e.has(Sum) else e.xreplace(places)
-    return array.xp.named(f"f{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype)

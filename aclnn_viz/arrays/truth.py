@@ -13,7 +13,7 @@ import numpy as np
 
 from aclnn_viz.arrays.bounded import ExactArrays
 from aclnn_viz.arrays.double_double import two_sum
-from aclnn_viz.arrays.driver import adds, combined, over_blocks, part_of, place_of, sizes_of
+from aclnn_viz.arrays.driver import adds, combined, over_blocks, place_of, sizes_of
 from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.multiples import settled
 from aclnn_viz.arrays.plan import HOST
@@ -263,7 +263,7 @@ class Certifier:
         """What the page returns on a block."""
         arrays = {name: None if name not in self.given else xp.given(inputs[name]) for name in self.arrays}
         for name, array in self._of_prelude(xp).items():
-            arrays[name] = part_of(array, self.axes[name], block)
+            arrays[name] = array[place_of(array, self.axes[name], block)]
             arrays[name].xp = xp
         attributes = {name: xp.given(value) if isinstance(value, float) and hasattr(xp, "open") else value
                       for name, value in self.attributes.items()}
@@ -313,7 +313,7 @@ class Certifier:
         letter = max(sizes, key=sizes.get, default=None)
         rows, many = np.full(sizes.get(letter, 1), everything), everything
         for name in mapped:
-            parts = part_of(self.parts[name], "." + self.axes[name], block)
+            parts = self.parts[name][place_of(self.parts[name], "." + self.axes[name], block)]
             mask = self._unclear(name, parts)
             if not mask.any():
                 continue

@@ -1,18 +1,23 @@
 """Numbers for which backward is not the derivative of forward: sizes from small to large, the derivative by differences."""
 
 from dataclasses import dataclass
+from heapq import merge
 from inspect import signature
 from itertools import islice, product
 
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 
-STEP = 2.0**-16  # of the differences: their error is about its square
+STEP = 2.0**-16  # of the differences: their error is about its fourth power, and that of rounding 2**-36
+CLOSE, SMOOTH = 1e-7, 1e-3  # what two numbers, and the slopes on both sides, may differ by
 SIZES = (1, 2, 3)
-WIDTHS = (2, 8)  # of the numbers
-TRIED, FEWEST = 120, 60  # sizes, and draws, of one combination of options
+TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
+ENTRIES = 24  # of one input, by which the derivative is looked at
+AGAIN = 10**6  # the first seed of other draws
+WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
+SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)  # where branches of pages turn, and what a reader likes
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,10 @@ class Counterexample:
 
     def __str__(self) -> str:
         inputs = "\n".join(f"  {name} = {np.array2string(np.asarray(value), separator=', ')}" for name, value in self.inputs.items())
-        told = tr("counterexample: {output}{index} is {got}, the derivative {derivative}", output=self.output, index=list(self.index),
-                  got=self.got, derivative=self.derivative)
-        return "\n".join([told, *([f"  {self.options}"] if self.options else []), inputs])
+        text = tr("counterexample: {output} is {got}", output=self.output, got=self.got) if self.derivative is None else \
+            tr("counterexample: {output}{index} is {got}, the derivative {derivative}", output=self.output, index=list(self.index),
+               got=f"{self.got:.9g}", derivative=f"{self.derivative:.9g}")
+        return "\n".join([text, *([f"  {self.options}"] if self.options else []), inputs])
 
     def content(self) -> dict:
         return {**vars(self), "inputs": {name: np.asarray(v).tolist() for name, v in self.inputs.items()}, "index": list(self.index),
@@ -39,75 +45,123 @@ class Counterexample:
 
 
 def search(subjects) -> Counterexample | None:
-    """The smallest counterexample found among the options, or None."""
-    found = filter(None, map(_of_subject, subjects))
-    return min(islice(found, 3), key=lambda c: (sum(c.sizes.values()), sum(np.size(v) for v in c.inputs.values())), default=None)
+    """The smallest counterexample found among the options: of the smallest sizes, then of the simplest numbers; or None."""
+    for total, _, subject, sizes, seed in merge(*(_draws(n, subject) for n, subject in enumerate(subjects)), key=lambda draw: draw[:2]):
+        known = _drawn(subject, sizes, seed)
+        if _wrong(subject, sizes, known):
+            for less, lengths in islice(_sizes(subject), ENTRIES):  # more draws: special numbers may show it in smaller sizes
+                for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
+                    smaller = _drawn(subject, lengths, again)
+                    if _wrong(subject, lengths, smaller):
+                        return _simplest(subject, lengths, smaller)
+            return _simplest(subject, sizes, known)
+    return None
 
 
-def _of_subject(subject):
+def _sizes(subject):
+    """(what lengths are above 1 in all, {letter: length}), from small to large."""
     letters = sorted({s for given in subject.inputs.values() if given for n in given[0] for s in getattr(n, "free_symbols", ())}, key=str)
     sizes = sorted(product(SIZES, repeat=len(letters)), key=lambda s: (sum(s), s))
     if len(sizes) > TRIED:
         sizes = sizes[:TRIED // 2] + sizes[TRIED // 2::len(sizes) // (TRIED // 2)]
-    for seed, lengths in enumerate(lengths for lengths in sizes for _ in range(max(2, FEWEST // len(sizes)))):
-        found = _tried(subject, dict(zip(letters, lengths)), np.random.default_rng(seed), WIDTHS[seed % len(WIDTHS)])
-        if found:
-            return found
-    return None
+    return [(sum(lengths) - len(lengths), dict(zip(letters, lengths))) for lengths in sizes]
 
 
-def _tried(subject, sizes, rng, width):
-    known = {}
+def _draws(number, subject):
+    """(what lengths are above 1 in all, number, subject, sizes, seed)."""
+    sizes = _sizes(subject)
+    each = max(3, FEWEST // len(sizes))
+    for at, (total, lengths) in enumerate(sizes):
+        for seed in range(each * at, each * (at + 1)):
+            yield total, number, subject, lengths, seed
+
+
+def _drawn(subject, sizes, seed):
+    """Inputs and attributes; in every other draw some are equal numbers, or such as pages compare with."""
+    rng, known = np.random.default_rng(seed), {}
     for name, value in subject.attributes.items():
-        known[name] = value if not hasattr(value, "free_symbols") else 1 if value.is_integer else 0.5 if value.is_positive else 0.75
+        values = () if not hasattr(value, "free_symbols") else WHOLE if value.is_integer else POSITIVE if value.is_positive else REAL
+        known[name] = values[0 if seed % 3 == 0 else rng.integers(len(values))] if values else value
     for name, given in subject.inputs.items():
         if given is None:
             known[name] = None
             continue
         shape = tuple(int(n.subs(sizes)) if hasattr(n, "subs") else n for n in given[0])
+        if min(shape, default=0) < 0:
+            return None  # windows that do not fit
         if name in subject.labels:
             length, beside = subject.labels[name]
             known[name] = rng.integers(0, int(length.subs(sizes)), shape)
-            if beside is not None and known[name].size > 1 and rng.random() < 0.5:
-                known[name].flat[0] = known[str(beside)]
-        else:
-            known[name] = np.round(rng.uniform(-width, width, shape) * 64 + 0.37) / 64 + 1 / 512
-    labelled = {d: y for d, y in subject.upstream.items()}
+            if beside is not None:
+                known[name] = np.where(rng.random(shape) < (0, 0.3, 0.6)[seed % 3], known[str(beside)], known[name])
+            continue
+        width = (2, 8)[seed % 4 > 1]
+        numbers = np.round(rng.uniform(-width, width, shape) * 64 + 0.37) / 64 + 1 / 512
+        kind = rng.integers(4) if seed % 2 else 0
+        known[name] = np.full(shape, numbers.flat[0]) if kind == 1 and numbers.size else \
+            rng.choice(SIMPLE, shape) if kind == 2 else np.where(rng.random(shape) < 0.4, 0.0, numbers) if kind == 3 else numbers
+    return known
 
+
+def _simplest(subject, sizes, known):
+    """The counterexample with each number in turn made as simple as it stays one."""
+    for name, value in known.items():
+        if name in subject.labels or name not in subject.inputs or name in subject.saved or value is None:
+            continue
+        for place in np.ndindex(value.shape):
+            for simple in (*SIMPLE, round(float(value[place]), 1)):
+                if simple == value[place]:
+                    break
+                changed = value.copy()
+                changed[place] = simple
+                if _wrong(subject, sizes, known | {name: changed}):
+                    known, value = known | {name: changed}, changed
+                    break
+    return _wrong(subject, sizes, known)
+
+
+def _wrong(subject, sizes, known):
+    """The Counterexample that these numbers are, or None."""
     def loss(change):
         outputs = _run(subject.forward, subject.preludes[0], known | change)
-        return outputs, sum(float(np.sum(known[d] * outputs[y])) for d, y in labelled.items())
+        return outputs, sum(float(np.sum(known[d] * outputs[y])) for d, y in subject.upstream.items())
+
+    def found(output, index, got, derivative):
+        inputs = {n: v for n, v in (known | saved).items() if v is not None}
+        return Counterexample(str(subject), {str(n): v for n, v in sizes.items()}, inputs, output, index, got, derivative)
     with np.errstate(all="ignore"):
         try:
             outputs, middle = loss({})
         except Exception:  # sizes that forward does not take
             return None
-
-        def found(output, index, got, derivative):
-            return Counterexample(str(subject), {str(n): v for n, v in sizes.items()}, {n: v for n, v in known.items() if v is not None},
-                                  output, index, got, derivative)
         saved = {name: outputs[of] for name, of in subject.saved.items() if known.get(name, 0) is not None}
-        known_backward = known | saved
         try:
-            made = _run(subject.backward, subject.preludes[1], known_backward)
+            made = _run(subject.backward, subject.preludes[1], known | saved)
             made = {output: np.asarray(made[output], float) for output in subject.gradient_of}
         except Exception as error:
-            return found("backward", (), error, None)
+            return found("backward", (), f"{type(error).__name__}: {error}", None) if np.isfinite(middle) else None
         for output, of in subject.gradient_of.items():
             if made[output].shape != known[of].shape:
                 return found(output, (), f"of shape {made[output].shape}", None)
-            for index in islice(np.ndindex(known[of].shape), 24):
-                sides = []
-                for step in (STEP, -STEP, 2 * STEP, -2 * STEP):
-                    moved = known[of].copy()
-                    moved[index] += step
-                    sides.append((loss({of: moved})[1] - middle) / step)
-                derivative, got = (4 * (sides[0] + sides[1]) - sides[2] - sides[3]) / 6, float(made[output][index])
-                scale = max(1.0, abs(derivative), abs(middle))
-                smooth = abs(sides[0] - sides[1]) < 1e-2 * scale and abs(sides[2] - sides[0]) < 1e-2 * scale
-                if smooth and not abs(got - derivative) < 1e-5 * scale:
+            for index in islice(np.ndindex(known[of].shape), ENTRIES):
+                derivative, scale = _derivative(lambda change: loss(change)[1], of, known[of], index, middle)
+                got = float(made[output][index])
+                if derivative is not None and not abs(got - derivative) < CLOSE * scale:
                     return found(output, index, got, derivative)
     return None
+
+
+def _derivative(loss, of, value, index, middle):
+    """(the derivative, what its error is relative to); (None, 1) where the function is not smooth."""
+    sides = []
+    for step in (STEP, -STEP, 2 * STEP, -2 * STEP):
+        moved = value.copy()
+        moved[index] += step
+        sides.append((loss({of: moved}) - middle) / step)
+    derivative = (4 * (sides[0] + sides[1]) - sides[2] - sides[3]) / 6
+    scale = max(1.0, abs(derivative), abs(middle))
+    smooth = np.isfinite(derivative) and all(abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1)))
+    return (derivative, scale) if smooth else (None, 1.0)
 
 
 def _run(function, prelude, known):

@@ -3,19 +3,20 @@
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from time import perf_counter
 
 from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.steps import Refused, Step
-from aclnn_viz.arrays.symbolic import SymbolicArrays
+from aclnn_viz.arrays.symbolic import Pieces, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import theorems
 from aclnn_viz.proving.counterexample import Counterexample, search
-from aclnn_viz.proving.subjects import Subject, of_functions, of_operator
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.proving.subjects import Subject, Traced, of_functions, of_operator
+from aclnn_viz.words.messages import message, tr
 from derivations.prover.expressions import NotUnderstood
 from derivations.prover.notation import latex
 
@@ -24,10 +25,7 @@ PRINTED = 120  # operations of a formula that is shown
 
 @dataclass(frozen=True)
 class Theorem:
-    """One output is the derivative of forward by one input, under one combination of options, on `cases` open sets that leave nothing out.
-
-    `kinks` says of each number at whose sign the output turns whether its value at 0 is that of above or of below.
-    """
+    """One output is the derivative of forward by one input, under one combination of options, on `cases` open sets that leave nothing out."""
 
     output: str
     by: str
@@ -36,9 +34,24 @@ class Theorem:
     reason: str = ""
     cases: int = 0
     assumptions: tuple[str, ...] = ()
-    kinks: tuple[tuple[str, str], ...] = ()
-    latex: str = ""
     seconds: float = 0.0
+    traced: Traced | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def kinks(self) -> tuple[tuple[str, str], ...]:
+        """Of each number at whose sign the output turns: whether its value at 0 is that of above or of below."""
+        return tuple(theorems.kinks(self.traced, self.output, self.by)) if self.holds else ()
+
+    @cached_property
+    def latex(self) -> str:
+        """The formula of the output, "" where it is too large to be read."""
+        try:
+            return _formula(self.traced, self.output) if self.traced else ""
+        except Refused:
+            return ""
+
+    def content(self) -> dict:
+        return {name: value for name, value in vars(self).items() if name not in ("traced", "kinks")} | {"latex": self.latex}
 
 
 @dataclass(frozen=True)
@@ -76,36 +89,44 @@ class Result:
             failed = [theorem for theorem in own if not theorem.holds]
             lines.append("  " + tr("{output} is the derivative by {input}: {held} of {n} combinations of options, {cases} cases", output=output,
                                    input=by, held=len(own) - len(failed), n=len(own), cases=sum(t.cases for t in own)))
-            lines += [f"    {theorem.options}: {theorem.reason}" for theorem in failed[:3]]
+            lines += [f"    {theorem.options}: {theorem.reason}".replace("    : ", "    ") for theorem in failed[:3]]
         if not self.holds and self.counterexample:
             lines.append(str(self.counterexample))
         return "\n".join([*lines, *("  " + tr("assumed: {text}", text=text) for text in self.assumptions if self.holds)])
 
     def _repr_markdown_(self) -> str:
-        shown_formulas = {t.output: t.latex for t in reversed(self.theorems) if t.latex}
-        formulas = "\n\n".join(f"$${text}$$" for text in shown_formulas.values())
+        outputs = {t.output: t for t in reversed(self.theorems)} | {t.output: t for t in self.theorems if not t.holds}
+        formulas = "\n\n".join(("" if t.holds else tr("not the derivative, as far as is known:") + "\n\n") + f"$${t.latex}$$"
+                               for t in outputs.values() if t.latex)
         first, *rest = str(self).splitlines()
-        return f"**{first}**\n\n{formulas}\n\n" + "\n".join(f"- {line.strip()}" for line in rest)
+        listed = [line for line in rest if line.startswith("  ") and not line.startswith("    ")] if self.holds else []
+        text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(["```text", *rest, "```"])  # as it stands: * is no emphasis
+        return f"**{first}**\n\n{formulas}\n\n{text}"
 
     def content(self) -> dict:
         """The result for JSON."""
         return {"name": self.name, "holds": self.holds, "reason": self.reason, "assumptions": list(self.assumptions),
-                "theorems": [{name: value for name, value in vars(t).items()} for t in self.theorems],
+                "theorems": [t.content() for t in self.theorems],
                 "counterexample": None if self.holds or not self.counterexample else self.counterexample.content()}
 
 
-def prove(what, *, shapes=None, page=None) -> Result:
+def prove(what, *, shapes=None, labels=None, page=None) -> Result:
     """As the `prove` of the package."""
     if isinstance(what, tuple) and len(what) == 2 and all(map(callable, what)):
         if not isinstance(shapes, dict):
             raise TypeError(problem("two functions need shapes=", shown(shapes), 'pass such as {"x": ("r", "n")}'))
-        name, found = " and ".join(f.__name__ for f in what), of_functions(*what, shapes)
+        name, found = " and ".join(f.__name__ for f in what), of_functions(*what, shapes, labels or {})
     elif isinstance(what, (str, os.PathLike, Operator)):
         op = what if isinstance(what, Operator) else operator(what)
         name, found = op.name, of_operator(op, page)
     else:
         raise TypeError(problem("prove takes an operator, a name, a folder or two functions", shown(what), "pass one of these"))
-    return Result(name, tuple(theorem for subject in found for theorem in _theorems(subject)), tuple(found))
+    return proved(name, found)
+
+
+def proved(name, subjects) -> Result:
+    """What is proved of some of the combinations of options."""
+    return Result(name, tuple(theorem for subject in subjects for theorem in _theorems(subject)), tuple(subjects))
 
 
 def _theorems(subject):
@@ -117,11 +138,11 @@ def _theorems(subject):
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
-                    yield Theorem(output, of, options, False, (problems or [f"backward gives no {missing[0]}"])[0])
+                    yield Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0])
                 else:
                     yield _theorem(traced, output, of, options)
     except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
-        yield Theorem("backward", "forward", str(subject), False, _refusal(error), seconds=perf_counter() - start)
+        yield Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start)
 
 
 def _theorem(traced, output, of, options):
@@ -132,38 +153,55 @@ def _theorem(traced, output, of, options):
             count, reason, assumptions = 0, "nothing to prove", {}
             for claim in theorems.claims(traced, output, of, bare):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
-                reason = "" if answer else answer.reason + (f" where {', '.join(claim.words)}" if claim.words else "")
+                reason = "" if answer else _unproved(traced, output, answer, claim)
                 if reason:
                     break
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))
             if not reason or claim.right.has(Step):
                 break
-        kinks, formula = () if reason else tuple(theorems.kinks(traced, output, of)), _formula(traced, output)
     except (Refused, NotUnderstood) as error:
-        return Theorem(output, of, options, False, _refusal(error), count, seconds=perf_counter() - start)
+        return Theorem(output, of, options, False, refusal(error, _place(traced, output)), count, seconds=perf_counter() - start)
     assumed = () if reason else (*assumptions, *traced.xp.assumed, *theorems.granted(traced))
-    return Theorem(output, of, options, not reason, reason, count, assumed, kinks, formula, perf_counter() - start)
+    return Theorem(output, of, options, not reason, reason, count, assumed, perf_counter() - start, traced)
+
+
+def _unproved(traced, output, answer, claim):
+    """In which line an output stands that is not known to be the derivative, and what of it is left over."""
+    place = _place(traced, output)
+    why = answer.reason.replace("no rule makes the difference 0:", "no rule makes the derivative less this output 0:")
+    return output + (f" ({place})" if place else "") + f": {why}" + (f" where {', '.join(claim.words)}" if claim.words else "")
+
+
+def _place(traced, output):
+    made = traced.backward[output]
+    return getattr(getattr(made, "arrays", [made])[0], "place", "")
 
 
 def _formula(traced, output):
     made = traced.backward[output]
-    if not hasattr(made, "axes"):
+    if isinstance(made, Pieces):
         return ""
-    index = tuple(tuple(Symbol(f"i{k}", integer=True) for _ in axis) for k, axis in enumerate(made.axes))
-    with traced.xp.seen_by(theorems.large_named):
+    letters = (Symbol(name, integer=True) for name in "ijklmpqrs")
+    index = tuple(tuple(islice(letters, len(axis))) for axis in made.axes)
+    with traced.xp.seen_by(_readable):
         right = made.at(made.axes, index)
-    if right.count_ops() > PRINTED:
-        return ""
     left = traced.xp.named(output, [i for axis in index for i in axis], "real")
     return latex(Eq(left, right, evaluate=False))
 
 
-def _refusal(error):
+def _readable(array, e, index):
+    """A view in which nothing has a name, and nothing is too large."""
+    if e.count_ops() > PRINTED:
+        raise Refused("too large to be read")
+    return e
+
+
+def refusal(error, otherwise=""):
     """Why something is not understood, and the line of the page where it stands."""
-    lines = [frame.tb_lineno for frame in _frames(error.__traceback__)
-             if getattr(frame.tb_frame.f_globals.get("float"), "__func__", None) is SymbolicArrays.float]
+    frames = [(frame, SymbolicArrays.of_page(frame.tb_frame)) for frame in _frames(error.__traceback__)]
+    places = [place.format(frame.tb_lineno) for frame, place in frames if place] or [getattr(error, "place", "") or otherwise]
     kind = "" if isinstance(error, (Refused, NotUnderstood)) else f"{type(error).__name__}: "
-    return f"{kind}{error}" + (f" (line {lines[-1]} of the page)" if lines else "")
+    return f"{kind}{error}" + (f" ({places[-1]})" if places[-1] else "")
 
 
 def _frames(at):

@@ -1,5 +1,6 @@
 """What is to be proved of a page: its two passes, under each combination of options, over inputs of symbolic sizes."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,12 +9,13 @@ from itertools import combinations, product
 from types import FunctionType
 
 import numpy as np
-from sympy import Integer, KroneckerDelta, Symbol
+from sympy import Integer, KroneckerDelta, S, Symbol
 
 from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
-from aclnn_viz.operators.patterns import chosen
+from aclnn_viz.operators.patterns import choices as patterns_of
+from aclnn_viz.operators.patterns import chosen, resolved, value
 from aclnn_viz.operators.operator import Operator
 
 
@@ -60,14 +62,14 @@ class Subject:
 
 
 class Traced:
-    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values."""
+    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values; `places` keeps what was found."""
 
     def __init__(self, subject, decide):
         self.subject, self.xp = subject, SymbolicArrays(decide)
         self.leaves = {name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()}
         attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
         self.given = self.leaves | attributes
-        self.known, self.equal = {}, {}
+        self.known, self.equal, self.places = {}, {}, {}
         self.forward = self._called(subject.forward, subject.preludes[0], {})
         self.lookups = list(self.xp.lookups)
         self.xp.lookups.clear()
@@ -124,15 +126,17 @@ def rebound(function, number, copies):
     return made
 
 
-def of_functions(forward, backward, shapes) -> list[Subject]:
-    """The subject of two functions: `shapes` maps the tensors of forward to letters or numbers, every other parameter is a number."""
+def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
+    """The subject of two functions: `shapes` maps the tensors of forward to letters or numbers, every other parameter is a number.
+
+    `labels` maps tensors of whole numbers to the length whose places these are. Of `wrt` backward gives the gradients, else of all.
+    """
     taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
-    missing = [name for name in shapes if name not in taken[0]]
+    missing = [name for name in {**shapes, **labels} if name not in taken[0] or name not in shapes]
     if missing:
         raise ValueError(problem("shapes names the tensors that forward takes", ", ".join(missing), f"choose among {', '.join(taken[0])}"))
-    sizes = {n: n if isinstance(n, int) else size(n) for shape in shapes.values() for n in shape}
-    inputs = {name: (tuple(map(sizes.get, shape)), REAL) for name, shape in shapes.items()}
-    attributes = {name: parameter(name) for name in dict.fromkeys(taken[0] + taken[1]) if name in taken[0] and name not in shapes}
+    inputs = {name: (tuple(map(size, shape)), INT if name in labels else REAL) for name, shape in shapes.items()}
+    attributes = {name: parameter(name) for name in taken[0] if name not in shapes} | fixed(forward)
     probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
     if not isinstance(probe, dict):
         raise TypeError(problem("forward returns a dict of its outputs", shown(probe), 'return such as {"y": y}'))
@@ -143,12 +147,23 @@ def of_functions(forward, backward, shapes) -> list[Subject]:
         raise ValueError(problem("backward takes d and the name of each output, saved outputs and parameters of forward",
                                  ", ".join(taken[1]), "name them so"))
     inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
+    options = {name: value for name, value in fixed(forward).items()}
     return [Subject(f"{forward.__name__}, {backward.__name__}", forward, backward, (None, None), inputs, attributes, saved, upstream,
-                    {f"d{x}": x for x in shapes})]
+                    {f"d{x}": x for x in wrt or shapes if x not in labels}, {x: (size(n), None) for x, n in labels.items()}, options)]
 
 
-def size(letter):
-    return Symbol(letter, integer=True, positive=True)
+def fixed(forward):
+    """The parameters of a function whose default is no number with a point and no truth value: they keep it."""
+    return {name: p.default for name, p in signature(forward).parameters.items() if p.default is not p.empty and not isinstance(p.default, bool | float)}
+
+
+def size(text):
+    """A length: a number, a letter, or a formula of both such as 2*h."""
+    if isinstance(text, int):
+        return Integer(text)
+    if not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text):
+        raise ValueError(problem("a length is a number, a letter or a formula of both", repr(text), 'write such as "n" or "2*n"'))
+    return S(eval(text, {letter: Symbol(letter, integer=True, positive=True) for letter in re.findall(r"[A-Za-z_]\w*", text)}))
 
 
 def parameter(name, c_type="double"):
@@ -161,7 +176,11 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
     fixed, choices = {}, {}
     for name, a in op.attributes.items():
-        if name not in seen:
+        if name in op.sizes.values():
+            fixed[name] = next(size(letter) for letter, by in op.sizes.items() if by == name)
+        elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
+            fixed[name] = 1  # of axes with one before
+        elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) else a.default
         elif a.length:
             fixed[name] = (True,) * a.length if "Bool" in a.c_type else a.default
@@ -186,7 +205,11 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
 
 
 def _subject(op, page, attributes, absent, mode):
-    sizes, inputs = _sizes(op, attributes, size), {}
+    sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
+    for letter, text in op.sizes.items():
+        known = {name: v if isinstance(v, tuple) else xp.lift(v) for name, v in (attributes | sizes).items() if not isinstance(v, str | None)}
+        if letter in sizes and not text.isidentifier():
+            sizes[letter] = xp.lift(value(text, known)).value
     for name, tensor in op.tensors.items():
         if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
             continue
@@ -205,6 +228,13 @@ def _sizes(op, attributes, of):
     patterns = [chosen(tensor.shape, attributes) for tensor in op.tensors.values()]
     starred = {n for p in patterns for n in p.starred}
     return {n: (of(n),) if n in starred else of(n) for p in patterns for n in p.names}
+
+
+def _numbers(op, attributes, primes):
+    """Lengths for each letter, those with a formula by theirs."""
+    sizes = _sizes(op, attributes, defaultdict(iter(primes).__next__).__getitem__)
+    formulas = {letter: text for letter, text in op.sizes.items() if not text.isidentifier()}
+    return resolved({letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes)
 
 
 def _concrete(op, attributes, absent, sizes):
@@ -234,7 +264,7 @@ def _accepts(op, inputs):
 
 def _allowed(op, attributes, absent):
     """The attributes, a number kept at its default where the declaration takes no other with these tensors absent; None if it takes nothing."""
-    sizes = _sizes(op, attributes, defaultdict(iter((2, 3, 5, 7, 11, 13, 17, 19, 23)).__next__).__getitem__)
+    sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 17, 19, 23))
     inputs = _concrete(op, attributes, absent, sizes)
     found = dict(attributes)
     for name, value in attributes.items():
@@ -251,11 +281,10 @@ def _labels(op, attributes, absent, name):
     """(the length whose places these numbers are, the attribute whose value is taken beside), as the declaration's rules answer."""
     found = []
     for primes in ((5, 3, 7, 11, 13), (3, 5, 13, 7, 11)):
-        by_letter = defaultdict(iter(primes).__next__)
-        sizes = _sizes(op, attributes, by_letter.__getitem__)
+        sizes = _numbers(op, attributes, primes)
         inputs = _concrete(op, attributes, absent, sizes)
         takes = [v for v in range(-2, 16) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
-        found.append({letter for letter, n in by_letter.items() if takes == list(range(n))})
+        found.append({letter for letter, n in sizes.items() if isinstance(n, int) and takes == list(range(n))})
     letters = found[0] & found[1]
     if not letters:
         return None

@@ -5,15 +5,18 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Refused, Step, flat, plain, same_length
-from aclnn_viz.arrays.symbolic import Pieces, named
-from derivations.prover.expressions import substitute
+from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
+from aclnn_viz.arrays.symbolic import BOOL, MOVED, Pieces
+from aclnn_viz.arrays.views import by_key, of_source, truth_named
+from derivations.prover.expressions import NotUnderstood, substitute
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
-from derivations.prover.proving import proves_equal
+from derivations.prover.proving import Answer, proves_equal
 from derivations.prover.ranges import Ranges, is_nonnegative
 
 TRIED = 2  # regions in which a kink is looked for beside the first
+ONE = Symbol("#1", real=True)
+ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
 
@@ -28,6 +31,7 @@ class Claim:
     ranges: dict
     words: tuple = ()
     lines: tuple = ()
+    answer: Answer | None = None
 
     def xreplace(self, mapping):
         def new(e):
@@ -54,30 +58,91 @@ def claims(traced, output, of, bare=False):
 
 
 def _paths(traced, output, of, piece, index, at, bare):
-    xp, entry = traced.xp, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
-    ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
-    todo, tried = [((), dict(traced.equal))], 0
+    """The claims, on one path each. Where they hold as an equation of unknown functions of the entry, that one serves all paths."""
+    whole, entry = {}, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
+    if not bare and isinstance(entry, Indexed) and any(i.is_Integer for i in entry.indices):
+        try:
+            found = list(_walked(traced, of, at, bare, lambda path: _of_parts(traced, output, of, piece, index, at, path, whole)))
+            if found:
+                return found
+        except (Apart, NotUnderstood):
+            pass
+    return _walked(traced, of, at, bare, lambda path: _claim(traced, output, of, piece, index, at, path))
+
+
+def _walked(traced, of, at, bare, claim):
+    """The claim of each path."""
+    todo, tried, entry = [((), dict(traced.equal))], 0, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
     while todo:
         given, sizes = todo.pop()
         tried += 1
         if tried > MAX_CASES:
             raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
-        path = Path(of, entry, (*traced.subject.upstream,), given, traced.known, sizes)
-        path.labels, path.bare = traced.subject.labels, bare
+        path = Path(of, entry, Still(traced, frozenset(sizes.items()), bare), given, traced.known, sizes)
         try:
-            with xp.seen_by(path):
-                right = path.settled(piece.at(piece.axes, tuple(index)))
-                loss = _loss(traced, of, entry, path)
+            found = claim(path)
         except OneOrMore as case:
             todo += [(given, {**sizes, case.size: value}) for value in (S.One, Symbol(f"{case.size}'", integer=True, positive=True) + 1)]
             continue
         except Impossible:
             continue
         todo += path.others
-        views = _views(xp, of, [i for axis in at for i in axis])
-        lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
-        claim = Claim(output, (entry, *views), loss, right, ranges | xp.granted, path.words)
-        yield replace(claim.xreplace(sizes), lines=lines)
+        yield found
+
+
+def _claim(traced, output, of, piece, index, at, path):
+    with traced.xp.seen_by(path):
+        right = path.settled(piece.at(piece.axes, tuple(index)))
+        loss = _loss(traced, of, path.entry, path)
+    ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
+    views = _views(traced.xp, of, [i for axis in at for i in axis])
+    lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
+    return replace(Claim(output, (path.entry, *views), loss, right, ranges | traced.xp.granted, path.words).xreplace(path.sizes), lines=lines)
+
+
+def _of_parts(traced, output, of, piece, index, at, path, whole):
+    """The claim on a path from the equation of unknown functions, with what these and their derivatives are on it.
+
+    Equal values get equal names, so that most paths ask for the same proof. Where that does not do, the claim as it is.
+    """
+    if path.unmoved not in whole:
+        joint = Path(of, path.entry, path.unmoved, (), traced.known, path.sizes)
+        joint.parts = {}
+        claim = _claim(traced, output, of, piece, index, at, joint)
+        if joint.signs or not joint.parts:
+            raise Apart
+        whole[path.unmoved] = claim, *_derived(claim), joint.parts
+    claim, left, right, parts = whole[path.unmoved]
+    values, names = {}, {}
+
+    def name(e):
+        content, rest = tidy(path.written_out(e))
+        return content * rest if rest.is_Rational else content * names.setdefault(rest, Symbol(f"#s{len(names)}", real=True))
+    with traced.xp.seen_by(path):
+        for array, at_row in parts.values():
+            if array.source.at(array.axes, at_row) != path.entry:
+                raise Apart
+            value = path.settled(array.at(array.axes, at_row))
+            part = Part(path.entry, Integer(array.key), S.Zero).xreplace(path.sizes)
+            if array.dtype != BOOL:
+                values |= {part: name(value), part.slope: name(path.slope(value))}
+            elif value.is_Rational:
+                values[Whether(part)] = value
+    sides = [side.xreplace(values) for side in (left, right)]
+    rest = {part: Symbol(f"#p{part.args[1]}", real=True) for side in sides for part in side.atoms(Part)}
+    if any(part.args[0] != path.entry.xreplace(path.sizes) or part.args[2] != 0 for part in rest):
+        raise Apart
+    loss, right = (side.xreplace(rest) for side in sides)
+    found = replace(claim, leaves=(ONE,), loss=ONE * loss, right=right, words=path.words, lines=())
+    if answer := proved(found, traced.subject.labels):
+        return replace(found, answer=answer)
+    full = Path(of, path.entry, path.unmoved, path.given, traced.known, path.sizes)
+    full.signs, full.taken, full.others = list(path.signs), path.taken, path.others
+    return _claim(traced, output, of, piece, index, at, full)
+
+
+class Apart(Exception):
+    """Nothing is made of the entry alone, or not in its own row."""
 
 
 class OneOrMore(Exception):
@@ -98,17 +163,35 @@ class Path:
     with the other sign are in `others`.
     """
 
-    def __init__(self, of, entry, also, given, known, sizes):
-        self.of, self.entry, self.also, self.known, self.sizes = of, entry, also, known, sizes
+    def __init__(self, of, entry, unmoved, given, known, sizes):
+        self.of, self.entry, self.unmoved, self.known, self.sizes = of, entry, unmoved, known, sizes
         self.given, self.signs, self.others, self.rows, self.open, self.lines = given, [], [], {}, set(), {}
+        self.reached = {}
+
+    def shared(self, array, index):
+        """The view of what does not move with the entry; where no row is that of the entry, what is made by steps has a name."""
+        if not self._reached(array.deps):
+            return self.unmoved.shared(array)
+        if self.parts is not None and not array.cases and array.made_by not in MOVED:
+            if array.source is not None and (array.dtype == BOOL or self._reached(array.slopes)):
+                self.parts[array.key] = array, tuple(tuple(i.xreplace(self.rows) for i in axis) for axis in index)
+                return of_source
+            return by_key if array.dtype != BOOL and not self._reached(array.slopes) and self.unmoved.hides(array) else None
+        apart = self.open and not self.rows and any(i.free_symbols & self.open for axis in index for i in axis)
+        return by_key if apart and not self._reached(array.slopes) and self.unmoved.hides(array) else None
+
+    def _reached(self, deps):
+        if deps not in self.reached:
+            self.reached[deps] = any(name == self.of and not _elsewhere(place, self.entry) for name, place in deps)
+        return self.reached[deps]
 
     def __call__(self, array, e, index):
-        e = self.settled(e)
-        if any(of in self.also or of in self.labels and not e.has(Sum) for of, _ in array.deps):
+        if array.made_by in MOVED:  # what it is made of was seen
+            return e.xreplace(self.sizes) if self.sizes else e
+        e = e if array.made_by in ARITHMETIC else self.settled(e)
+        if self.unmoved.keeps(array, e) or e.has(Part):
             return e
-        if self.bare or moves(e, self.entry, array.xp.views, self.lines):
-            return e if self.bare else self._line(e)
-        return named(array, e, index)
+        return self._line(e) if moves(e, self.entry, array.xp.views, self.lines) else truth_named(array, e, index)
 
     def _line(self, e):
         """A name for what is linear in the entry, the first of its kind: its derivative is kept in its place."""
@@ -118,7 +201,7 @@ class Path:
         entry = self.entry.xreplace(self.sizes)
         if not here.has(entry) or here.free_symbols & self.open or here.atoms(Dummy):
             return e
-        line, (known, slope) = next(iter(self.lines.items()), (Symbol("t_0", real=True), (here, gradient(here, entry))))
+        line, (known, slope) = next(iter(self.lines.items()), (Symbol("#t", real=True), (here, gradient(here, entry))))
         if known != here or slope.has(entry) or slope.is_number:
             return e
         self.lines[line] = here, slope
@@ -144,7 +227,7 @@ class Path:
             found = {}
             for atom in e.atoms(*TRUTHS, Magnitude):
                 d = atom.args[0]
-                if not d.has(*TRUTHS, Magnitude):
+                if not d.has(*TRUTHS, Magnitude, Part):
                     here = d.xreplace(self.rows) if self.rows else d
                     side = self._side(here)
                     if side is not None:
@@ -181,7 +264,41 @@ class Path:
         self.signs.append(plain((side or 1) * d))
         return side
 
-    taken, loose, labels, bare = (), False, (), False
+    taken, loose, parts = (), False, None
+
+
+@dataclass(frozen=True)
+class Still:
+    """A view in which everything has a name but gradients and labels, or nothing if `bare`; the same for equal sizes."""
+
+    traced: object
+    sizes: frozenset
+    bare: bool
+
+    def keeps(self, array, e):
+        subject = self.traced.subject
+        return self.bare or any(of in subject.upstream or of in subject.labels and not e.has(Sum) for of, _ in array.deps)
+
+    def hides(self, array):
+        subject = self.traced.subject
+        return not (self.bare or array.leaf or array.cases or array.made_by in MOVED or any(of in subject.upstream or of in subject.labels for of, _ in array.deps))
+
+    def shared(self, array):
+        """This view, but what is made by steps has a name without a look at it."""
+        return by_key if array.deps and not array.slopes and self.hides(array) else self
+
+    def __call__(self, array, e, index):
+        known = self.traced.known | dict(self.sizes)
+        e = e.xreplace(known) if known else e
+        return e if self.keeps(array, e) else truth_named(array, e, index)
+
+
+def _elsewhere(place, entry):
+    """Whether a component, (axis, place), is another one than that of the entry."""
+    if place is None or not isinstance(entry, Indexed):
+        return False
+    axis, number = place
+    return number.is_Integer and entry.indices[axis].is_Integer and entry.indices[axis] != number
 
 
 def moves(e, entry, views, lines=()):
@@ -239,14 +356,17 @@ def _loss(traced, of, entry, path):
                 raise Refused(f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}")
             index = tuple(tuple(Symbol(f"q{k}_{m}", integer=True) for m in range(len(axis))) for k, axis in enumerate(piece.axes))
             at = tuple((flat(i, axis) + offset,) if up.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
-            with traced.xp.seen_by(Probe(entry)):
-                places = _places(piece.at(piece.axes, index), entry, traced.xp.views)
-            places = {q: k for q, k in places.items() if any(q in i for i in index)}
+            key = piece.key, entry, path.unmoved
+            if key not in traced.places:
+                with traced.xp.seen_by(Probe(path)):
+                    places = _places(piece.at(piece.axes, index), entry, traced.xp.views)
+                traced.places[key] = {q: k for q, k in places.items() if any(q in i for i in index)}
+            places = traced.places[key]
             path.rows = {q: entry.indices[k] for q, k in places.items()}
             path.open = {q for i in index for q in i} - set(places)
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
-                raise Refused("rows that are mixed only where numbers compare in one way")
+                raise Refused("rows meet only where numbers compare in one way, which is not known")
             limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
@@ -265,22 +385,26 @@ def _places(e, entry, views):
 class Probe:
     """A view in which every compared number that moves is positive: it shows which entries can meet."""
 
-    def __init__(self, entry):
-        self.entry = entry
+    def __init__(self, path):
+        self.entry, self.shared = path.entry, path.shared
 
     def __call__(self, array, e, index):
         e = e.replace(lambda a: isinstance(a, (*TRUTHS, Magnitude)) and moves(a.args[0], self.entry, array.xp.views),
                       lambda a: a.args[0] if isinstance(a, Magnitude) else S.One)
-        return e if moves(e, self.entry, array.xp.views) else named(array, e, index)
+        return e if moves(e, self.entry, array.xp.views) else truth_named(array, e, index)
 
 
 # One equation.
 
 def equation(claim):
     """(left, right) of a claim in which nothing that moves is compared any more."""
+    return _named(*(_cleared(side, claim.ranges) for side in _derived(claim)), claim.ranges)
+
+
+def _derived(claim):
     loss = claim.loss.replace(lambda e: isinstance(e, Magnitude), lambda e: e.args[0] * (Above(e.args[0]) - Above(-e.args[0])))
     left = Add(*(gradient(loss, leaf) for leaf in claim.leaves), *(gradient(loss, line) * slope for line, _, slope in claim.lines))
-    return _named(_cleared(left, claim.ranges), _cleared(claim.right, claim.ranges), claim.ranges)
+    return left, claim.right
 
 
 def _named(left, right, ranges):
@@ -290,8 +414,8 @@ def _named(left, right, ranges):
 
     def name(e):
         if isinstance(e, TRUTHS):
-            return type(e)(names.setdefault(e.args[0], Symbol(f"d_{len(names)}", real=True)))
-        return names.setdefault(e, Symbol(f"k_{len(names)}", integer=True))
+            return type(e)(names.setdefault(e.args[0], Symbol(f"#d{len(names)}", real=True)))
+        return names.setdefault(e, Symbol(f"#k{len(names)}", integer=True))
 
     def walked(e):
         if isinstance(e, Step) and e.free_symbols <= free:
@@ -308,20 +432,29 @@ def _named(left, right, ranges):
 
 def _cleared(e, ranges):
     """Without deltas of numbers that cannot meet: a place behind the last one."""
+    ends = {i: limits for i, limits in ranges.items() if isinstance(i, Symbol)}
+    bound = [limit for total in e.atoms(Sum) for limit in total.limits if isinstance(limit[0], Dummy)]
+    ends |= {i: (first, last) for i, first, last in bound if all(limit == (i, first, last) for limit in bound if limit[0] == i)}
+
     def never(delta):
+        """Whether the greatest difference is below 0, or the least one above."""
         difference = expand(delta.args[0] - delta.args[1])
-        if difference.atoms(Indexed, Step) or not difference.free_symbols & set(ranges):
+        known = difference.free_symbols & set(ends)
+        if difference.atoms(Indexed, Step) or not known:
             return False
-        from_last = {i: last - Dummy(i.name, integer=True, nonnegative=True) for i, (_, last) in ranges.items() if isinstance(i, Symbol)}
-        rising = {i: Dummy(i.name, integer=True, nonnegative=True) for i in from_last}
-        return any(is_nonnegative(expand((side * difference).xreplace(way)) - 1) for side in (1, -1) for way in (from_last, rising))
+        for side in (1, -1):
+            far = {i: Dummy(i.name, integer=True, nonnegative=True) for i in known}
+            least = {i: ends[i][0] + d if (side * difference).coeff(i).is_positive else ends[i][1] - d for i, d in far.items()}
+            if is_nonnegative(expand((side * difference).xreplace(least)) - 1):
+                return True
+        return False
     gone = {delta: S.Zero for delta in e.atoms(KroneckerDelta) if never(delta)}
     return e.xreplace(gone) if gone else e
 
 
 def proved(claim, labels):
     """The Answer about one claim, with and then without a name for what is linear in the entry."""
-    answer = _proved(claim, labels)
+    answer = claim.answer or _proved(claim, labels)
     if answer or not claim.lines:
         return answer
     names = {line: known for line, known, _ in claim.lines}
@@ -335,7 +468,7 @@ def _proved(claim, labels):
         left, right = normal_form(left - right, Ranges(claim.ranges)), S.Zero
     for entry in {a for a in left.atoms(Indexed) if str(a.base) in labels and all(i in claim.ranges for i in a.indices)}:
         length, beside = labels[str(entry.base)]
-        label = Symbol(f"label{entry.indices}", integer=True)
+        label = Symbol(f"#label{entry.indices}", integer=True)
         if beside is not None:
             answer = proves_equal(left.xreplace({entry: beside}), 0, in_range=claim.ranges)
             if not answer:
@@ -348,22 +481,17 @@ def _proved(claim, labels):
 
 # What goes with a proof.
 
-def large_named(array, e, index):
-    """A view for reading: nothing is named."""
-    return e
-
-
 def unsound(traced):
     """What forward does not say of the places that backward looks up: one that may lie outside of its axis."""
     found = []
     for lookups, sure in ((traced.lookups, ()), (traced.xp.lookups, traced.lookups)):
-        for c, number, length in lookups:
+        for c, number, length, place in lookups:
             of_sizes = not number.atoms(Indexed, Step) and all(s.is_positive for s in number.free_symbols)
             if of_sizes and not (is_nonnegative(number) and is_nonnegative(expand(length - 1 - number))):
-                found.append(f"place {number} of an axis of length {length}")
+                found.append(f"place {number} is looked up, and an axis of length {length} may not have it ({place})")
             elif not of_sizes and lookups is traced.xp.lookups and not any(
-                    number == other and is_nonnegative(expand(length - least)) and _implies(c, before) for before, other, least in sure):
-                found.append(f"backward looks up place {number}, which may lie outside of an axis of length {length}")
+                    number == other and is_nonnegative(expand(length - least)) and _implies(c, before) for before, other, least, _ in sure):
+                found.append(f"backward looks up place {number}, which may lie outside of an axis of length {length} ({place})")
     return found
 
 
@@ -415,7 +543,7 @@ def kinks(traced, output, of):
 
 
 def _right(traced, of, entry, piece, index, given):
-    path = Path(of, entry, tuple(traced.subject.upstream), given, traced.known, dict(traced.equal))
+    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), False), given, traced.known, dict(traced.equal))
     path.loose = True
     try:
         with traced.xp.seen_by(path):

@@ -1,4 +1,4 @@
-"""Substitution that cannot capture what is bound, under every head that binds, and the kinds of heads there are."""
+"""Substitution that leaves bound indices alone, under every function that binds one, and the kinds of functions there are."""
 
 from functools import lru_cache
 

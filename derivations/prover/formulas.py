@@ -1,4 +1,4 @@
-"""What a derivation hands over for evaluation: one closed formula for each output."""
+"""The result of a derivation: one closed formula for each output, to be evaluated."""
 
 from dataclasses import dataclass, replace
 from typing import Callable
@@ -35,7 +35,7 @@ class Derivation:
 
     def __getitem__(self, titles):
         """
-        The steps of one title, or of several, for a page that tells them one by one; KeyError for a title of no step.
+        The steps of one title, or of several, for a page that shows them one by one; KeyError for a title of no step.
 
         >>> import derivations
         >>> derivations.hardswish.derive()["Definition", "Right cell, x > 3"].steps[1].latex

@@ -1,4 +1,4 @@
-"""Functions that SymPy lacks."""
+"""Functions that SymPy lacks and derivations need."""
 
 from sympy import Function, Integer, Rational, floor
 

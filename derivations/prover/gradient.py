@@ -45,6 +45,8 @@ def _gradient(e, leaf):
         return _gradient(e.args[0], leaf) / e.args[0]
     if isinstance(e, Pow) and not _depends(e.exp, leaf):
         return e.exp * Pow(e.base, e.exp - 1) * _gradient(e.base, leaf)
+    if hasattr(e, "slope"):  # by its first argument
+        return e.slope * _gradient(e.args[0], leaf)
     raise NotUnderstood(f"the derivative of {type(e).__name__}")
 
 

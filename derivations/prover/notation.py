@@ -1,4 +1,4 @@
-"""Formulas as they stand on paper: names, and bound indices with letters instead of numbers."""
+"""Formulas as they are printed: names, and bound indices with letters instead of numbers."""
 
 from sympy import Dummy, Eq, IndexedBase, Sum, Symbol, symbols
 from sympy.printing.latex import LatexPrinter
@@ -17,7 +17,7 @@ SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
 
 def paper_name(name):
     """
-    The LaTeX of a name: xhat, xhatbar and rho as on paper, the vendor's parameters by their customary letters.
+    The LaTeX of a name: xhat, xhatbar and rho as in print, the vendor's parameters by their customary letters.
 
     >>> paper_name("xhatbar"), paper_name("rho"), paper_name("swishScale")
     ('\\\\bar{\\\\hat{x}}', '\\\\rho', 's')
@@ -77,7 +77,7 @@ class _Letters:
 
 
 class PaperPrinter(LatexPrinter):
-    """LaTeX with names as on paper."""
+    """LaTeX with names as in print."""
 
     def _print_Symbol(self, e, style="plain"):
         return paper_name(e.name)

@@ -1,4 +1,4 @@
-"""The question that everything else asks: are two expressions equal, under which assumptions, and if not, why not?"""
+"""Are two expressions equal, under which assumptions, and if not, why not? Every theorem asks this."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Reverse-mode derivation over named intermediates, recorded as a lesson: one equation and its reason at a time."""
+"""Reverse-mode derivation over named intermediates, recorded step by step: one equation and its reason at a time."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

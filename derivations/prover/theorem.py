@@ -13,7 +13,7 @@ from derivations.prover.proving import proves_equal
 
 @dataclass(frozen=True)
 class Equation:
-    """left = right for all free indices within `in_range`; `where` names the cell, `shown` replaces left on paper."""
+    """left = right for all free indices within `in_range`; `where` names the cell, `shown` replaces left in print."""
 
     left: Expr
     right: Expr
@@ -93,7 +93,7 @@ class Theorem(Claim):
 
 
 class Book:
-    """The theorems of one operator, in the order in which they are told."""
+    """The theorems of one operator, in the order in which they are proved."""
 
     def __init__(self, operator):
         self.operator, self.theorems = operator, []

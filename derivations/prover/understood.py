@@ -1,4 +1,4 @@
-"""What the algebra understands: every head has a known meaning, every sum runs over integers."""
+"""Which expressions the algebra knows: every function has a known meaning, every sum runs over integers."""
 
 from sympy import (
     ITE,

@@ -1,4 +1,4 @@
-"""What derivations say in words, in the language that aclnn_viz speaks where it is loaded: nothing here imports it."""
+"""The sentences of derivations, in the language of aclnn_viz where that is loaded; nothing here imports it."""
 
 import sys
 

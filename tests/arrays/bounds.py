@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from arrays.wide_truth import SLACK, TRUTHS
+from arrays.exact_truth import TRUTHS
+from arrays.fixed_point import Fixed, fixed, rounded
 
 from aclnn_viz import operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope
@@ -29,19 +30,17 @@ class Judged(NamedTuple):
     error: np.ndarray
     envelope: Envelope
     claims: np.ndarray
-    slack: np.ndarray  # what the truth itself may err by
 
     @property
     def missed(self):
         """Indices of the claimed elements that the bound does not cover."""
-        with np.errstate(all="ignore"):
-            return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + self.slack))
+        return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + 2.0**-250))  # where the truth was cut
 
     @property
     def ratio(self):
-        """bound / error of the claimed elements with an error beyond that of the truth."""
-        wrong = self.claims & (self.error > 2.0 * self.slack) & np.isfinite(self.envelope.bound)
-        return (self.envelope.bound[wrong] / self.error[wrong]).astype(np.float64)
+        """bound / error of the claimed elements with an error."""
+        wrong = self.claims & (self.error > 2.0**-250) & np.isfinite(self.envelope.bound)
+        return self.envelope.bound[wrong] / self.error[wrong]
 
 
 def planned(name, plan, inputs):
@@ -50,28 +49,21 @@ def planned(name, plan, inputs):
     return plans.run(operator(name), plan, **inputs), envelope(operator(name), plan, **inputs)
 
 
-def against(actual, env, truth, sizes):
-    """An output beside its truth, whose terms have the `sizes` that `arrays.wide_truth` returns."""
-    truth, slack = truth.reshape(actual.shape), SLACK * sizes.reshape(actual.shape)
+def against(actual, env, right):
+    """An output beside its truth in whole numbers."""
     # An element that overflows has no finite bound: there the envelope claims nothing.
-    claims = ~env.undecided & (np.isfinite(actual) | np.isfinite(env.bound))
-    with np.errstate(all="ignore"):
-        return Judged(np.abs(actual - truth), env, claims, slack)
+    finite = np.isfinite(actual)
+    apart = np.abs(fixed(np.where(finite, actual, 0.0), right.bits).n - right.n.reshape(actual.shape))
+    return Judged(np.where(finite, rounded(Fixed(apart, right.bits)), np.inf), env, ~env.undecided & (finite | np.isfinite(env.bound)))
 
 
-def truths_of(name, inputs):
-    """{output: (truth, sizes)} in wide floating numbers."""
-    with np.errstate(all="ignore"):
-        return TRUTHS[name](**inputs)
-
-
-def judged(name, plan, inputs, truths=None):
-    """{output: Judged} of the outputs that a plan computes; the truths are the same for every plan."""
+def judged(name, plan, inputs):
+    """{output: Judged} of the outputs that a plan computes."""
     out, envelopes = planned(name, plan, inputs)
     verdicts = {}
-    for output, (truth, sizes) in (truths or truths_of(name, inputs)).items():
+    for output, right in TRUTHS[name](**inputs).items():
         actual = out[output].astype(np.float64)
         # The bound is about these values.
         assert np.array_equal(envelopes[output].value.astype(np.float64), actual, equal_nan=True)
-        verdicts[output] = against(actual, envelopes[output], truth, sizes)
+        verdicts[output] = against(actual, envelopes[output], right)
     return verdicts

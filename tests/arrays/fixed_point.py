@@ -146,3 +146,8 @@ def beyond(values, bounds, right: Fixed, granted=None) -> np.ndarray:
     apart = np.abs(total.n - right.n.reshape(total.shape))
     allowed = fixed(np.where(finite, bounds, 0.0), right.bits).n + (1 << (right.bits - granted))
     return finite & (apart > allowed).astype(bool)
+
+
+def rounded(right: Fixed) -> np.ndarray:
+    """The numbers in float64."""
+    return (right.n / (1 << right.bits)).astype(np.float64)

@@ -5,7 +5,8 @@ Each kernel is right but for one of them, in float64, so that only the fault sho
 
 import numpy as np
 import pytest
-from arrays.wide_truth import TRUTHS
+from arrays.exact_truth import TRUTHS
+from arrays.fixed_point import rounded
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
@@ -27,7 +28,7 @@ def rms_norm_kernel(dy, x, rstd, gamma, divisor=None, with_gamma=True):
 def test_faults_of_rms_norm_leave_the_bound(fault, dtype, least):
     inputs = case("rms_norm", dtype=dtype, seed=2, shape=(16, 256)).inputs
     wrong = round_to(rms_norm_kernel(**inputs, **fault), dtype)
-    truth, env = np.float64(TRUTHS["rms_norm"](**inputs)["dxOut"][0]), envelope(operator("rms_norm"), **inputs)["dxOut"]
+    truth, env = rounded(TRUTHS["rms_norm"](**inputs)["dxOut"]), envelope(operator("rms_norm"), **inputs)["dxOut"]
     verdict = explain(wrong, truth, env)
     assert verdict.not_explained >= least * wrong.size and bool(verdict.not_explained) == bool(fault)
 
@@ -36,7 +37,7 @@ def test_a_wrong_reflection_sign_leaves_the_bound():
     inputs = case("grid_sampler_2d", dtype="float32", seed=2, shape=(1, 3, 9, 9), grid_shape=(16, 16),
                   paddingMode=2).inputs
     inputs["grid"] = np.random.default_rng(2).uniform(1.05, 2.9, (1, 16, 16, 2)).astype(np.float32)  # one mirror away
-    truth = np.float64(TRUTHS["grid_sampler_2d"](**inputs)["gridGrad"][0].reshape(inputs["grid"].shape))
+    truth = rounded(TRUTHS["grid_sampler_2d"](**inputs)["gridGrad"]).reshape(inputs["grid"].shape)
     env = envelope(operator("grid_sampler_2d"), Plan(), **inputs)["gridGrad"]
     inner = truth != 0  # the border, where the multiplier is 0, has no sign
     right, wrong = (explain(round_to(sign * truth, "float32"), truth, env) for sign in (1, -1))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz import case, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.recording import RecordingArrays, record
+from aclnn_viz.cases.default import matrix_shape
 
 SMALL = {"hardswish": {"shape": (2, 3)}, "rms_norm": {"shape": (2, 3)}, "group_norm_swish": {"shape": (2, 4, 2)},
          "cross_entropy_loss": {"shape": (3, 2), "labelSmoothing": 0.2},

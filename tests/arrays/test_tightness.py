@@ -13,12 +13,12 @@ from aclnn_viz.arrays.bounded import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import float_format, round_to
 
-SAMPLER = {"shape": (1, 2, 32, 32), "grid_shape": (64, 64)}
-TIGHT = {"hardswish": (["out"], {"shape": (20_000,)}), "rms_norm": (["dxOut"], {"shape": (32, 1024)}),
-         "layer_norm": (["gradInputOut"], {"shape": (16, 1024), "normalizedShape": (1024,)}),
-         "grid_sampler_3d": (["inputGrad", "gridGrad"], {"shape": (1, 2, 8, 8, 8), "grid_shape": (12, 12, 12)}),
-         "group_norm_swish": (["dxOut"], {"shape": (2, 8, 16, 16), "numGroups": 2}),
-         "cross_entropy_loss": (["xGradOut"], {"shape": (64, 256)}),
+SAMPLER = {"shape": (1, 2, 16, 16), "grid_shape": (20, 20)}
+TIGHT = {"hardswish": (["out"], {"shape": (4_000,)}), "rms_norm": (["dxOut"], {"shape": (4, 1024)}),
+         "layer_norm": (["gradInputOut"], {"shape": (4, 1024), "normalizedShape": (1024,)}),
+         "grid_sampler_3d": (["inputGrad", "gridGrad"], {"shape": (1, 2, 8, 8, 8), "grid_shape": (8, 8, 8)}),
+         "group_norm_swish": (["dxOut"], {"shape": (2, 8, 8, 8), "numGroups": 2}),
+         "cross_entropy_loss": (["xGradOut"], {"shape": (16, 256)}),
          "grid_sampler_2d": (["inputGrad", "gridGrad"], SAMPLER)}
 DEVICES = ("host", "float32", "A2", "910", "950")
 SIXTEEN = ("float16", "bfloat16")
@@ -44,7 +44,7 @@ def test_bound_is_tight_for_bicubic_weights(plan, dtype):
     inputs = case("grid_sampler_2d", dtype=dtype, seed=3, interpolationMode=2, **SAMPLER).inputs
     found = ratios("grid_sampler_2d", plan, inputs)
     for output in ("inputGrad", "gridGrad"):
-        assert 1 <= found[output] <= 5, output  # 64 terms a pixel, which the 950 adds up in 16 bits
+        assert 1 <= found[output] <= 5, output  # 25 terms a pixel, which the 950 adds up in 16 bits
 
 
 @pytest.mark.parametrize("plan,mode,dtype", [

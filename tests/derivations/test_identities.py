@@ -18,8 +18,6 @@ from sympy import (
     Sum,
     Symbol,
     exp,
-    floor,
-    log,
     sign,
     sqrt,
     symbols,

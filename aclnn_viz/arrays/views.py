@@ -1,0 +1,38 @@
+"""What entries of symbolic arrays are seen as: names in the place of what need not be looked at."""
+
+from sympy import Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
+
+from aclnn_viz.arrays.steps import BOOL, REAL, TRUTHS, Magnitude, Part, Step, Whether
+
+FEW = 7  # operations of a sum that needs no name
+
+
+def named(array, e, index):
+    """A name for an entry that is more than a small polynomial of entries and names, the same for equal arrays."""
+    of_sizes = not array.deps and not (array.dtype == REAL and e.has(Step))
+    if array.leaf or array.cases or array.dtype == BOOL or of_sizes or not e.has(Sum, Step, Magnitude, exp, log) \
+            and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
+        return e
+    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}  # equal entries of different arrays get one name
+    key = array.key if e.has(Sum) else e.xreplace(places)
+    return array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype)
+
+
+def truth_named(array, e, index):
+    """As `named`; several comparisons that are one truth get one name, too."""
+    if array.dtype == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
+        key = e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
+        return Whether(array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, REAL))
+    return named(array, e, index)
+
+
+def by_key(array, e, index):
+    """A name for an entry that is not looked at: equal work gives equal names."""
+    name = array.xp.named(f"@{array.key}", index, REAL if array.dtype == BOOL else array.dtype)
+    return Whether(name) if array.dtype == BOOL else name
+
+
+def of_source(array, e, index):
+    """A name for an entry as an unknown function of one entry of an input."""
+    part = Part(array.source.at(array.axes, index), Integer(array.key), S.Zero)
+    return Whether(part) if array.dtype == BOOL else part

@@ -1,0 +1,121 @@
+"""A new operator from a forward page alone: its backward page is derived, its declaration follows from both."""
+
+import ast
+from inspect import signature
+from pathlib import Path
+
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.skeleton import TEST
+from aclnn_viz.proving.deriving import Derivation, derive
+from aclnn_viz.proving.subjects import fixed, size
+from aclnn_viz.storage.results import add, new_folder
+
+SAID = ("SHAPES", "SAVED", "WRT", "LABELS")
+_DECLARATION = '''"""{aclnn_name}: the gradients of {forward}, derived from its forward page."""
+
+from aclnn_viz.operators import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import WITH_BFLOAT16
+
+from . import page
+
+OPERATOR = Operator(
+    name="{name}", page=page, chapter=99,
+    prototype="""aclnnStatus {aclnn_name}GetWorkspaceSize(
+        {prototype},
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_{name}_grad.h", library="ops-nn",
+    formats={{WITH_BFLOAT16: "float32 float16 bfloat16"}},
+    tensors={{
+{tensors}
+    }},
+    attributes={{{attributes}}},
+    sizes={sizes},
+    takes={takes}, gives={gives},
+    upstream={upstream}, saved={saved},
+    gradient_of={gradients}, like="{like}",
+)
+'''
+
+
+def from_forward(name: str, file: str | Path, folder: str | Path, in_repo: bool = False) -> tuple[Path, Derivation]:
+    """Write the operator `folder`/`name` whose forward page is `file`, and return its folder and the derivation of its backward page.
+
+    The file defines forward(xp, ...) and SHAPES = {"x": ("r", "n")}, and where there are any SAVED = ("rstd",), LABELS =
+    {"target": "n"} and WRT = ("x",), the inputs whose gradients are wanted: all of real numbers unless it says so. Raises
+    ValueError for a file without these, for what `derive` refuses, and for a name that is taken.
+    """
+    text = Path(file).read_text("utf-8")
+    name = name or Path(file).stem
+    if not name.isidentifier() or name in registry.names():
+        raise ValueError(problem("an operator needs a name that Python takes and no operator has", repr(name), "choose one such as my_op"))
+    space: dict = {"__name__": name}
+    exec(compile(text, str(file), "exec"), space)
+    if "forward" not in space or "SHAPES" not in space or "backward" in space:
+        raise ValueError(problem(f"{file} defines forward(xp, ...) and SHAPES, no backward", ", ".join(n for n in space if n[0] != "_") or "nothing",
+                                 'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}'))
+    shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), tuple(space.get("SAVED", ()))
+    found = derive(space["forward"], space.get("WRT", tuple(x for x in shapes if x not in labels)), saved, shapes, labels)
+    target = Path(folder) / name
+    if target.exists():
+        raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
+    lengths = {x: tuple(map(size, shape)) for x, shape in shapes.items()} | found.outputs
+    files = {"page.py": _page(text, found, lengths), "declaration.py": _declaration(name, found, lengths, labels, saved)}
+    if not in_repo:
+        files[f"test_{name}.py"] = TEST.format(name=name)
+    with new_folder(target) as own:
+        for path, content in files.items():
+            add(own / path, content.encode())
+    return target, found
+
+
+def _page(text: str, found: Derivation, lengths: dict) -> str:
+    """The file as it is, without what is said for the derivation; the axes of its tensors, which no block cuts; and backward."""
+    tree, lines = ast.parse(text), text.splitlines()
+    for node in reversed(tree.body):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in SAID for t in node.targets):
+            del lines[node.lineno - 1:node.end_lineno]
+    about = ast.get_docstring(tree, clean=False)
+    if about is not None:
+        del lines[tree.body[0].lineno - 1:tree.body[0].end_lineno]
+    axes = {x: "." * len(shape) for x, shape in _with_gradients(found, lengths).items()}
+    return f'"""{about or "A forward page, and the backward page that was derived from it."}"""\n' + "\n".join(
+        ["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", found.source])
+
+
+def _with_gradients(found: Derivation, lengths: dict) -> dict:
+    taken = list(signature(found.backward).parameters)[1:]
+    return lengths | {d: lengths[d[1:]] for d in taken if d[1:] in found.outputs and d not in lengths} | {f"d{x}": lengths[x] for x in found.wrt}
+
+
+def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, saved: tuple) -> str:
+    tensors, formulas = _with_gradients(found, lengths), {}
+    taken = list(signature(found.backward).parameters)[1:]
+    numbers = {n: p.default for n, p in list(signature(found.forward).parameters.items())[1:] if n not in lengths and n not in fixed(found.forward)}
+
+    def letter(n):
+        if n.is_Symbol or n.is_Integer:
+            return str(n).upper()
+        if n.is_Mul and all(f.is_Symbol or f.is_Integer for f in n.args):
+            return f"({str(n).upper()})"  # one axis for the page
+        return formulas.setdefault(str(n).upper(), f"L{len(formulas)}")
+
+    def tensor(x):
+        more = f', "int64 or int32", low=0, high="{letter(size(labels[x]))} - 1"' if x in labels else ""
+        return f'        "{x}": Tensor("{" ".join(map(letter, tensors[x])) or "()"}"{more}),'
+
+    def attribute(n):
+        default = numbers[n]
+        if n in ("eps", "epsilon"):
+            return f'\n        "{n}": Attribute.epsilon({default if isinstance(default, float) else 1e-5}),'
+        return f'\n        "{n}": Attribute("{"bool" if isinstance(default, bool) else "double"}", {default if isinstance(default, bool | float) else 1.0}),'
+    parameters = [f"const aclTensor *{n}" if n in tensors else f"{'bool' if isinstance(numbers[n], bool) else 'double'} {n}" for n in taken]
+    parameters += [f"const aclTensor *d{x}" for x in found.wrt]
+    rows = "\n".join(map(tensor, tensors))
+    return _DECLARATION.format(
+        name=name, aclnn_name=f"aclnn{name.title().replace('_', '')}Grad", forward=name, prototype=",\n        ".join(parameters), tensors=rows,
+        attributes="".join(map(attribute, numbers)) + "\n    " * bool(numbers), sizes={one: text for text, one in formulas.items()},
+        takes=(*(x for x in signature(found.forward).parameters if x in lengths or x in numbers),), gives=tuple(found.outputs),
+        upstream={d: d[1:] for d in taken if d[1:] in found.outputs and d[0] == "d" and d not in lengths},
+        saved={y: y for y in taken if y in saved}, gradients={f"d{x}": x for x in found.wrt},
+        like=next((x for x in (*found.wrt, *taken) if x in taken and x in tensors), taken[0]))
