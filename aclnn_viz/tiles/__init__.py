@@ -1,19 +1,22 @@
 """An Ascend C machine in Python, in which tile programs run without CANN.
 
 Cores with a Unified Buffer, queues and pipes run a program written with Ascend C's own names; what is wrong with it is
-reported as hazards. Nothing here was measured: the order of instructions is modelled, their time is not.
+reported as hazards. Nothing here was measured: the order of instructions is modelled, their time is stated from what the
+vendor published.
 """
 
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
-from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, timeline
+from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.sketch import sketch
+from aclnn_viz.tiles.timing import Times, timeline
 
-__all__ = ["KINDS", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "explore",
-           "faults", "launch", "programs", "sketch", "timeline"]
+__all__ = ["KINDS", "Costs", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "Times",
+           "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
 
 
 def programs(op) -> tuple[Program, ...]:

@@ -4,10 +4,10 @@ Template arguments of C++ come first: `SetFlag<HardEvent::V_MTE3>(id)` is `SetFl
 """
 
 from aclnn_viz.tiles.copies import (
-    PIPE_ALL, PIPE_MTE2, PIPE_MTE3, PIPE_S, PIPE_V, DataCopy, DataCopyExtParams, DataCopyPad, DataCopyPadExtParams,
-    DataCopyParams, GetBlockIdx, GetBlockNum, HardEvent, PipeBarrier, SetAtomicAdd, SetAtomicNone, SetFlag, SyncAll,
-    WaitFlag,
+    PIPE_ALL, PIPE_MTE2, PIPE_MTE3, PIPE_S, PIPE_V, CacheLine, DataCacheCleanAndInvalid, DataCopy, DataCopyExtParams, DataCopyPad,
+    DataCopyPadExtParams, DataCopyParams, GetBlockIdx, GetBlockNum, PipeBarrier, SetAtomicAdd, SetAtomicNone, SyncAll,
 )
+from aclnn_viz.tiles.events import HardEvent, SetFlag, WaitFlag
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.platforms import (
     bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
@@ -17,7 +17,9 @@ from aclnn_viz.tiles.reductions import (
     GatherMask, PairReduceSum, ReduceMax, ReduceMin, ReduceSum, RepeatReduceSum, Select, WholeReduceMax,
     WholeReduceMin, WholeReduceSum,
 )
-from aclnn_viz.tiles.tensors import VECCALC, VECIN, VECOUT, GlobalTensor, LocalTensor, TBuf, TPipe, TPosition, TQue
+from aclnn_viz.tiles.tensors import (
+    VECCALC, VECIN, VECOUT, GetTPipePtr, GlobalTensor, LocalMemAllocator, LocalTensor, TBuf, TPipe, TPosition, TQue,
+)
 from aclnn_viz.tiles.vector import (
     Abs, Add, Adds, And, Axpy, BinaryRepeatParams, Cast, Copy, CreateVecIndex, Div, Duplicate, Exp, FusedMulAdd,
     LeakyRelu, Ln, Max, Maxs, Min, Mins, Mul, MulAddDst, Muls, Not, Or, Reciprocal, Relu, RoundMode, Rsqrt, ShiftLeft,

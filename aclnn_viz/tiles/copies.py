@@ -1,6 +1,6 @@
 """Copies between global memory and the Unified Buffer: `DataCopy` in blocks of 32 bytes, `DataCopyPad` in bytes.
 
-And what the pipes wait for: flags, barriers, SyncAll.
+And what pipes and cores wait for: barriers, SyncAll.
 """
 
 from enum import Enum
@@ -10,10 +10,10 @@ import numpy as np
 
 from aclnn_viz.errors import need
 from aclnn_viz.tiles.machine import current
-from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES, S, V
+from aclnn_viz.tiles.memory import CACHE, MTE2, MTE3, PIPE_NAMES, S, V
 from aclnn_viz.tiles.platforms import BLOCK, c_name
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 
 class DataCopyParams(NamedTuple):
@@ -66,11 +66,13 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
 
     The lanes behind a block that is no multiple of 32 bytes hold no data, unless `pad` gives them a value.
     """
-    core, size = current(), dst.dtype.itemsize
+    core, size, most = current(), dst.dtype.itemsize, (2097151, 2**32 - 1)
+    if isinstance(params, DataCopyParams):  # the older form: the same units, fields of 16 bits
+        params, most = DataCopyExtParams(*params), (65535, 65535)
     need(params, DataCopyExtParams, "DataCopyPad takes DataCopyExtParams", "pass DataCopyExtParams(1, bytes, 0, 0, 0)")
     count, length = params.blockCount, params.blockLen
-    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, 2097151),
-          srcStride=(params.srcStride, 2**32 - 1), dstStride=(params.dstStride, 2**32 - 1))
+    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, most[0]),
+          srcStride=(params.srcStride, most[1]), dstStride=(params.dstStride, most[1]))
     if length % size:
         core.stop("copy parameters", message("DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen "
                                              "counts bytes", length=length, size=size))
@@ -142,45 +144,6 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
 PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL = S, V, MTE2, MTE3, None
 
 
-class HardEvent(Enum):
-    """The events of a vector core, source_destination."""
-
-    def __init__(self, source: int, destination: int):
-        self.source, self.destination = source, destination
-
-    S_V, S_MTE2, S_MTE3 = (S, V), (S, MTE2), (S, MTE3)
-    V_S, V_MTE2, V_MTE3 = (V, S), (V, MTE2), (V, MTE3)
-    MTE2_S, MTE2_V, MTE2_MTE3 = (MTE2, S), (MTE2, V), (MTE2, MTE3)
-    MTE3_S, MTE3_V, MTE3_MTE2 = (MTE3, S), (MTE3, V), (MTE3, MTE2)
-
-
-def SetFlag(event: HardEvent, event_id: int):
-    """Set a flag when all so far on the event's source pipe is finished. C++: `SetFlag<HardEvent::V_MTE3>(id)`."""
-    core = current()
-    _need_id(core, event_id)
-    if (event, event_id) in core.flags:
-        core.hazard("flag set twice", message("SetFlag of {event} sets id {id}, which nobody has waited for", event=event.name,
-                                              id=event_id), True)
-    core.flags[event, event_id] = core.snapshot(event.source)
-
-
-def WaitFlag(event: HardEvent, event_id: int):
-    """Let the event's destination pipe wait for a flag, and clear it."""
-    core = current()
-    _need_id(core, event_id)
-    clock = core.flags.pop((event, event_id), None)
-    if clock is None:
-        core.stop("flag unpaired", message("WaitFlag waits for id {id} of {event}, which nobody has set: it would wait for ever",
-                                           id=event_id, event=event.name))
-    if not core.skipped():
-        core.wait(event.destination, clock)
-
-
-def _need_id(core, event_id: int):
-    if not 0 <= event_id < core.platform.arch.events:
-        core.stop("event", message("id {id} is none of the {n} of an event", id=event_id, n=core.platform.arch.events))
-
-
 def PipeBarrier(pipe: int | None):
     """Let all so far on a pipe, or on all (PIPE_ALL), finish before what follows. C++: `PipeBarrier<PIPE_V>()`."""
     core = current()
@@ -196,6 +159,20 @@ def SyncAll():
     if not core.skipped():
         core.barrier()
         core.machine.meet(core)
+
+
+class CacheLine(Enum):
+    """What DataCacheCleanAndInvalid writes back and drops: one line of 64 bytes, or all."""
+
+    SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE = range(2)
+
+
+def DataCacheCleanAndInvalid(tensor: GlobalTensor, lines: CacheLine):
+    """Write back what the scalar unit wrote, and drop it from its cache. C++: the second argument is a template's."""
+    core = current()
+    line = None if lines is CacheLine.ENTIRE_DATA_CACHE else tensor.start // CACHE
+    for memory in core.cached if line is None else [tensor.memory]:
+        memory.drop(core, line)
 
 
 def SetAtomicAdd(dtype):

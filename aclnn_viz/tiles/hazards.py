@@ -6,7 +6,7 @@ Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging 
 import linecache
 from dataclasses import dataclass
 
-from aclnn_viz.words.speech import Message, meant, message, tr
+from aclnn_viz.words.messages import Message, meant, message, tr
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,17 @@ KINDS = {
     message("queue empty"): Kind(message("takes from an empty queue: DeQue would wait for ever"), message("EnQue before DeQue")),
     message("queue depth"): Kind(
         message("puts more tensors into a queue than its depth"), message("DeQue before the next EnQue")),
-    message("ninth buffer"): Kind(
-        message("holds more buffers of one position than there are events"), message("free a tensor first, or use fewer queues")),
+    message("no event id"): Kind(
+        message("finds no free event id: queues hold one from EnQue to DeQue, and one for each block that waits after FreeTensor"),
+        message("use fewer queues or blocks, or FreeAllEvent of a queue that is done")),
+    message("event id in use"): Kind(
+        message("meets another's flag: a flag of one event and id that is set twice is undefined, and a core may hang"),
+        message("take an id from AllocEventID, or from FetchEventID just before the flag is set"), "ErrorSync4", "ErrorSync4"),
+    message("event id not allocated"): Kind(
+        message("uses an id that a queue may hold, too"),
+        message("in a program with queues, take ids from AllocEventID or FetchEventID of the TPipe")),
+    message("event id not released"): Kind(
+        message("ends with an id that AllocEventID took"), message("call ReleaseEventID after the last use")),
     message("too many buffers"): Kind(
         message("asks for more buffers than a TPipe can hold"), message("use fewer, larger buffers")),
     message("buffer of no bytes"): Kind(message("asks for a buffer without bytes"), message("treat a tile length of zero apart")),
@@ -111,6 +120,13 @@ KINDS = {
     message("alignment of a comparison"): Kind(
         message("compares lanes that do not fill 256 bytes, the rest of which is left out"),
         message("round the count up to 256 bytes, and let every lane hold a value")),
+    message("block stride"): Kind(
+        message("has a block stride of 0 for its result, which is undefined"), message("use 1, or the repeat stride for a running sum")),
+    message("integer overflow"): Kind(
+        message("wraps around"), message("compute in a wider format, or keep the numbers smaller")),
+    message("data cache"): Kind(
+        message("passes by a scalar unit's cache, which is kept apart from global memory"),
+        message("call DataCacheCleanAndInvalid after scalar writes, and before scalar reads of what others wrote")),
     message("input overwritten"): Kind(message("writes to an input"), message("write to an output or the workspace")),
     message("deadlock"): Kind(message("waits for ever"), message("let every core call SyncAll the same number of times")),
     message("output not written"): Kind(

@@ -1,26 +1,26 @@
-"""Programs and their launch: host tiling, cores, what a run leaves behind, and its pipes in steps.
+"""Programs and their launch: host tiling, cores, what a run leaves behind.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
+from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Instruction, Machine
-from aclnn_viz.tiles.memory import PIPES, PIPE_NAMES, POISON, UNWRITTEN, GlobalMemory
+from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, fitting
 from aclnn_viz.tiles.schedules import LIMIT, Orders, explored, schedule_of
 from aclnn_viz.tiles.tensors import Block
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 SYNCS = ("auto", "strict")
-DEFAULT_SOC = "Ascend910B2"
 
 
 class Tiling:
@@ -121,7 +121,7 @@ class Run:
         return "\n  ".join([*lines, *map(str, self.hazards)])
 
 
-def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, schedule="eager",
+def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedule="eager",
            sync: str | None = None, *, traced: bool = True, without=frozenset(), unified_buffer: int | None = None,
            **inputs) -> Run:
     """Run a tile program on the emulated vector cores of a SoC.
@@ -160,9 +160,50 @@ def launch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None
     if tiling.blockDim:
         machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
     _look_back(machine, program, outputs)
+    return _left(machine, outputs, tiling)
+
+
+def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedule="eager", sync: str = "auto") -> Run:
+    """Run a kernel that belongs to no operator: arrays stand for pointers to global memory, and are written in place.
+
+    Other arguments (numbers, a Tiling) are passed as they are. The outputs of the run are all arrays, by the kernel's names for
+    them; what a kernel leaves unwritten is therefore no hazard here. Raises ValueError for an array that is not contiguous.
+
+    >>> import numpy as np
+    >>> from aclnn_viz.tiles.ascendc import *
+    >>> def twice(x, y, n):
+    ...     ub, given, made = LocalMemAllocator(), GlobalTensor(float32), GlobalTensor(float32)
+    ...     given.SetGlobalBuffer(x), made.SetGlobalBuffer(y)
+    ...     tile = ub.Alloc(float32, n)
+    ...     DataCopy(tile, given, n)
+    ...     SetFlag(HardEvent.MTE2_V, 0), WaitFlag(HardEvent.MTE2_V, 0)
+    ...     Muls(tile, tile, 2.0, n)
+    ...     SetFlag(HardEvent.V_MTE3, 0), WaitFlag(HardEvent.V_MTE3, 0)
+    ...     DataCopy(made, tile, n)
+    >>> y = np.zeros(8, np.float32)
+    >>> run(twice, np.ones(8, np.float32), y, 8).hazards, y[0].item()
+    ((), 2.0)
+    """
+    platform, names = Platform.of(soc, cores), list(signature(kernel).parameters)
+    given, outputs = [], {}
+    for place, value in enumerate(arguments):
+        if isinstance(value, np.ndarray):
+            name = names[place] if place < len(names) else f"argument {place}"
+            if not value.flags.c_contiguous:
+                raise ValueError(problem(f"{name} must be contiguous, as memory behind a pointer is", "strides", "pass a copy"))
+            outputs[name] = value = GlobalMemory(name, value, True)
+            value.read_only = False
+        given.append(value)
+    machine = Machine(platform, cores, schedule_of(schedule), sync, True)
+    machine.run(kernel, given)
+    return _left(machine, outputs, Tiling(cores))
+
+
+def _left(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
+    """What a machine leaves behind."""
     made = Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
-               sum(core.moved for core in machine.cores), tiling, platform, tuple(sorted(machine.waits)), machine.landed,
+               sum(core.moved for core in machine.cores), tiling, machine.platform, tuple(sorted(machine.waits)), machine.landed,
                tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
                frozenset(machine.hazardous))
     machine.part()
@@ -199,50 +240,3 @@ def _look_back(machine: Machine, program: Program, outputs):
             machine.hazards.add("output not written", message(
                 "{n} of {all} elements of {tensor} are never written, the first at {first}", n=missing.size, all=memory.state.size,
                 tensor=name, first=missing[0]), 0, (code.co_filename, code.co_firstlineno))
-
-
-class Slot(NamedTuple):
-    """One instruction in the timeline of its core: pipe, step, name and program line, and what it waited for last."""
-
-    core: int
-    pipe: str
-    step: int
-    name: str
-    line: int
-    after: Instruction | None
-
-
-def timeline(run: Run) -> list[Slot]:
-    """Return a slot for every instruction of a run, in the order in which they were issued.
-
-    An instruction starts when its pipe is free and all that its horizon names is finished. Cores meet at SyncAll: the
-    next phase starts, on all of them, after the last step of this one. Raises ValueError for a run without a trace.
-
-    >>> import aclnn_viz as av
-    >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **av.case("hardswish", shape=(64,)).inputs)
-    >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
-    ('PIPE_MTE3', 10)
-    """
-    need(run, Run, "a timeline is that of a Run", "pass what launch returns")
-    if run.trace is None:
-        raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
-    slots: list[Slot] = []
-    floor = ended = epoch = 0
-    free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
-    at: dict[tuple, tuple[int, Instruction]] = {}  # (core, pipe, position) -> step, the last of its pipe so far
-    for one in sorted(run.trace, key=lambda one: one.epoch):
-        if one.epoch != epoch:
-            epoch, floor = one.epoch, ended
-        core, step, after = one.core.index, max(free.get((one.core.index, one.pipe), 0), floor), None
-        for pipe in PIPES:
-            if one.horizon[pipe]:
-                done, other = at[core, pipe, one.horizon[pipe]]
-                if done + 1 >= step and pipe != one.pipe:
-                    after = other
-                step = max(step, done + 1)
-        free[core, one.pipe] = step + 1
-        before = at.get((core, one.pipe, one.position - 1), (-1, one))
-        at[core, one.pipe, one.position] = max((step, one), before, key=lambda entry: entry[0])
-        ended = max(ended, step + 1)
-        slots.append(Slot(core, PIPE_NAMES[one.pipe], step, one.name, one.where[1], after))
-    return slots

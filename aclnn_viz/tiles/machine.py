@@ -17,7 +17,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.tiles.hazards import Hazards, Stop
 from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPES, PIPE_NAMES, UNWRITTEN, WRITTEN, S, Span, UnifiedBuffer, V
 from aclnn_viz.tiles.platforms import Platform
-from aclnn_viz.words.speech import Message, message
+from aclnn_viz.words.messages import Message, message
 
 _MACHINE = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 _local = threading.local()
@@ -28,6 +28,8 @@ ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}  # what one other c
 MANY = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
 ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
+MET = {"dirty": message("{name} {does} bytes of {tensor} that a scalar unit has written to its cache alone"),
+       "old": message("{name} {does} bytes of {tensor} from the cache, which others have since written")}
 UNORDERED = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order")
 UNORDERED_OF = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other} of {tensor}, and nothing says in "
                        "which order")
@@ -74,9 +76,12 @@ class Core:
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
-        self.flags: dict[tuple, list[int]] = {}
+        self.flags: dict[tuple, tuple[list[int], int]] = {}  # (event, id) -> the clock, and the line that set it
+        self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
+        self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
         self.atomic = self.ended_at = None
         self.pipes: list = []  # the TPipes, for the look back at the end
+        self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
         self.moved = 0  # bytes between global memory and the Unified Buffer
 
     def __enter__(self):
@@ -100,8 +105,9 @@ class Core:
         frame = self.frame()
         return frame.f_code.co_filename, frame.f_lineno
 
-    def hazard(self, kind: str, what: Message, writing: bool = False):
-        where = self.where()
+    def hazard(self, kind: str, what: Message, writing: bool = False, where: tuple[str, int] | None = None):
+        """Note a hazard of the line that runs, or of `where` an instruction that runs late was issued."""
+        where = where or self.where()
         self.machine.hazards.add(kind, what, self.index, where, writing)
         self.machine.hazardous.add((self.index, sum(self.count), where))
 
@@ -200,6 +206,8 @@ class Core:
     def _check(self, one: Instruction, memory, span: Span, writing: bool):
         found = memory.unordered(span, one.horizon, writing, self, one.atomic)
         if memory is not self.ub:
+            if met := memory.cache(span, self, one.pipe == S, writing):
+                self.hazard("data cache", message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name), writing)
             if writing and memory.read_only:
                 self.hazard("input overwritten", message("{name} writes to {tensor}", name=one.name, tensor=memory.name), True)
             if clash := memory.clash(span, self, writing, one.atomic):
@@ -322,6 +330,10 @@ class Machine:
             hazard("never freed", message("the kernel ends while {queue} holds a tensor", queue=name))
         if core.atomic is not None:
             hazard("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"))
+        for (event, number), holder in core.ids.items():
+            if holder.call == "AllocEventID":
+                hazard("event id not released", message("the kernel ends while id {id} of {event}, allocated in line {line}, is held",
+                                                        id=number, event=event.name, line=holder.line))
         for event, number in core.flags:
             hazard("flag unpaired", message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
                                             id=number, event=event.name))

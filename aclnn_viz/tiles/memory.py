@@ -19,6 +19,7 @@ UNWRITTEN, PADDING, WRITTEN = range(3)  # so that the least of a span tells whet
 POISON = 0xFF  # as bytes of any floating format: a nan
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
+CACHE = 64  # bytes of a line of the scalar unit's cache
 
 
 class Span(NamedTuple):
@@ -127,6 +128,16 @@ class UnifiedBuffer:
         self.state[start:end] = UNWRITTEN
 
 
+class Address(NamedTuple):
+    """A place in global memory, as a kernel argument with an offset in bytes: `x + 64`."""
+
+    memory: "GlobalMemory"
+    start: int
+
+    def __add__(self, offset: int) -> "Address":
+        return Address(self.memory, self.start + int(offset))
+
+
 class GlobalMemory:
     """One tensor in global memory, shared by all cores; `unit` is the bytes for which one record is kept."""
 
@@ -137,6 +148,37 @@ class GlobalMemory:
         self.state = None if written else np.zeros(self.size // self.unit, np.uint8)
         # Verb -> stamp of the last such access, and 4 * position + pipe of it; made at the first.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        # (core, line of 64 bytes) in the caches of the scalar units -> "clean", "dirty" (written there), "old" (since written
+        # by others). Only lines that can change are kept.
+        self.lines: dict[tuple, str] = {}
+
+    def __add__(self, offset: int) -> Address:
+        return Address(self, int(offset))
+
+    def drop(self, core, line: int | None):
+        """Forget a line in the cache of a core, or all of them."""
+        for key in [key for key in self.lines if key[0] is core and line in (None, key[1])]:
+            del self.lines[key]
+
+    def cache(self, span: Span, core, scalar: bool, writing: bool) -> str | None:
+        """Follow an access through the caches; returns "dirty" or "old" where it meets what is not what memory holds."""
+        if self.read_only or not scalar and not self.lines:
+            return None
+        found, own = None, (core, span.start // CACHE)
+        for key, state in list(self.lines.items()):
+            if scalar and key == own or not meet(span, Span(key[1] * CACHE, CACHE)):
+                continue
+            if state == "dirty":
+                found = "dirty"
+            elif writing:
+                self.lines[key] = "old"
+        if scalar:
+            core.cached.add(self)
+            if not writing and self.lines.get(own) == "old":
+                found = "old"
+            if writing or own not in self.lines:
+                self.lines[own] = "dirty" if writing else "clean"
+        return found
 
     def _recent(self, span: Span, core, writing: bool, atomic: bool):
         """Verb, stamps and places of the accesses that could be in conflict, if there were any in this epoch.

@@ -79,9 +79,8 @@ class Arch:
     """One NPU architecture. `reserved` bytes of the Unified Buffer are not for programs."""
 
     reserved: int
-    queue_buffers: int  # of one position, alive at a time
     buffers: int  # of one TPipe
-    events: int
+    events: int  # ids of one event
     system_workspace: int
     calls: dict[str, str]
     casts: dict[str, str]
@@ -97,7 +96,7 @@ class Arch:
         return {tuple(pair.split(">")): modes for pairs, modes in self.casts.items() for pair in pairs.split()}
 
 
-ARCHS = {DAV_2201: Arch(256, 8, 64, 8, 16 << 20, _CALLS, _CASTS)}
+ARCHS = {DAV_2201: Arch(256, 64, 8, 16 << 20, _CALLS, _CASTS)}
 
 
 @dataclass(frozen=True)

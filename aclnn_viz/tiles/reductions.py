@@ -14,7 +14,7 @@ from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
 from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
 # What changes nothing: -0 + x is x for each x, +0 + -0 would lose the sign.
@@ -63,13 +63,23 @@ def _reduce(name, function, dst, src, tmp, form):
             return
         (read, given), order = src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)), "tree"
     write, out = dst.part(name, True, size, align=size)
+    writes = [write]
+    if order == "tree" or function is not _ADD:  # for a sum of a count the work buffer is not used
+        repeats = read.shape[0] if read.shape else -(-count * size // REPEAT)
+        lanes = BLOCK // size
+        work = tmp.span(name, True, -(-repeats * (1 if function is _ADD else 2) // lanes) * BLOCK)
+        if work.start < read.end and read.start < work.end:
+            core.hazard("overlap", message("{name} has its work buffer in bytes {a} to {b} and reads {c} to {d}", name=name,
+                                           a=work.start, b=work.end, c=read.start, d=read.end))
+        writes = [work._replace(start=work.start + BLOCK, length=work.length - BLOCK)] * (work.length > BLOCK) + writes \
+            if work.start == write.start else [work, write]
 
     def run():
         if order == "tree":
             out[0] = tree(tree(given, function), function)
         else:
             out[0] = function.accumulate(_repeats(given, function))[-1]
-    core.vector(name, run, [read], [write])
+    core.vector(name, run, [read], writes)
     if order == "ascending":  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
@@ -275,9 +285,8 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         inside = index < elements.size
         wrong = places[~inside | (places % size != 0)]
         if wrong.size:
-            core.machine.hazards.add("beyond tensor", message(
-                "Gather takes offset {offset} of {length} bytes of elements of {size}", offset=int(wrong[0]), length=length,
-                size=size), core.index, where)
+            core.hazard("beyond tensor", message("Gather takes offset {offset} of {length} bytes of elements of {size}",
+                                                 offset=int(wrong[0]), length=length, size=size), where=where)
         out[...] = elements[np.where(inside, index, 0)]
     where = core.where()
     core.vector("Gather", run, [read, at], [write])

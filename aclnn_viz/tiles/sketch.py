@@ -12,11 +12,12 @@ import numpy as np
 
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.launching import DEFAULT_SOC, Program
+from aclnn_viz.operators.products import SOC
+from aclnn_viz.tiles.launching import Program
 from aclnn_viz.tiles.platforms import Platform, c_name, fitting
 
 _ENUMS = {"RoundMode", "CMPMODE", "SELMODE", "HardEvent"}
-_TYPED = {"AllocTensor", "DeQue", "Get", "ReinterpretCast"}  # methods whose type is a template argument
+_TYPED = {"AllocTensor", "AllocEventID", "DeQue", "Get", "ReinterpretCast"}  # methods whose type is a template argument
 _TEMPLATED = {"SetFlag", "WaitFlag", "PipeBarrier", "SetAtomicAdd"}  # functions whose first argument is
 _BRACED = {"DataCopyExtParams", "DataCopyParams", "UnaryRepeatParams", "BinaryRepeatParams"}
 _FORMATS = {"float32": "float"}
@@ -161,6 +162,8 @@ class Lines:
                 return f"sizeof({self.text(kind)})"
             case ast.Attribute(value=ast.Name(id="tiling") | ast.Attribute(attr="t"), attr=name) if len(name) == 1:
                 return name  # a type
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="GetTPipePtr")), attr=name):
+                return f"GetTPipePtr()->{name}"
             case ast.Attribute(value=value, attr=name):
                 return f"{self.text(value)}.{name}"
             case ast.Subscript(value=value, slice=index):
@@ -242,7 +245,7 @@ using namespace AscendC;
 _CEIL = "__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n"
 
 
-def sketch(program: Program, /, soc: str = DEFAULT_SOC, cores: int | None = None, unified_buffer: int | None = None,
+def sketch(program: Program, /, soc: str = SOC, cores: int | None = None, unified_buffer: int | None = None,
            **inputs) -> str:
     """Return an Ascend C sketch of a program: tiling struct with its numbers, kernel class, entry function.
 

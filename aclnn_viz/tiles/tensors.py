@@ -9,10 +9,11 @@ from enum import Enum
 
 import numpy as np
 
+from aclnn_viz.tiles.events import HardEvent, free_id, release, take
 from aclnn_viz.tiles.machine import DOES, current
-from aclnn_viz.tiles.memory import MTE2, MTE3, Span, V
+from aclnn_viz.tiles.memory import MTE2, MTE3, Address, Span, V
 from aclnn_viz.tiles.platforms import BLOCK, c_name
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 
 class GlobalTensor:
@@ -23,7 +24,8 @@ class GlobalTensor:
 
     def SetGlobalBuffer(self, address, size: int | None = None):
         """Let the tensor begin at an address, a kernel argument; `size` elements are for checks alone."""
-        self.memory, self.start, self.size = address, 0, size
+        self.memory, self.start = address if isinstance(address, Address) else (address, 0)
+        self.size = size
 
     def __getitem__(self, offset: int) -> "GlobalTensor":
         part = GlobalTensor(self.dtype)
@@ -62,7 +64,7 @@ class GlobalTensor:
         return span.values(self.memory.bytes, self.dtype)[0]
 
     def SetValue(self, index: int, value):
-        """Write one element by the scalar unit. Its cache is modelled as written through: a chip is less kind."""
+        """Write one element by the scalar unit, into its cache: others see it after DataCacheCleanAndInvalid."""
         part = self[index]
         span = part.span("SetValue", True, self.dtype.itemsize)
         _store(span, self, value)
@@ -156,6 +158,7 @@ class TPosition(Enum):
 
     def __init__(self, filler: int, emptier: int):
         self.filler, self.emptier = filler, emptier
+        self.filled, self.freed = HardEvent((filler, emptier)), HardEvent((emptier, filler))
 
     VECIN = (MTE2, V)
     VECCALC = (V, V)
@@ -176,7 +179,7 @@ class Block:
     def __init__(self, name: str, label: str, start: int, length: int, state: str = FREE):
         self.name, self.label, self.start, self.length = name, label, start, length
         self.state, self.turn = state, 0
-        self.clock = [0] * 4  # what EnQue or FreeTensor saw
+        self.clock, self.event = [0] * 4, None  # what EnQue or FreeTensor saw, and the (event, id) that waits with it
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         if self.state == FREE or turn != self.turn:
@@ -199,6 +202,7 @@ class TPipe:
     def __init__(self):
         self.core = current()
         self.core.pipes.append(self)
+        self.core.ids.clear()  # a TPipe begins with all ids free
         self.top, self.buffers, self.queues = 0, [], []
 
     def InitBuffer(self, buffer, *numbers: int):
@@ -233,8 +237,19 @@ class TPipe:
             found[block.name, block.length] = number + 1, block.length
         return found.values()
 
-    def alive(self, position: TPosition) -> int:
-        return sum(block.state != FREE for queue in self.queues if queue.position is position for block in queue.blocks)
+    def AllocEventID(self, event: HardEvent) -> int:
+        """Take an id until ReleaseEventID. C++: `AllocEventID<HardEvent::V_S>()`."""
+        return take(self.core, event, "AllocEventID", "ReleaseEventID")
+
+    def ReleaseEventID(self, event: HardEvent, event_id: int):
+        """Give back what AllocEventID gave. C++: `ReleaseEventID<HardEvent::V_S>(id)`."""
+        release(self.core, event, event_id)
+
+    def FetchEventID(self, event: HardEvent) -> int:
+        """An id that is free now, and stays free: for a flag that is set and awaited at once."""
+        number = free_id(self.core, event, "FetchEventID")
+        self.core.fetched.add((event, number))
+        return number
 
     def check_newest(self, name: str) -> None:
         if self is not self.core.pipes[-1]:
@@ -244,6 +259,14 @@ class TPipe:
     def held(self) -> list[str]:
         """The queues that still hold a tensor."""
         return [queue.blocks[0].name for queue in self.queues if any(block.state != FREE for block in queue.blocks)]
+
+
+def GetTPipePtr() -> TPipe:
+    """The TPipe of this core."""
+    core = current()
+    if not core.pipes:
+        core.stop("not initialised", message("GetTPipePtr is called before a TPipe is made"))
+    return core.pipes[-1]
 
 
 class TQue:
@@ -268,13 +291,10 @@ class TQue:
         if block is None:
             core.stop("queue not freed", message("AllocTensor finds all {n} blocks of {queue} in use", n=len(self.blocks),
                                                 queue=self.blocks[0].name), True)
-        limit = core.platform.arch.queue_buffers
-        if self.pipe.alive(self.position) >= limit:
-            core.stop("ninth buffer", message("AllocTensor takes buffer {n} of position {position}", n=limit + 1,
-                                              position=self.position.name))
         self.next = (self.blocks.index(block) + 1) % len(self.blocks)
         if not core.skipped():
             core.wait(self.position.filler, block.clock)
+        core.ids.pop(block.event, None)
         block.state, block.turn = OCCUPIED, block.turn + 1
         core.ub.forget(block.start, block.start + block.length)
         return LocalTensor(block, block.start, block.start + block.length, dtype)
@@ -287,20 +307,31 @@ class TQue:
             core.stop("another queue", message(OF, call="EnQue", block=block.name))
         if block.state not in (OCCUPIED, DEQUE):
             core.stop("queue order", message(THAT_IS, call="EnQue", state=block.state))
-        if len(self.waiting) >= self.depth:
+        if len(self.waiting) >= (self.depth or len(self.blocks)):
             core.hazard("queue depth", message("EnQue puts tensor {n} into a queue of depth {depth}", n=len(self.waiting) + 1,
                                                 depth=self.depth))
         block.state, block.clock = ENQUE, core.snapshot(self.position.filler)
+        block.event = self.position.filled, take(core, self.position.filled, "EnQue", "DeQue")
         self.waiting.append(block)
 
     def DeQue(self, dtype) -> LocalTensor:
-        """Take the oldest enqueued tensor; the pipe that uses it waits until it is filled."""
+        """Take the oldest enqueued tensor; the pipe that uses it waits until it is filled.
+
+        In a queue of depth 0 tensors stay in place: it takes the tensor itself, as `DeQue(tensor)` does in C++.
+        """
         core = self._ready("DeQue")
+        if isinstance(dtype, LocalTensor):
+            if self.depth or dtype.block not in self.waiting:
+                core.stop("queue order", message(THAT_IS, call="DeQue", state=dtype.block.state))
+            self.waiting.remove(dtype.block)
+            self.waiting.appendleft(dtype.block)
+            dtype = dtype.dtype
         if not self.waiting:
             core.stop("queue empty", message("DeQue finds nothing in the queue"))
         block = self.waiting.popleft()
         if not core.skipped():
             core.wait(self.position.emptier, block.clock)
+        core.ids.pop(block.event, None)
         block.state = DEQUE
         return LocalTensor(block, block.start, block.start + block.length, dtype)
 
@@ -316,6 +347,15 @@ class TQue:
         if block.state == ENQUE:
             core.stop("queue order", message(THAT_IS, call="FreeTensor", state=ENQUE))
         block.state, block.clock = FREE, core.snapshot(self.position.emptier)
+        block.event = self.position.freed, take(core, self.position.freed, "FreeTensor", "AllocTensor")
+
+    def FreeAllEvent(self):
+        """Wait until the users of all free blocks are done, and give their ids back."""
+        core = self._ready("FreeAllEvent")
+        for block in self.blocks:
+            if block.state == FREE and block.event in core.ids:
+                core.wait(self.position.filler, block.clock)
+                del core.ids[block.event]
 
 
 class TBuf:
@@ -326,9 +366,40 @@ class TBuf:
 
     def Get(self, dtype) -> LocalTensor:
         """The buffer as a tensor; it holds what it held, anything at first."""
+        return self.GetWithOffset(dtype, None, 0)
+
+    def GetWithOffset(self, dtype, size: int | None, bufOffset: int) -> LocalTensor:
+        """`size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
         if self.blocks is None:
             current().stop("not initialised", message("Get is called for a TBuf without InitBuffer"))
         self.pipe.check_newest("Get")
         block = self.blocks[0]
-        block.state = DEQUE
-        return LocalTensor(block, block.start, block.start + block.length, dtype)
+        block.state, start = DEQUE, block.start + int(bufOffset)
+        end = block.start + block.length if size is None else start + int(size) * np.dtype(dtype).itemsize
+        if end > block.start + block.length:
+            current().hazard("beyond tensor", message("GetWithOffset takes up to byte {end} of {block}, which has {size}",
+                                                      end=end - block.start, block=block.name, size=block.length))
+        return LocalTensor(block, start, end, dtype)
+
+
+class LocalMemAllocator:
+    """The Unified Buffer handed out tensor by tensor, in a program without TPipe. C++: `LocalMemAllocator<Hardware::UB>`."""
+
+    def __init__(self):
+        self.top = 0
+
+    def Alloc(self, dtype, tileSize: int) -> LocalTensor:
+        """The next `tileSize` elements, from a multiple of 32 bytes on. C++: `Alloc<T>(tileSize)`."""
+        core, length = current(), -(-int(tileSize) * np.dtype(dtype).itemsize // BLOCK) * BLOCK
+        if core.pipes:
+            core.hazard("second pipe", message("LocalMemAllocator is used beside a TPipe"))
+        if self.top + length > core.ub.size:
+            core.stop("unified buffer full", message("Alloc asks for {n} bytes beside {taken}: {end} of {size}", n=length,
+                                                     taken=self.top, end=self.top + length, size=core.ub.size), True)
+        block = Block(message("Alloc of line {line}", line=core.where()[1]), "", self.top, length, DEQUE)
+        self.top += length
+        return LocalTensor(block, block.start, block.start + int(tileSize) * np.dtype(dtype).itemsize, dtype)
+
+    def GetCurAddr(self) -> int:
+        """The first byte that is not handed out."""
+        return self.top

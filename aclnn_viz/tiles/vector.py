@@ -16,8 +16,8 @@ from aclnn_viz.arrays.plan import round_away
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import Span
-from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name
-from aclnn_viz.words.speech import message
+from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name, float32, half, int32_t
+from aclnn_viz.words.messages import message
 
 MASK, STRIDE = message("{name} has mask {mask} for {n} lanes of {dtype}"), message("a stride")
 
@@ -111,7 +111,11 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     strides = [[eight_bits(core, name, step, STRIDE) * BLOCK for step in pair] for pair in pairs]
     found = []
     per_block = BLOCK // widest
-    for block, blocks, lane, width in runs(mask, lanes, per_block):
+    boxes = runs(mask, lanes, per_block)
+    if operands[0][1] and strides[0][0] == 0 and boxes and boxes[-1][0] + boxes[-1][1] > 1:
+        core.hazard("block stride", message("{name} writes {n} blocks of each repeat to one place", name=name,
+                                            n=boxes[-1][0] + boxes[-1][1]), True)
+    for block, blocks, lane, width in boxes:
         spans = []
         for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
             size = tensor.dtype.itemsize
@@ -145,14 +149,37 @@ def operands(core, name: str, form: tuple, dst, sources) -> tuple[list[list[tupl
             for one in found], pairs[0][1] == 0 and repeats > 1
 
 
-def need_apart(core, name: str, dst, sources, found: list[list[tuple[Span, np.ndarray]]]):
-    """Operands are the same or disjoint."""
+SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # which may leave their result in place of src1, repeat after repeat
+KEPT = {half, float32, int32_t}  # in these formats
+
+
+def need_apart(core, name: str, dst, found: list[list[tuple[Span, np.ndarray]]]):
+    """Operands are the same or disjoint in a repeat, and no repeat reads what an earlier one wrote.
+
+    Source: docs/zh/api/SIMD-API/通用说明和约束.md, overlapping addresses; a running sum in src1 is its one exception.
+    """
     for (write, _), *reads in found:
-        for source, (span, _) in zip(sources, reads):
-            if source.start != dst.start and write.start < span.end and span.start < write.end \
-                    and not (span.shape and np.prod(span.shape) > 1):
+        for k, (span, _) in enumerate(reads):
+            running = k == len(reads) - 1 and name in SUMS and dst.dtype in KEPT and write == span and write.shape \
+                and write.strides[0] == 0
+            if write.start < span.end and span.start < write.end and not running and _collide(write, span):
                 core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
                                                 b=write.end, c=span.start, d=span.end))
+
+
+@lru_cache(maxsize=512)
+def _collide(write: Span, read: Span) -> bool:
+    """Whether a repeat overlaps its own source in part, or reads what an earlier repeat wrote."""
+    if not write.shape and not read.shape:
+        return write != read
+    wrote, given = (span.start + np.add.outer(np.arange(span.shape[0]) * span.strides[0], np.add.outer(
+        np.arange(span.shape[1]) * span.strides[1], np.arange(0, span.length, 2)).ravel()) for span in (write, read))
+    first: dict[int, tuple[int, int]] = {}
+    for repeat, row in enumerate(wrote.tolist()):
+        for place, address in enumerate(row):
+            first.setdefault(address, (repeat, place))
+    return any(first[address][0] <= repeat and first[address] != (repeat, place)
+               for repeat, row in enumerate(given.tolist()) for place, address in enumerate(row) if address in first)
 
 
 def need_format(core, name: str, dtype):
@@ -162,27 +189,37 @@ def need_format(core, name: str, dtype):
         core.stop("format", message("{name} takes {taken}, not {dtype}", name=name, taken=taken, dtype=c_name(dtype)))
 
 
+WRAP = {"Add", "Sub", "Mul", "Adds", "Muls"}
+MIXED = {"Axpy", "MulAddDst"}  # which add products of half to float (their pages, tables of types)
+
+
 def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     """Issue `function(*sources)` into dst over the lanes of a form."""
     core = current()
     if formats:
         need_format(core, name, dst.dtype)
         for source in sources:
-            if source.dtype != dst.dtype:
+            if source.dtype != dst.dtype and not (name in MIXED and source.dtype == half and dst.dtype == float32):
                 need_format(core, name, source.dtype)
                 core.stop("format", message("{name} mixes {dtype} and {other}", name=name, dtype=c_name(dst.dtype),
                                             other=c_name(source.dtype)))
     found, in_turn = operands(core, name, form, dst, sources)
     if not found:
         return
-    need_apart(core, name, dst, sources, found)
+    need_apart(core, name, dst, found)
     parts = [[view for _, view in one] for one in found]
     if in_turn:  # a running sum: each repeat reads what the one before has left
         parts = [[view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))]
 
+    where = core.where() if dst.dtype.kind == "i" else None
+
     def run():
         for out, *given in parts:
-            out[...] = function(*given)
+            result = function(*given)
+            if where and name in WRAP and (result != function(*(part.astype(np.int64) for part in given))).any():
+                core.hazard("integer overflow", message("{name} gives a number beyond {dtype}", name=name,
+                                                        dtype=c_name(dst.dtype)), where=where)
+            out[...] = result
     core.vector(name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found])
 
 
@@ -232,13 +269,13 @@ LeakyRelu = _scalar("LeakyRelu", lambda x, slope: np.where(x >= 0, x, x * slope)
 
 def Axpy(dst, src, scalar, *form):
     """dst = dst + src * scalar, rounded twice (inferred): `(dst, src, scalar, count)` or with a mask."""
-    number = np.asarray(scalar).astype(src.dtype)[()]
-    _accumulating("Axpy", lambda out, x: out + x * number, dst, (src,), form)
+    number = np.asarray(scalar).astype(src.dtype).astype(dst.dtype)[()]
+    _accumulating("Axpy", lambda out, x: out + x.astype(out.dtype) * number, dst, (src,), form)
 
 
 def MulAddDst(dst, src0, src1, *form):
     """dst = src0 * src1 + dst, rounded twice (inferred)."""
-    _accumulating("MulAddDst", lambda out, a, b: a * b + out, dst, (src0, src1), form)
+    _accumulating("MulAddDst", lambda out, a, b: a.astype(out.dtype) * b.astype(out.dtype) + out, dst, (src0, src1), form)
 
 
 def FusedMulAdd(dst, src0, src1, *form):

@@ -14,9 +14,9 @@ SCHEDULES = ("eager", "late", 0, 1)
 def judged(program, case, **how):
     """Launch and assert; returns the run."""
     run = av.tiles.launch(program, traced=False, **how, **case.inputs)
-    told = f"{program.name} on {case} with {how}"
-    assert not run.hazards, f"{told}: {[str(hazard) for hazard in run.hazards]}"
-    assert not unexplained(program, case, run.outputs), told
+    text = f"{program.name} on {case} with {how}"
+    assert not run.hazards, f"{text}: {[str(hazard) for hazard in run.hazards]}"
+    assert not unexplained(program, case, run.outputs), text
     return run
 
 

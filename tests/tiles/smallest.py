@@ -164,10 +164,61 @@ def queue_depth(x, y):
         que.FreeTensor(que.DeQue(FLOAT))
 
 
-def ninth(x, y):
+def ninth(x, y, queues=5):
+    """Every freed block waits with an id."""
+    pipe = TPipe()
+    for que in [queue(pipe, VECIN, 2, 256) for _ in range(queues)]:
+        for tensor in [que.AllocTensor(FLOAT) for _ in range(2)]:
+            que.FreeTensor(tensor)
+
+
+def ninth_enqueued(x, y):
     pipe = TPipe()
     for que in [queue(pipe, VECIN, 1, 256) for _ in range(9)]:
-        que.AllocTensor(FLOAT)
+        que.EnQue(que.AllocTensor(FLOAT))
+
+
+def freed(pipe):
+    """A queue whose block waits with id 0 of V_MTE2."""
+    que = queue(pipe, VECIN, 1, 256)
+    que.FreeTensor(que.AllocTensor(FLOAT))
+    return que
+
+
+def id_of_a_queue(x, y):
+    freed(TPipe())
+    SetFlag(HardEvent.V_MTE2, 0)
+    WaitFlag(HardEvent.V_MTE2, 0)
+
+
+def id_of_a_program(x, y):
+    """Fetched before, set while FreeTensor takes the lowest free one."""
+    pipe = TPipe()
+    number = pipe.FetchEventID(HardEvent.V_MTE2)
+    SetFlag(HardEvent.V_MTE2, number)
+    freed(pipe)
+    WaitFlag(HardEvent.V_MTE2, number)
+
+
+def id_by_hand(x, y):
+    freed(TPipe())
+    sync(V_S)
+
+
+def id_kept(x, y):
+    sync(V_S, TPipe().AllocEventID(V_S))
+
+
+def id_of_nobody(x, y):
+    TPipe().ReleaseEventID(V_S, 3)
+
+
+def two_fetched(x, y):
+    pipe = TPipe()
+    one, two = (pipe.FetchEventID(V_S) for _ in range(2))
+    SetFlag(V_S, one)
+    SetFlag(V_S, two)
+    WaitFlag(V_S, one)
 
 
 def many_buffers(x, y):
@@ -208,6 +259,10 @@ def flag_left(x, y):
 
 def ninth_event(x, y):
     SetFlag(V_S, 8)
+
+
+def event_of_the_system(x, y):
+    sync(V_S, 6)
 
 
 def race(x, y):
@@ -259,6 +314,63 @@ def format_of_a_cast(x, y):
 def overlap(x, y):
     tensor = load(x)
     Adds(tensor[8], tensor, 1.0, 32)
+
+
+def overlap_of_repeats(x, y):
+    """The second repeat reads what the first has written."""
+    tensor = load(x, 192, 192)
+    Adds(tensor[64], tensor, 1.0, 64, 2, UnaryRepeatParams())
+
+
+def running_sum(x, y, dtype=np.dtype(np.int16)):
+    pipe = TPipe()
+    total, tensor = buffer(pipe, dtype, 128), buffer(pipe, dtype, 512)
+    Duplicate(total, 0, 128)
+    Duplicate(tensor, 1, 512)
+    PipeBarrier(PIPE_V)
+    Add(total, tensor, total, 256 // dtype.itemsize, 4, BinaryRepeatParams(1, 1, 1, 0, 8, 0))
+
+
+def block_stride(x, y):
+    tensor = load(x)
+    Adds(tensor, tensor, 1.0, 64, 1, UnaryRepeatParams(0, 1, 8, 8))
+
+
+def work_buffer(x, y, tensor=None, tmp=0, length=40):
+    tensor = load(x, 128, 128 + length)
+    ReduceSum(tensor[128], tensor, tensor[tmp or 128 + length - 8], 64, 2 * (length // 8), 0)
+
+
+def work_buffer_of_the_source(x, y):
+    work_buffer(x, y, tmp=8)
+
+
+def wrapped(x, y):
+    tensor = buffer(TPipe(), np.dtype(np.int32), 64)
+    Duplicate(tensor, 2**31 - 1, 64)
+    PipeBarrier(PIPE_V)
+    Adds(tensor, tensor, 1, 64)
+
+
+def scalar_store(x, y, clean=False):
+    gm(y).SetValue(0, 1.0)
+    if clean:
+        DataCacheCleanAndInvalid(gm(y), CacheLine.SINGLE_CACHE_LINE)
+    sync(HardEvent.S_MTE2)
+    DataCopyPad(buffer(TPipe(), FLOAT, 8), gm(y), row(1), NO_PAD)
+
+
+def scalar_load(x, y, clean=False):
+    tensor = load(x)
+    for _ in range(2):
+        store(y, tensor, 8)
+        PipeBarrier(PIPE_MTE3)
+        sync(HardEvent.MTE3_S)
+        if not clean:
+            gm(y).GetValue(0)
+    if clean:
+        DataCacheCleanAndInvalid(gm(y), CacheLine.ENTIRE_DATA_CACHE)
+    gm(y).GetValue(1)
 
 
 def comparison(x, y):

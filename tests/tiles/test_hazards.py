@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import smallest
 from small_kernels import buffer, gm, queue, ran, sync
-from smallest import FLOAT, V_S, load, store
+from smallest import FLOAT, V_MTE3, V_S, load, store
 
 from aclnn_viz import tiles
 from aclnn_viz.cases import case
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
-from aclnn_viz.words import speech
+from aclnn_viz.words import messages
 
 # Kind, the vendor's name, part of the sentence, kernel.
 HAZARDS = [
@@ -42,7 +42,15 @@ HAZARDS = [
     ("queue order", "ErrorBuffer2", "EnQue is given a tensor that is enqueued", smallest.queue_order),
     ("queue empty", "", "DeQue finds nothing", smallest.queue_empty),
     ("queue depth", "", "puts tensor 2 into a queue of depth 1", smallest.queue_depth),
-    ("ninth buffer", "", "takes buffer 9 of position VECIN", smallest.ninth),
+    ("no event id", "", "FreeTensor needs an id of V_MTE2, all 8 of which are held by lines", smallest.ninth),
+    ("no event id", "", "EnQue needs an id of MTE2_V, all 8 of which are held by lines", smallest.ninth_enqueued),
+    ("event id in use", "ErrorSync4", "SetFlag uses id 0 of V_MTE2, which FreeTensor in line", smallest.id_of_a_queue),
+    ("event id in use", "ErrorSync4", "FreeTensor takes id 0 of V_MTE2, which SetFlag in line", smallest.id_of_a_program),
+    ("event id not allocated", "", "SetFlag uses id 0 of V_S, which neither", smallest.id_by_hand),
+    ("event id not allocated", "", "ReleaseEventID gives back id 3 of V_S", smallest.id_of_nobody),
+    ("event id not released", "", "the kernel ends while id 0 of V_S, allocated in line", smallest.id_kept),
+    ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.two_fetched),
+    ("event", "", "SetFlag uses id 6 of V_S, which is the system's", smallest.event_of_the_system),
     ("too many buffers", "", "makes 66 buffers of a TPipe that holds 64", smallest.many_buffers),
     ("buffer of no bytes", "", "1 blocks of 0 bytes", smallest.no_bytes),
     ("unified buffer full", "", "asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352", smallest.full),
@@ -61,6 +69,14 @@ HAZARDS = [
     ("format", "", "Add takes float, half, int16_t, int32_t, not bfloat16_t", smallest.format_of_a_call),
     ("format", "", "Cast from float to bfloat16_t takes CAST_RINT", smallest.format_of_a_cast),
     ("overlap", "", "writes bytes 32 to 160 and reads 0 to 128", smallest.overlap),
+    ("overlap", "", "Adds writes bytes 256 to 768 and reads 0 to 512", smallest.overlap_of_repeats),
+    ("overlap", "", "Add writes bytes 0 to 256 and reads 0 to 256", smallest.running_sum),
+    ("overlap", "", "has its work buffer in bytes 32 to 96 and reads 0 to 256", smallest.work_buffer_of_the_source),
+    ("beyond tensor", "ErrorWrite2", "ReduceSum writes up to byte 64 of a tensor of 32 bytes", smallest.work_buffer),
+    ("block stride", "", "Adds writes 8 blocks of each repeat to one place", smallest.block_stride),
+    ("integer overflow", "", "Adds gives a number beyond int32_t", smallest.wrapped),
+    ("data cache", "", "DataCopyPad reads bytes of y that a scalar unit has written", smallest.scalar_store),
+    ("data cache", "", "GetValue reads bytes of y from the cache", smallest.scalar_load),
     ("alignment of a comparison", "", "60 elements, 240 bytes, leaves out the last 240", smallest.comparison),
     ("input overwritten", "", "writes to x", smallest.input_overwritten),
     ("deadlock", "", "SyncAll waits for 1 of 2 cores that have ended", smallest.deadlock),
@@ -85,7 +101,7 @@ def test_every_kind_has_its_smallest_program():
 
 @pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
 def test_each_hazard_is_said_in_chinese_and_read_in_english(kind, vendor, text, kernel, monkeypatch):
-    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    monkeypatch.setattr(messages, "_chosen", ["zh"])
     found = next(hazard for hazard in ran(kernel, cores=1 + (kernel in ON_TWO_CORES)).hazards if hazard.kind == kind)
     english = re.compile(r"[a-z]{2,} [a-z]{2,}")  # two words that are no names
     assert "计算核" in str(found) and not english.search(str(found)) and english.search(found.text)
@@ -93,7 +109,7 @@ def test_each_hazard_is_said_in_chinese_and_read_in_english(kind, vendor, text, 
 
 
 def test_what_is_raised_stays_english(monkeypatch):
-    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    monkeypatch.setattr(messages, "_chosen", ["zh"])
     program = tiles.faults("hardswish")[0].broken("hardswish")
     with pytest.raises(tiles.HazardError, match="^missing barrier .* put a PipeBarrier between") as raised:
         program(**case("hardswish", shape=(300,)).inputs)
@@ -145,11 +161,73 @@ def by_scalar(x, y):
     store(y, tensor, 8)
 
 
-@pytest.mark.parametrize("kernel", [copies_through, by_queue, by_scalar])
-@pytest.mark.parametrize("schedule", ["eager", "late", 1, 2, 3])
-def test_right_kernels_are_silent_and_give_the_same_bits(kernel, schedule):
-    result, eager = ran(kernel, schedule=schedule), ran(kernel)
-    assert result.kinds == [] and result.y.tobytes() == eager.y.tobytes()
+def ids_of_a_pipe(x, y):
+    """Four queues of two blocks hold all ids of V_MTE2; those that are given back can be taken again."""
+    smallest.ninth(x, y, queues=4)
+    pipe = TPipe()
+    smallest.freed(pipe).FreeAllEvent()
+    number = pipe.AllocEventID(HardEvent.V_MTE2)
+    sync(HardEvent.V_MTE2, number)
+    pipe.ReleaseEventID(HardEvent.V_MTE2, number)
+    sync(V_S, GetTPipePtr().FetchEventID(V_S))
+    store(y, load(x))  # a TPipe without queues: ids by hand
+
+
+def by_forms_that_are_legal(x, y):
+    pipe = TPipe()
+    one, wide, other = TBuf(), buffer(pipe, FLOAT, 16), queue(pipe, VECIN, 2, 64, depth=0)
+    pipe.InitBuffer(one, 96)
+    low, high = one.GetWithOffset(np.dtype(np.float16), 16, 0), one.GetWithOffset(np.dtype(np.float16), 16, 32)
+    Duplicate(low, 2.0, 16)
+    Duplicate(high, 3.0, 16)
+    Duplicate(wide, 1.0, 16)
+    PipeBarrier(PIPE_V)
+    MulAddDst(wide, low, high, 16)
+    PipeBarrier(PIPE_V)
+    Axpy(wide, low, 1.0, 16)
+    for _ in range(2):
+        tile = other.AllocTensor(FLOAT)
+        beyond = GlobalTensor(FLOAT)
+        beyond.SetGlobalBuffer(x + 64, 16)
+        DataCopyPad(tile, beyond, DataCopyParams(1, 64, 0, 0), smallest.NO_PAD)
+        other.EnQue(tile)
+        other.FreeTensor(other.DeQue(tile))
+    number = pipe.FetchEventID(V_MTE3)
+    sync(V_MTE3, number)
+    DataCopyPad(gm(y), wide, smallest.row(16))
+
+
+def by_static_tensors(x, y):
+    ub = LocalMemAllocator()
+    tensor, _ = ub.Alloc(FLOAT, 64), ub.Alloc(FLOAT, 3)
+    assert ub.GetCurAddr() == 288
+    DataCopy(tensor, gm(x), 64)
+    sync(HardEvent.MTE2_MTE3, 5)
+    DataCopy(gm(y), tensor, 64)
+
+
+def test_sums_of_products_of_half_are_float():
+    assert ran(by_forms_that_are_legal).y[:16].tolist() == [9.0] * 16
+
+
+@pytest.mark.parametrize("kernel", [copies_through, by_queue, by_scalar, ids_of_a_pipe, by_forms_that_are_legal, by_static_tensors,
+                                    lambda x, y: smallest.running_sum(x, y, FLOAT),
+                                    lambda x, y: smallest.scalar_store(x, y, True), lambda x, y: smallest.scalar_load(x, y, True)])
+def test_right_kernels_are_silent_and_give_the_same_bits(kernel):
+    found = [ran(kernel, schedule=schedule) for schedule in ("eager", "late", *range(20))]
+    assert [one.kinds for one in found] == [[]] * 22 and len({one.y.tobytes() for one in found}) == 1
+
+
+def test_a_kernel_of_no_operator_runs_on_arrays():
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    for schedule in ("eager", "late", 3):
+        y[...] = 0
+        run = tiles.run(copies_through, x, y, schedule=schedule, sync="strict")
+        assert not run.hazards and (y == x + 2).all() and run.outputs["y"] is y and run.gm_bytes == 512
+    assert tiles.timeline(run, costs=tiles.Costs.published("A2")).core > 0
+    assert {hazard.kind for hazard in tiles.run(smallest.race, x, y, cores=2).hazards} == {"race between cores"}
+    with pytest.raises(ValueError, match="x must be contiguous"):
+        tiles.run(copies_through, x[::2], y)
 
 
 def test_a_missing_wait_works_as_written_and_fails_late():

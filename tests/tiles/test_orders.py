@@ -42,7 +42,7 @@ INSTANCES = {  # at most 3 tiles a core and 2 cores
 # Waits that no instance needs, by a part of their line, and why they stand there.
 REDUNDANT = {
     "dy, x = self.dyQue.AllocTensor": "the sum of a row stalls until the vector unit has read the tiles before",
-    "WaitFlag(HardEvent.V_MTE2, 0)": "the sum of a row stalls until gamma has been read",
+    "WaitFlag(HardEvent.V_MTE2, eventID)": "the sum of a row stalls until gamma has been read",
 }
 
 

@@ -1,0 +1,233 @@
+"""The timeline of a run: in steps, or in us that are stated from a table of costs. How far to trust these: docs/tiles.md."""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+from aclnn_viz.errors import need, problem
+from aclnn_viz.storage.results import new_file
+from aclnn_viz.tiles.costs import Costs
+from aclnn_viz.tiles.launching import Run
+from aclnn_viz.tiles.machine import Instruction
+from aclnn_viz.tiles.memory import MTE2, MTE3, PIPES, PIPE_NAMES, V
+from aclnn_viz.tiles.platforms import REPEAT
+from aclnn_viz.tiles.simulation import SHORT, jobs_of, simulated
+from aclnn_viz.words.messages import message, tr
+
+L2 = ("warm", "cold")
+GOOD = 16384  # bytes: a copy of so many reaches a good bandwidth (guide, 尽量一次搬运较大的数据块)
+MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # how a file of times begins
+SAME = 0.05  # differences below it are said not to be seen
+
+
+class Slot(NamedTuple):
+    """One instruction in the timeline of its core: pipe, step, name and program line, and what it waited for last."""
+
+    core: int
+    pipe: str
+    step: int
+    name: str
+    line: int
+    after: Instruction | None
+
+
+def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
+    """Return a slot for every instruction of a run, in the order in which they were issued; with `costs` its `Times`.
+
+    With a table of costs times are stated in us, not measured: `l2` is what the L2 holds at first, "warm" (what the last run of
+    the same kernel left) or "cold" (nothing); `bypass` names tensors that are read past it.
+
+    An instruction starts when its pipe is free and all that its horizon names is finished. Cores meet at SyncAll: the
+    next phase starts, on all of them, after the last step of this one. Raises ValueError for a run without a trace.
+
+    >>> import aclnn_viz as av
+    >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **av.case("hardswish", shape=(64,)).inputs)
+    >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
+    ('PIPE_MTE3', 10)
+    """
+    need(run, Run, "a timeline is that of a Run", "pass what launch returns")
+    if run.trace is None:
+        raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
+    if costs is not None:
+        return timed(run, costs, l2, bypass)
+    slots: list[Slot] = []
+    floor = ended = epoch = 0
+    free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
+    at: dict[tuple, tuple[int, Instruction]] = {}  # (core, pipe, position) -> step, the last of its pipe so far
+    for one in sorted(run.trace, key=lambda one: one.epoch):
+        if one.epoch != epoch:
+            epoch, floor = one.epoch, ended
+        core, step, after = one.core.index, max(free.get((one.core.index, one.pipe), 0), floor), None
+        for pipe in PIPES:
+            if one.horizon[pipe]:
+                done, other = at[core, pipe, one.horizon[pipe]]
+                if done + 1 >= step and pipe != one.pipe:
+                    after = other
+                step = max(step, done + 1)
+        free[core, one.pipe] = step + 1
+        before = at.get((core, one.pipe, one.position - 1), (-1, one))
+        at[core, one.pipe, one.position] = max((step, one), before, key=lambda entry: entry[0])
+        ended = max(ended, step + 1)
+        slots.append(Slot(core, PIPE_NAMES[one.pipe], step, one.name, one.where[1], after))
+    return slots
+
+
+class Span(NamedTuple):
+    """A timed instruction: its core, pipe, start and end in us, name, line, and the number of the one it waited for last."""
+
+    core: int
+    pipe: str
+    start: float
+    end: float
+    name: str
+    line: int
+    after: int | None
+
+
+BOUND = message("Stated, not measured: bound by {pipe}, {busy} % busy; {waits}{help}")
+NO_BOUND = message("Stated, not measured: no pipe is busy more than {busy} % ({pipe}); {waits}{help}")
+WAITS = message("the vector unit waits {part} % for {what}; ")
+FOR = {"MTE2": message("data"), "MTE3": message("room to write to"), "S": message("the scalar unit"), None: message("the start")}
+HELP = {"copies": message("larger copies would help"), "bytes": message("fewer bytes, or a longer stay in the L2, would help"),
+        "cores": message("more cores would help"), "banks": message("other addresses in the Unified Buffer would help: operands meet "
+                                                                    "in bank groups"),
+        "vector": message("fewer vector instructions would help"), "scalar": message("vector instructions in place of GetValue and "
+                                                                                     "SetValue would help"),
+        "start": message("most of it is the start of a kernel, which no tile changes"),
+        "overlap": message("a second buffer in each queue would let the pipes overlap")}
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Stated times of a run in us: `task`, `core` and what pipes are busy, as means over the cores, and each instruction.
+
+    `task`, `core` and busy V and MTE2 lie within about 10 % where the model was tested; busy MTE3 and S are None on several
+    cores, where it cannot predict them. `waits[pipe][other]` is what a pipe stood still for another, `critical[pipe]` its share
+    of the chain of instructions that ends last.
+    """
+
+    run: Run
+    costs: Costs
+    l2: str
+    task: float
+    core: float
+    busy: dict[str, float | None]
+    spans: tuple[Span, ...]
+    waits: dict[str, dict[str, float]]
+    critical: dict[str, float]
+    memory: float
+    sizes: dict[str, float]  # bytes into the cores and out of them, repeats, cycles of the vector unit
+
+    @property
+    def sentence(self) -> str:
+        """What bounds the program, what the vector unit waits for, and what would help."""
+        shares = {name: (value or 0) / self.core for name, value in self.busy.items()}
+        most = max(shares, key=shares.get)
+        other = {name: spent for name, spent in self.waits["V"].items() if name != "V"}
+        cause = max(other, key=other.get) if other else None
+        part = round(100 * sum(other.values()) / self.core)
+        waits = tr(WAITS, part=part, what=FOR.get(cause, cause)) if other and part >= 100 * SAME else ""
+        return tr(BOUND if shares[most] >= 0.6 else NO_BOUND, pipe=most, busy=round(100 * shares[most]), waits=waits,
+                  help=HELP[self._help(most, shares[most])])
+
+    def _help(self, most: str, share: float) -> str:
+        copies = [job.size for pipes in jobs_of(self.run) for job in pipes[MTE2]]
+        if 2 * self.costs["start"].value > self.core:
+            return "start"
+        if most == "S":
+            return "scalar"
+        if share < 0.6:
+            return "overlap"
+        if self.run.cores < self.run.platform.cores and self.memory < 0.5:
+            return "cores"
+        if most == "V":
+            return "banks" if self.sizes["cycles"] > 1.5 * self.sizes["repeats"] else "vector"
+        return "copies" if copies and sum(copies) / len(copies) < GOOD else "bytes"
+
+    @property
+    def roofline(self) -> dict[str, float]:
+        """Vector cycles' worth of bytes for each byte of global memory, the rate reached, and the two roofs, in GB/s."""
+        clock, moved = self.costs["clock"].value, self.sizes["in"] + self.sizes["out"]
+        work = self.sizes["repeats"] * REPEAT
+        return {"intensity": work / moved if moved else float("inf"), "reached": work / self.core / 1e3,
+                "vector roof": self.run.cores * REPEAT * clock / 1e3, "memory roof": self.costs["memory"].value}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the times as a trace.json, which Perfetto, MindStudio Insight and vizviewer open: a process a core."""
+        path = Path(path)
+        events: list[dict] = [{"ph": "M", "name": "process_name", "pid": c, "args": {"name": tr("core {core}, stated, not measured", core=c)}}
+                              for c in range(self.run.cores)]
+        events += [{"ph": "M", "name": "thread_name", "pid": c, "tid": SHORT.index(name), "args": {"name": name}}
+                   for c in range(self.run.cores) for name in SHORT]
+        free: dict[tuple, float] = {}
+        for span in self.spans:  # copies in overlap by their latency, which viewers take for damage: each begins behind the last
+            key, end = (span.core, span.pipe), round(span.end, 3)
+            start = max(round(span.start, 3), free.get(key, 0.0))
+            free[key] = max(end, start)
+            events.append({"ph": "X", "name": span.name, "cat": span.pipe, "pid": span.core, "tid": SHORT.index(span.pipe), "ts": start,
+                           "dur": round(free[key] - start, 3), "args": {"line": span.line}})
+        with new_file(path, force=True, ours=lambda old: old.read_bytes().startswith(MADE)) as file:
+            file.write(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode())
+        return path
+
+    def __sub__(self, other: "Times") -> str:
+        """What a change brings: differences below 5 % are not seen by this model."""
+        step = self.core / need(other, Times, "times are compared with times", "pass what timeline returns").core - 1
+        return tr("no difference seen") if abs(step) < SAME else tr("{step:+.0f} % of core time, stated", step=100 * step)
+
+    def __repr__(self) -> str:
+        def said(value):
+            return tr("not predicted") if value is None else f"{value:.4g} us"
+        lines = [self.sentence, tr("task {task}, core {core} (within about 10 %)", task=said(self.task), core=said(self.core)),
+                 *(tr("{pipe}: busy {busy}, {critical} of the critical path", pipe=name, busy=said(self.busy[name]),
+                      critical=said(self.critical.get(name, 0.0))) for name in ("MTE2", "V", "MTE3", "S"))]
+        return "\n  ".join(lines)
+
+
+def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
+    """Return the stated times of a run; see `timeline`."""
+    need(costs, Costs, "costs are a table", 'pass av.tiles.Costs.published("A2")')
+    if l2 not in L2:
+        raise ValueError(problem(f"l2 must be one of {', '.join(L2)}", repr(l2), "choose one"))
+    cores = jobs_of(run, int(costs["groups"].value), bypass)
+    made = simulated(cores, costs, l2)
+    order = {key[:3]: k for k, key in enumerate(sorted(made.spans, key=lambda one: (one[3], one[4])))}
+    spans: list = [None] * len(order)
+    for c, p, k, start, end, waited in made.spans:
+        one = cores[c][p][k].one
+        spans[order[c, p, k]] = Span(c, SHORT[p], start, end, one.name, one.where[1], order.get(waited))
+    return Times(run, costs, l2, made.task, made.core, {name: value if run.cores == 1 or name in ("V", "MTE2") else None
+                                                        for name, value in made.busy.items()},
+                 tuple(spans), _waits(spans, run.cores), _critical(spans), made.memory,
+                 {"in": sum(job.size for pipes in cores for job in pipes[MTE2]),
+                  "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
+                  "cycles": sum(job.size for pipes in cores for job in pipes[V]),
+                  "repeats": sum(max(-(-span.length * prod(span.shape) // REPEAT) for _, span in (*job.one.reads, *job.one.writes))
+                                 for pipes in cores for job in pipes[V])})
+
+
+def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
+    """Between the instructions of a pipe: for which pipe it stood still, us of a mean core."""
+    found: dict[str, dict[str, float]] = {name: defaultdict(float) for name in SHORT}
+    free: dict[tuple, float] = {}
+    for one in spans:
+        gap = one.start - free.get((one.core, one.pipe), one.start)
+        if gap > 0 and one.after is not None:
+            found[one.pipe][spans[one.after].pipe] += gap / cores
+        free[one.core, one.pipe] = max(free.get((one.core, one.pipe), 0.0), one.end)
+    return {name: dict(each) for name, each in found.items()}
+
+
+def _critical(spans: list) -> dict[str, float]:
+    """The chain that ends last, back through what each waited for: us on each pipe."""
+    found: dict[str, float] = defaultdict(float)
+    one = max(spans, key=lambda span: span.end, default=None)
+    seen = float("inf")
+    while one is not None:
+        found[one.pipe] += max(0.0, min(one.end, seen) - one.start)
+        seen = one.start
+        one = spans[one.after] if one.after is not None else None
+    return dict(found)

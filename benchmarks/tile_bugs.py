@@ -1,0 +1,116 @@
+"""Single bugs in the kit's tile programs, and what shows each: `python benchmarks/tile_bugs.py [COUNT]`, on one core.
+
+Every line of a kernel's class is edited mechanically; a seed draws COUNT of the edits. The report is benchmarks/tile_bugs.md.
+"""
+
+import random
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import aclnn_viz as av
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.faults.fault import page_from
+
+REPORT = Path(__file__).with_suffix(".md")
+SEED = 35
+# Operator: cases, each with the dtype; on three cores with a small buffer, so that there are tails, cut rows and several tiles.
+CASES = {
+    "hardswish": [("float32", {"shape": (1900,)}), ("bfloat16", {"shape": (2611,)})],
+    "rms_norm": [("float32", {"shape": (7, 45)}), ("float16", {"shape": (5, 1301)})],
+    "cross_entropy_loss": [("float32", {"shape": (7, 45)}), ("bfloat16", {"shape": (5, 1301), "labelSmoothing": 0.3}),
+                           ("float32", {"shape": (6, 700), "labelSmoothing": 0.1, "weightOptional": None})],
+    "group_norm_swish": [("float32", {"shape": (3, 4, 45), "numGroups": 2}), ("float32", {"shape": (1, 12, 9), "numGroups": 1, "swishScale": 3e38}),
+                         ("float16", {"shape": (2, 2, 701), "numGroups": 1}),
+                         ("float32", {"shape": (1, 140, 2), "numGroups": 4})],
+    "layer_norm": [("float32", {"shape": (7, 45), "normalizedShape": (45,)}), ("float16", {"shape": (5, 1301), "normalizedShape": (1301,)})],
+}
+EDITS = (
+    ("left out", r"^(\s+)(?!def |if |for |else|return|from |import |\"\"\"|self\.\w+ = |pipe)\w[\w.]*\(.*\)(\s+#.*)?$", r"\1pass"),
+    ("another event", r"HardEvent\.(V|S|MTE2|MTE3)_(V|S|MTE2|MTE3)", r"HardEvent.\2_\1"),
+    ("an id by hand", r"eventID\)", "0)"),
+    ("another barrier", r"PIPE_V\)", "PIPE_MTE2)"),
+    ("one element more", r"\bcount\)", "count + 1)"),
+    ("one element fewer", r"\bcount\)", "count - 1)"),
+    ("another operand", r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count", r"(\1, \3, \3, count"),
+    ("result elsewhere", r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count", r"(\2, \1, \3, count"),
+    ("other start", r"\[start\]", "[start + 1]"),
+    ("rows from the next", r"self\.first, self\.last", "self.first + 1, self.last"),
+    ("bytes for elements", r"count \* (4|self\.T\.itemsize)", "count"),
+    ("one buffer", r"InitBuffer\((\w+(?:\.\w+)*), BUFFERS,", r"InitBuffer(\1, 1,"),
+    ("half a buffer", r"tileLength \* 4\)", "tileLength * 2)"),
+    ("one core's slot", r"GetBlockIdx\(\) \* self", "0 * self"),
+    ("one core fewer", r"GetBlockNum\(\)\)", "GetBlockNum() - 1)"),
+    ("no compare of whole repeats", r"-\(-count // 64\) \* 64", "count"),
+)
+
+
+# What is left was read, edit by edit: kinds of edits that are right programs, and why.
+LEGAL = {"one buffer": "a queue of one block is right, and slower",
+         "an id by hand": "the number is the one that FetchEventID has just named as free"}
+
+
+def edits(op: str):
+    """(kind, number of the line, its text, the changed line), for each line of the kernel's class and each edit that fits it."""
+    lines = Path(registry.module("tiles", op).__file__).read_text("utf-8").splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("class "))
+    last = next(k for k, line in enumerate(lines) if line.startswith("def kernel"))
+    for k in (k for k in range(first, last) if "def " not in lines[k]):
+        for kind, pattern, new in EDITS:
+            changed = re.sub(pattern, new, lines[k], count=1)
+            if changed != lines[k]:
+                yield kind, k, lines[k], changed
+
+
+def broken(op: str, line: int, changed: str):
+    right = registry.module("tiles", op)
+    lines = Path(right.__file__).read_text("utf-8").splitlines()
+    lines[line] = changed
+    return page_from("\n".join(lines) + "\n", right, f"{right.__name__}_{line}_{abs(hash(changed))}").PROGRAMS[0]
+
+
+def shown(op: str, program, right) -> str:
+    """What shows an edit: the first hazard, an error, wrong numbers, or nothing in eager, late and three random orders."""
+    for dtype, options in CASES[op]:
+        case = av.case(op, dtype=dtype, **options)
+        how = {"cores": 3, "unified_buffer": 24576 if op == "hardswish" else 16384} | case.inputs
+        want = av.tiles.launch(right, **how)
+        for schedule in ("eager", "late", *range(3)):
+            try:
+                run = av.tiles.launch(program, schedule=schedule, **how)
+            except Exception as error:
+                return f"raises {type(error).__name__}"
+            if run.hazards:
+                return f"hazard: {run.hazards[0].kind}"
+            if any(np.asarray(run.outputs[name]).tobytes() != np.asarray(want.outputs[name]).tobytes() for name in want.outputs):
+                return "other numbers"
+    return "nothing"
+
+
+def main(count: int):
+    every = [(op, *edit) for op in CASES for edit in edits(op)]
+    drawn = sorted(random.Random(SEED).sample(every, min(count, len(every))))
+    rows = []
+    for op, kind, line, old, changed in drawn:
+        program = registry.module("tiles", op).PROGRAMS[0]
+        verdict = shown(op, broken(op, line, changed), program)
+        if verdict == "nothing":
+            verdict = f"legal: {LEGAL[kind]}" if kind in LEGAL else "silent"
+        rows.append((op, line + 1, kind, old.strip(), verdict))
+        print(*rows[-1], sep=" | ", flush=True)
+    totals = Counter(re.sub(r"^(hazard|raises|legal).*", r"\1", row[-1]) for row in rows)
+    REPORT.write_text(
+        f"# Single bugs in tile programs\n\n{len(drawn)} of {len(every)} mechanical edits of the lines of five programs, drawn by seed "
+        f"{SEED}; each ran on three cores\nwith 16 KiB of Unified Buffer (hardswish 24) under eager, late and three random orders. "
+        + ", ".join(f"{name} {n}" for name, n in sorted(totals.items())) + ".\n\n"
+        "*legal*: no hazard, the same bits as the right program in all orders, and read by a person. *silent* would be neither.\n"
+        "Written by `python benchmarks/tile_bugs.py`.\n\n| program | line | edit | of | shown by |\n| --- | ---: | --- | --- | --- |\n"
+        + "".join(f"| {op} | {line} | {kind} | `{text.replace('|', chr(92) + '|')}` | {verdict} |\n" for op, line, kind, text, verdict in rows),
+        encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 160)

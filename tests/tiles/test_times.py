@@ -1,0 +1,146 @@
+"""Stated times: the vendor's published rows that nothing was fitted on, the machine's traces, and what is said of them."""
+
+import json
+from dataclasses import replace
+
+import published
+import pytest
+from test_timeline import copying
+
+import aclnn_viz as av
+from aclnn_viz.tiles.simulation import cycles, jobs_of, simulated
+
+A2 = av.tiles.Costs.published("A2")
+WITHIN = {"task": 0.10, "core": 0.10, "V": 0.02, "MTE2": 0.12}  # what the documents state
+
+
+def errors(got, row):
+    return {name: value / published.PROFILE[row][name] - 1 for name, value in
+            {"task": got.task, "core": got.core, **got.busy}.items()}
+
+
+@pytest.mark.parametrize("row", ["3", "4", "6", *(pytest.param(row, marks=pytest.mark.soak) for row in "12")])
+def test_a_published_row_that_was_not_fitted(row):
+    found = errors(simulated(published.jobs(row), A2), row)
+    assert {name: found[name] for name in WITHIN if abs(found[name]) > WITHIN[name]} == {}
+
+
+def test_what_cannot_be_predicted_is_far_off():
+    """That MTE3 and S are left out on several cores is no modesty."""
+    found = errors(simulated(published.jobs("4"), A2), "4")
+    assert found["MTE3"] < -0.3 and found["S"] < -0.3
+
+
+@pytest.mark.parametrize(("copies", "core"), [(48, 209.05), (192, 816.05)])
+def test_the_vendors_page_of_copies(copies, core):
+    assert simulated(published.reads(copies), A2).core == pytest.approx(core, rel=0.05)
+
+
+@pytest.mark.parametrize(("factor", "ticks"), [(1, 2390), (2, 4167)])
+def test_the_vendors_page_of_bank_conflicts(factor, ticks):
+    """1000 Adds of 64 repeats, in ticks of 20 ns."""
+    one = A2["vector head"].value + 64 * factor * A2["repeat"].value
+    assert 1000 * one / A2["clock"].value / 0.02 == pytest.approx(ticks, rel=0.05)
+
+
+def test_a_table_is_fitted_to_a_profile_of_ones_own():
+    """From the numbers that a table gives the table comes back."""
+    true = A2.but(memory=400, start=3.0, vector_head=50, read_latency=300, write_head=80, issue=10, skew=1.0)
+    rows = []
+    for cores in (1, 48):
+        jobs = [published._core(40 * 4096, 4096, 1, False, False, 1) for _ in range(cores)]
+        got = simulated(jobs, true)
+        rows.append((jobs, {"task": got.task, "core": got.core, **got.busy}))
+    made = A2.fit(*rows)
+    assert {name: made[name].value for name in true.entries} == pytest.approx(
+        {name: cost.value for name, cost in true.entries.items()}, rel=0.05, abs=0.2)
+
+
+def times(buffers=2, **changes):
+    return av.tiles.timeline(copying(buffers), costs=A2.but(**changes))
+
+
+def test_times_keep_the_order_of_a_trace():
+    for buffers in (1, 2):
+        run, found = copying(buffers), times(buffers)
+        assert len(found.spans) == len(run.trace) and all(span.end >= span.start for span in found.spans)
+        assert all(found.spans[span.after].end <= span.start + 1e-9 for span in found.spans if span.after is not None
+                   and span.pipe != "MTE2")
+        for pipe in ("V", "MTE3"):
+            spans = [span for span in found.spans if span.pipe == pipe]
+            assert all(a.end <= b.start + 1e-9 for a, b in zip(spans, spans[1:]))
+        assert sum(found.critical.values()) <= found.task and found.core <= found.task
+
+
+def test_a_second_buffer_and_a_dearer_head_change_times_as_they_must():
+    one, two = (times(buffers, start=0.1) for buffers in (1, 2))
+    assert two.core < one.core and times(start=0.1, vector_head=400).core > two.core
+    assert two - one != "no difference seen" and two - two == "no difference seen"
+
+
+@pytest.mark.parametrize(("changes", "pipe", "help"), [
+    ({"memory": 2, "start": 0.1}, "MTE2", "larger copies"), ({"vector_head": 9000, "start": 0.1}, "V", "cores"),
+    ({"start": 0.1, "write_head": 100, "vector_head": 100}, None, "second buffer"), ({}, None, "the start of a kernel")])
+def test_the_sentence_names_the_bound_and_what_would_help(changes, pipe, help):
+    text = times(1, **changes).sentence
+    assert text.startswith("Stated, not measured") and (f"bound by {pipe}" in text if pipe else "no pipe" in text) and help in text
+
+
+def test_on_several_cores_nothing_is_said_of_mte3_and_the_scalar_unit():
+    run = av.tiles.launch(av.tiles.programs("rms_norm")[0], cores=4, **av.case("rms_norm", shape=(8, 40)).inputs)
+    found = av.tiles.timeline(run, costs=A2)
+    assert found.busy["MTE3"] is None and found.busy["S"] is None and "not predicted" in repr(found)
+
+
+def test_cores_meet_in_time():
+    run = av.tiles.launch(av.tiles.programs("rms_norm")[0], cores=4, **av.case("rms_norm", shape=(8, 40)).inputs)
+    made = simulated(jobs_of(run), A2)
+    epoch = {(one.core.index, one.pipe, one.position - 1): one.epoch for one in run.trace}
+    ends = max(end for c, p, k, _, end, _ in made.spans if epoch[c, p, k] == 0)
+    assert min(start for c, p, k, start, _, _ in made.spans if epoch[c, p, k] == 1) >= ends
+
+
+def test_reading_past_the_l2_and_an_empty_l2_are_choices():
+    jobs = published.jobs("3")
+    past = [[pipes[0], pipes[1], [job._replace(bypass=True) for job in pipes[2]], pipes[3]] for pipes in jobs]
+    warm, cold = (simulated(jobs, A2, l2).core for l2 in ("warm", "cold"))
+    assert simulated(past, A2).core < 0.75 * warm and 0.85 * warm < cold < 0.95 * warm
+
+
+def test_nothing_takes_the_time_of_a_start():
+    assert simulated([], A2).spans == [] and simulated([[[], [], [], []]], A2).core == A2["start"].value
+
+
+def test_a_trace_file_holds_every_instruction(tmp_path):
+    found = times()
+    found.save(tmp_path / "trace.json")
+    events = json.loads(found.save(tmp_path / "trace.json").read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    ends = {}
+    for span in spans:
+        assert span["ts"] >= ends.get((span["pid"], span["tid"]), 0) - 1e-9
+        ends[span["pid"], span["tid"]] = span["ts"] + span["dur"]
+    assert len(spans) == len(found.spans) and {"ts", "dur", "pid", "tid", "name"} <= set(spans[0])
+
+
+def test_operands_in_one_bank_group_take_two_cycles():
+    run = copying(1)
+    (add, *_) = [one for one in run.trace if one.name == "Muls"]
+    (memory, span), = add.reads
+    met, apart = ([(memory, span), (memory, span._replace(start=span.start + past))] for past in (512, 256))
+    assert [cycles(_with(add, reads)) for reads in (add.reads, met, apart)] == [1, 2, 1]
+
+
+def _with(one, reads):
+    return type(one)(one.core, one.pipe, one.position, one.name, one.where, one.horizon, None, reads, one.writes, False)
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="exists for 'A2'"):
+        av.tiles.Costs.published("950")
+    with pytest.raises(ValueError, match="a cost has one of these names"):
+        A2.but(bandwidth=1)
+    with pytest.raises(ValueError, match="l2 must be one of"):
+        av.tiles.timeline(copying(1), costs=A2, l2="hot")
+    with pytest.raises(ValueError, match="needs the trace"):
+        av.tiles.timeline(replace(copying(1), trace=None), costs=A2)
