@@ -30,11 +30,11 @@ def subject_of(name):
     Raises ValueError for a name that is neither.
     """
     from aclnn_viz.explorers import default  # draws cases, which an import of the kit need not
-    if isinstance(name, str) and name in explorers() and name not in (op.name for op in operators()):
-        return import_module(f"aclnn_viz.explorers.{name}").subject()
     try:
         op = operator(name)
     except ValueError as error:
+        if isinstance(name, str) and name in explorers():
+            return import_module(f"aclnn_viz.explorers.{name}").subject()
         if str(name).isidentifier():  # else it is a folder, of which the error tells more
             error = ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}"))
         raise error from None
@@ -42,12 +42,12 @@ def subject_of(name):
     return own.subject() if own else default.of(op)
 
 
-def explore(name, /, **state):
+def explore(name, /, state: str = "", **values):
     """Return the explorer of an operator, of "numeric_error", "tiles" or "two_phase", as a Jupyter widget.
 
-    Its state is the default one but for the values given. An operator may also be called by its vendor's name; one that
+    Its state is the default one but for the values given, and for those of `state`, the text of a link. An operator may also be called by its vendor's name; one that
     has no explorer of its own gets one made of its declaration.
-    Raises ValueError for an unknown name or a value that does not fit, TypeError for a name that the state has not,
+    Raises ValueError for an unknown name, a text that is no state or a value that does not fit, TypeError for a name that the state has not,
     ModuleNotFoundError without the packages of the extra `lab`.
 
     >>> explorer = explore("grid_sampler_2d", rotate=30.0)
@@ -60,4 +60,5 @@ def explore(name, /, **state):
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(problem("explorers need the lab packages", f"no module {error.name!r}",
                                           'pip install "aclnn-viz[lab]"'), name=error.name) from None
-    return Explorer(subject_of(name), **state)
+    from aclnn_viz.explorers.state import read_state
+    return Explorer(subject_of(name), **read_state(state) | values)

@@ -6,7 +6,7 @@ are from the truth. What is understood: what the operator takes and gives, and w
 """
 
 from ast import literal_eval
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache, reduce
 from itertools import product
 from math import log10, prod
@@ -22,8 +22,9 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, count, extent, number, written
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.pictures.text import STILL, choose, count, number, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
@@ -31,10 +32,8 @@ TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of error
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
                 "at {place}: {value}, truth {truth}.")
-IN, RESULT, OFF = message("in {tensor}:{told}"), message("out {tensor}:{told}"), message("ulps off {tensor}:{told}")
 BOTH = message(", first {n} rows and {n} columns")
 ROWS, COLUMNS = message(", first {n} rows"), message(", first {n} columns")
-WRITTEN = 64  # elements of a tensor that the text writes out
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,8 @@ def of(op) -> Subject:
     """
     return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
                    lambda state, backward=None: compute(op, state, backward), panels, headline, lambda data: text(op, data),
-                   lambda subject, state: lift.pytest_of_case(op, options(op, state)))
+                   lambda subject, state: lift.pytest_of_case(op, options(op, state)),
+                   live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data))
 
 
 # What may be moved
@@ -156,11 +156,16 @@ def options(op, state) -> dict:
         if parameter.kind == "tensor":
             found |= {name: None} if value is False else {}
         elif value is not None and value != getattr(type(state)(), name) and name not in found:
-            power = parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
+            power = _is_power(op, parameter)
             signs, array = parameter.kind == "bools", isinstance(value, str) and parameter.kind.endswith("s")
             found[name] = 10.0**value if power else tuple(one == "+" for one in value.split()) if signs else literal_eval(
                 value) if array else value
     return default.fitted(op, found)
+
+
+def _is_power(op, parameter) -> bool:
+    """Whether the state holds a power of ten of an attribute."""
+    return parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
 
 
 def drawn(op, state):
@@ -188,11 +193,13 @@ def compute(op, state, backward=None) -> Data:
         return data(XP, state, **gathered(op, state, backward))
 
 
-def gathered(op, state, backward=None) -> dict:
+def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
+    state = moved if xp is XP else replace(moved, **{name: value.held.item() for name, value in vars(moved).items() if not _stays(value)})
     given, notices, author = drawn(op, state).inputs, (), computed_by(state)
+    given, attributes = (given, {}) if xp is XP else _moving(op, moved, given, traced)
     try:
-        outputs, notices = backward(state, given) if backward else (op.backward(**given), ())
+        outputs, notices = backward(state, given | attributes) if backward else (op.backward(**given), ())
     except StateError as error:
         if state.device != "host" or state.plan == "device":
             raise
@@ -202,7 +209,23 @@ def gathered(op, state, backward=None) -> dict:
     lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
     if getattr(state, "shapes", -1) < 0 and lengths != (shape := options(op, state)["shape"]):
         notices = (*notices, message("The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape))
-    return {"given": given, "outputs": outputs, "truth": op.truth(**given), "author": author, "notices": tuple(notices)}
+    right = (traced or op).truth(**given | attributes)
+    return {"given": given, "outputs": outputs, "truth": right, "author": author, "notices": tuple(notices)}
+
+
+def _stays(value) -> bool:
+    return isinstance(value, (str, STILL))
+
+
+def _moving(op, state, given: dict, traced) -> tuple[dict, dict]:
+    """The inputs of a state whose real attributes move, with what forward saves of them, and those attributes of backward."""
+    moving = {p.name: 10.0**value if _is_power(op, p) else value for p in _parameters(op)
+              if not _stays(value := getattr(state, p.name, 0))}
+    taken = {p.name: (given | moving)[p.name] for p in op.forward_parameters if p.name in given | moving}
+    if moving.keys() & taken.keys() and op.saved:
+        made = traced.forward(**taken)
+        given = given | {name: made[output] for name, output in op.saved.items()}
+    return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
 def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, notices=()) -> Data:
@@ -288,16 +311,16 @@ def headline(data: Data) -> list[str]:
 def _sentence(data: Data, name: str) -> str:
     """How many elements are exact, and of the others the worst one: its place, what is there and what should be."""
     xp, errors, size = data.xp, data.errors[name], data.errors[name].size
-    told = {"output": name, "all": count(size), "dtype": data.outputs[name].dtype}
+    found = {"output": name, "all": count(size), "dtype": data.outputs[name].dtype}
     if not size:
-        return tr(EXACT, exact=count(size), **told)
+        return tr(EXACT, exact=count(size), **found)
     exact = xp.sum(double(xp, errors <= 0.5))
     at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
     error, value, truth = (element(xp, xp.reshape(double(xp, values), (-1,)), at) for values in (
         errors, data.outputs[name], data.truth[name]))
-    told |= {"exact": count(exact), "error": number(error), "place": _place(at, errors.shape), "value": number(value),
+    found |= {"exact": count(exact), "error": number(error), "place": _place(at, errors.shape), "value": number(value),
              "truth": number(truth)}
-    return choose(exact == size, tr(WORST, **told), tr(EXACT, **told))
+    return choose(exact == size, tr(WORST, **found), tr(EXACT, **found))
 
 
 def _place(at, shape) -> str:
@@ -313,14 +336,4 @@ def text(op, data: Data) -> str:
     """Return the whole picture in words and numbers."""
     asked = ", ".join(f"{name} {value}" for name, value in data.inputs.items() if not isinstance(value, np.ndarray))
     first = tr("{name} in {dtype}", name=op.aclnn_name, dtype=data.state.dtype)
-    lines = [f"{first}: {asked}" if asked else first, *headline(data)]
-    groups = [(IN, data.inputs), (RESULT, data.outputs), (OFF, data.errors)]
-    for group, tensors in groups:
-        for name, value in tensors.items():
-            if not isinstance(value, np.ndarray):
-                continue
-            told = f" {extent(np.float64(value))}" if value.size else ""
-            lines.append(tr(group, tensor=f"{name} {list(value.shape)} {value.dtype}", told=told))
-            if 0 < value.size <= WRITTEN:
-                lines.append("  " + np.array2string(np.float64(value), precision=4, separator=", ", prefix="  "))
-    return "\n".join([*lines, *map(tr, data.notices)])
+    return "\n".join([f"{first}: {asked}" if asked else first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])

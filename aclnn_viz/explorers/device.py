@@ -11,7 +11,7 @@ from contextlib import suppress
 import numpy as np
 
 from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
-from aclnn_viz.devices.errors import ConstraintWarning, DeviceClosedError
+from aclnn_viz.devices.device import ConstraintWarning, DeviceClosedError
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
 

@@ -3,7 +3,7 @@
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import choice, whole
-from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.operators.products import CANN, PRODUCTS, SOC, VERSIONS
 
 
 def dtype(group: str = "Operator"):
@@ -24,12 +24,12 @@ def devices() -> dict[str, str]:
 
 
 def soc():
-    return choice("Ascend910B2", {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
+    return choice(SOC, {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
                   "the product that the host emulates")
 
 
 def cann():
-    return choice("9.1", {v: v for v in ("8.1", "9.0", "9.1")}, "cann", "Device",
+    return choice(CANN, {v: v for v in VERSIONS}, "cann", "Device",
                   "the CANN version that the host emulates")
 
 

@@ -2,7 +2,7 @@
 
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 
 def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from aclnn_viz.cases import Case
 from aclnn_viz.dtypes import FLOAT32, float_format
-from aclnn_viz.explorers.state import changed
+from aclnn_viz.explorers.state import changed, state_text
 from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.operators import registry
 
@@ -66,8 +66,8 @@ def pytest_case(subject, state) -> str:
 
 def pytest_of_case(op, options: dict) -> str:
     """Return a test module that runs a kernel on the case that `av.case` draws with these options."""
-    told = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    return _test(op, options["dtype"], "", f"av.case(OPERATOR, {told}).inputs")
+    text = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return _test(op, options["dtype"], "", f"av.case(OPERATOR, {text}).inputs")
 
 
 def _test(op, dtype: str, imports: str, given: str) -> str:
@@ -81,5 +81,10 @@ def cpp(subject, state) -> str:
     return cpp_sample(subject.operator(state), case(subject, state))
 
 
-TEXTS = {"cell": cell, "test": lambda subject, state: subject.test(subject, state),
+def link(subject, state) -> str:
+    """Return a state as `av.explore(name, state=...)` takes it, and as it stands in the address of a saved page."""
+    return "#" + state_text(state)
+
+
+TEXTS = {"link": link, "cell": cell, "test": lambda subject, state: subject.test(subject, state),
          "cpp": lambda subject, state: subject.cpp(subject, state)}

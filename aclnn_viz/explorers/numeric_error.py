@@ -9,13 +9,13 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
                                                     operator_of)
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.error_plot import GREY, named, pictured
+from aclnn_viz.pictures.error_plot import GREY, named
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number
-from aclnn_viz.tables import as_text as table
-from aclnn_viz.words.columns import wrapped
-from aclnn_viz.words.speech import message, ntr, tr
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.tables import wrapped
+from aclnn_viz.words.messages import message, ntr, tr
 
 SHORT = (message("format"), message("inputs"), message("plan"), message("open"), message("bug?"))
 PIECES = {"compute": message("products {how}"), "accumulate": message("sums {how}"), "order": message("order {how}"),
@@ -165,8 +165,8 @@ def headline(data: Data) -> list[str]:
                 output=data.output, operator=data.state.operator, dtype=e.format.name, shape=list(e.shape), compute=plan.compute,
                 accumulate=plan.accumulate, order=tr(plan.order), ties=_ties(data), worst=number(e.ulps[e.worst]),
                 median=number(e.median), right=f"{right:.4g}")]
-    told = MISSING if missed else UNDECIDED if undecided else EXPLAINED
-    lines.append(tr(told, missed=f"{missed:,}", all=f"{e.size:,}", undecided=f"{undecided:,}", format=f"{counts['format']:,}",
+    text = MISSING if missed else UNDECIDED if undecided else EXPLAINED
+    lines.append(tr(text, missed=f"{missed:,}", all=f"{e.size:,}", undecided=f"{undecided:,}", format=f"{counts['format']:,}",
                     inputs=f"{counts['inputs']:,}", plan=f"{counts['plan']:,}"))
     lines.append(tr(DISAGREE if split else AGREE, passed=_standards(split.passed), failed=_standards(split.failed)))
     if data.fault:
@@ -185,40 +185,27 @@ def origin(data: Data) -> list[str]:
     state = data.state
     if state.device != "host":
         return [tr("computed by {device}; the envelope is that of the plan", device=tr(state.device))]
-    told = tr(", ").join(tr(PIECES[name], how=tr(value)) for name, value in state.pieces.items())
+    text = tr(", ").join(tr(PIECES[name], how=tr(value)) for name, value in state.pieces.items())
     if state.plan == "kit":
-        return [tr("chosen by hand: {pieces}", pieces=told)] if told else []
-    said = (message("predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}") if told else
+        return [tr("chosen by hand: {pieces}", pieces=text)] if text else []
+    said = (message("predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}") if text else
             message("predicted for {soc}, CANN {cann}: not measured on hardware"))
-    return [tr(said, soc=state.soc, cann=state.cann, pieces=told)]
+    return [tr(said, soc=state.soc, cann=state.cann, pieces=text)]
 
 
 def describe(data: Data) -> str:
-    """The text twin: every number that the panels show."""
-    e, plan = data.errors, data.plan
-    lines = [*headline(data), "", tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
-             tr("Plan: {plan}.", plan=tr(plan.name)),
-             tr("The other rule for ties would round {n} elements to another number.", n=f"{data.ties:,}"),
-             *(f"  {note}" for note in plan.notes), *origin(data), "",
-             tr("Numbers of the format between output and rounded truth: {counts}", counts=_counted(data.report.ulp_counts)),
-             tr("Cause: {counts}", counts=_counted(data.counts)), ""]
-    if data.focus is not None:
-        yards = tr(", ").join(tr("{name} {value} ulp", name=name, value=number(value)) for name, value, _ in ladder(data))
-        lines += [tr("Element {place}: output {output}, truth {truth}; {yards}", place=e.where(data.focus), yards=yards,
-                     output=number(e.actual[data.focus]), truth=number(e.truth[data.focus])), ""]
-    rows = [[tr(name), tr(verdict.outcome), number(used(verdict)), tr(verdict.reason)]
-            for name, verdict in data.report.verdicts.items()]
-    lines += table([tr("standard"), tr("verdict"), tr("part used"), tr("decided by")], rows)
-    return "\n".join([*lines, "", pictured(data.errors, data.plot).text])
+    """The text twin: what the panels show, and the plan behind it."""
+    return "\n".join([*headline(data), tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
+                      tr("Plan: {plan}.", plan=tr(data.plan.name)),
+                      tr("The other rule for ties would round {n} elements to another number.", n=f"{data.ties:,}"),
+                      *(f"  {note}" for note in data.plan.notes), *origin(data), *in_words(panels(data)), "",
+                      *(tr("{title}: {texts}", title=tr(name), texts=tr(verdict.reason))
+                        for name, verdict in data.report.verdicts.items())])
 
 
 def _ties(data: Data) -> str:
     rounding = data.plan.rounding
     return tr(TIES[rounding if isinstance(rounding, str) else rounding.get(data.output, "even")])
-
-
-def _counted(counts: dict) -> str:
-    return tr(", ").join(tr("{name}: {count}", name=tr(name), count=f"{count:,}") for name, count in counts.items())
 
 
 def _shapes(inputs: dict) -> str:

@@ -16,34 +16,34 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aclnn_viz.accuracy.conditioning import attribute_errors
-from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, envelope
+from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, attribute_errors, envelope
+from aclnn_viz.accuracy.measures import rounded_truth, same
 from aclnn_viz.accuracy.report import Report, compare
-from aclnn_viz.accuracy.stretches import rounded_truth, same
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
-from aclnn_viz.cases.rows import rows_of
-from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.cases.default import rows_of
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.state import StateError, choice, real, whole
 from aclnn_viz.operators import operator, operators, plans
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.operators.faults.fault import TRUNCATED
+from aclnn_viz.operators.faults.fault import TRUNCATED, faulty_kernel
+from aclnn_viz.operators.products import ASCEND_950, CANN, INFERENCE, SOC, TRAINING
 from aclnn_viz.operators.registry import own
 from aclnn_viz.pictures.error_plot import ErrorPlot, plotted
 from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 CAUSES = (message("format"), message("inputs"), message("plan"), message("undecided"), message("not explained"))
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # a piece that the base plan decides
 DRAWS = 4  # of inputs within one ulp
 INDICES = {"formula": 0, "slight": 1, "seldom": 2}  # of faults, where an operator names none of the kind
-PLANS = {"kit": message("the kit's"), "Ascend910A 9.1": message("predicted 910A"), "Ascend310P3 9.1": message("predicted 310P"),
-         "Ascend910B2 9.0": message("predicted A2, CANN 9.0"), "Ascend910B2 9.1": message("predicted A2, CANN 9.1"),
-         "Ascend950PR_9579 9.1": message("predicted 950")}
+PLANS = {"kit": message("the kit's"), f"{TRAINING.example_soc} {CANN}": message("predicted 910A"),
+         f"{INFERENCE.example_soc} {CANN}": message("predicted 310P"),
+         f"{SOC} 9.0": message("predicted A2, CANN 9.0"), f"{SOC} {CANN}": message("predicted A2, CANN 9.1"),
+         f"{ASCEND_950.example_soc} {CANN}": message("predicted 950")}
 
 
 def _piece(values, label, help):
@@ -59,7 +59,7 @@ class State:
     dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
     fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
                                  "seldom": "seldom seen", "truncated": "16 bits truncated"}, "fault", "Kernel")
-    plan: str = choice("Ascend910B2 9.1", PLANS, "plan", "Precision", "predictions are not measured")
+    plan: str = choice(f"{SOC} {CANN}", PLANS, "plan", "Precision", "predictions are not measured")
     compute: str = _piece(("float32", "float16", "bfloat16"), "products", message("the format after every operation"))
     accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums"))
     order: str = _piece(ORDERS, "order", message("how the terms of a sum add up"))
@@ -94,11 +94,11 @@ class State:
 
     @property
     def soc(self) -> str:
-        return "Ascend910B2" if self.plan == "kit" else self.plan.split()[0]
+        return SOC if self.plan == "kit" else self.plan.split()[0]
 
     @property
     def cann(self) -> str:
-        return "9.1" if self.plan == "kit" else self.plan.split()[1]
+        return CANN if self.plan == "kit" else self.plan.split()[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,13 @@ Each field carries its control: label, group, and either options or limits. The 
 code sets and lays out the controls in the browser, so the two cannot disagree.
 """
 
+import json
 from dataclasses import field, fields
 from math import inf
+from urllib.parse import parse_qsl, urlencode
 
 from aclnn_viz.errors import problem
-from aclnn_viz.words.speech import kept, meant, tr
+from aclnn_viz.words.messages import kept, meant, tr
 
 
 class StateError(ValueError):
@@ -126,6 +128,25 @@ def build(state_class, values: dict):
 def changed(state) -> dict:
     """Return the values of a state that differ from the defaults, as `av.explore` takes them back."""
     return {entry.name: value for entry in fields(state) if (value := getattr(state, entry.name)) != entry.default}
+
+
+def state_text(state) -> str:
+    """Return the values of a state that differ from the defaults as the text of a link; `read_state` reads it."""
+    return urlencode({name: json.dumps(value, separators=(",", ":")) for name, value in changed(state).items()})
+
+
+def read_state(text: str) -> dict:
+    """Return the values that the text of a link holds, with or without its #; of one with another meaning ValueError.
+
+    >>> read_state("#rotate=30.0&paddingMode=1")
+    {'rotate': 30.0, 'paddingMode': 1}
+    """
+    try:
+        pairs = parse_qsl(text.removeprefix("#"), keep_blank_values=True, strict_parsing=bool(text.removeprefix("#")))
+        return {name: json.loads(value) for name, value in pairs if name != "lang"}
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(problem("a state is what a link has behind its #, such as rotate=30.0&paddingMode=1", shown(text),
+                                 'copy it by "Copy link"')) from None
 
 
 def shown(value) -> str:

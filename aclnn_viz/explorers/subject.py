@@ -8,7 +8,7 @@ from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Subject:
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
+    live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
+    kept: tuple[str, ...] = ()  # real fields that a page leaves as they are
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""

@@ -12,9 +12,9 @@ from aclnn_viz.explorers.tiles_data import Data, Owned, State, compute, how, inp
 from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.tables import columns as wide
-from aclnn_viz.words.columns import wrapped
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.tables import columns as wide, wrapped
+from aclnn_viz.words.messages import message, tr
 
 CELLS, ROWS = 200, 13  # of the panel of owners, at most
 WIDE = 470  # pixels of its cells
@@ -190,23 +190,10 @@ def _seen(data: Data, kinds, wrong) -> str:
 
 
 def describe(data: Data) -> str:
-    """The text twin: outputs and their owners, hazards, buffers, and the pipes step by step."""
-    state, run = data.state, data.work.run
-    lines = [*headline(data), tr("Emulated: {soc}; an order, no cycles: nothing was measured.", soc=state.soc), ""]
-    for part in data.work.owned:
-        lines.append(tr("{output} {shape}: {tails} elements in tails, {shared} added up by several cores, {wrong} wrong",
-                        output=part.name, shape=list(part.shape), tails=int(part.tail.sum()),
-                        shared=int((part.cores > 1).sum()), wrong=int(part.wrong.sum())))
-        for core in range(run.cores):
-            own = part.core == core
-            lines.append(tr("  core {core}: {n} elements, {tiles} tiles", core=core, n=int(own.sum()),
-                            tiles=len(np.unique(part.tile[own]))))
-    lines += ["", tr("Hazards: {kinds}", kinds=len(data.hazards) or tr("none"))]
-    lines += [tr("  {hazard} ({n} times)\n    {source}", hazard=hazard, n=hazard.times, source=hazard.source)
-              for hazard in data.hazards]
-    lines += ["", tr("Bytes moved by copies: {bytes}; each element that is copied, once: {least}", bytes=run.gm_bytes,
-                     least=data.work.least), ""]
-    return "\n".join([*lines, *tiles_time.describe(data)])
+    """The text twin: what the panels show, all hazards, and the instructions of the core with their lines and what they waited for."""
+    lines = [tr("  {hazard} ({n} times)\n    {source}", hazard=hazard, n=hazard.times, source=hazard.source) for hazard in data.hazards]
+    return "\n".join([*headline(data), *notices(data), *in_words(
+        panel for panel in panels(data) if panel.name not in ("program", "words")), "", *lines, *tiles_time.describe(data)])
 
 
 def notices(data: Data) -> list[str]:

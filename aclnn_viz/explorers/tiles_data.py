@@ -19,10 +19,10 @@ import numpy as np
 from aclnn_viz import tiles
 from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
 from aclnn_viz.cases import case
-from aclnn_viz.cases.rows import matrix_shape, rows_of
+from aclnn_viz.cases.default import matrix_shape, rows_of
 from aclnn_viz.explorers.state import StateError, check_choices, check_indices, choice, whole
 from aclnn_viz.operators import operator, operators
-from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.operators.products import PRODUCTS, SOC
 from aclnn_viz.operators.registry import own
 from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
@@ -47,7 +47,7 @@ class State:
     dtype: str = choice("float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program")
     rows: int = whole(10, 1, 32, "rows", "Tensors")
     columns: int = whole(1901, 1, 4096, "columns", "Tensors")
-    soc: str = choice("Ascend910B2", {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated")
+    soc: str = choice(SOC, {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated")
     cores: int = whole(3, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
     unified_buffer: int = choice(98304, {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
                                  "UB", "Machine", "less than the product has makes tiles small enough to be seen")

@@ -10,7 +10,7 @@ from aclnn_viz.explorers.tiles_data import Data, Job, Work, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 KINDS_OF_PIPES = {"MTE2": 0, "V": 2, "MTE3": 3, "S": 4}
 ORDER = (MTE2, V, MTE3, S)

@@ -10,9 +10,9 @@ from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import number
-from aclnn_viz.words.columns import wrapped
-from aclnn_viz.words.speech import message, ntr, tr
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.tables import wrapped
+from aclnn_viz.words.messages import message, ntr, tr
 
 MEANINGS = {1: message("the caller"), 2: message("a resource"), 3: message("the runtime"), 5: message("the inside of the library")}
 #: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
@@ -157,12 +157,12 @@ def verdict(data: Data) -> str:
     if data.name not in wrong:
         return tr("wrong: {outputs}", outputs=", ".join(wrong))
     off, fresh = _wrong(data), int(_poison(data).sum())
-    told = {"wrong": int(off.sum()), "all": off.size, "fresh": fresh,
+    text = {"wrong": int(off.sum()), "all": off.size, "fresh": fresh,
             "output": data.name + "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)}
     if fresh:
         return tr("wrong: {wrong} of {all} elements of {output}; {fresh} were never written, and show what was in the memory "
-                  "before", **told)
-    return tr("wrong: {wrong} of {all} elements of {output}", **told)
+                  "before", **text)
+    return tr("wrong: {wrong} of {all} elements of {output}", **text)
 
 
 def _wrong(data: Data) -> np.ndarray:
@@ -258,26 +258,10 @@ def _workspace(data: Data) -> str:
 
 
 def describe(data: Data) -> str:
-    """The text twin: every call, everything noticed, the layout and the result."""
-    layout, at = data.chosen.layout, places(data)
-    lines = [*headline(data),
-             tr("Emulated: {soc}, CANN {cann}; nothing here was measured on hardware.", soc=data.state.soc,
-                cann=data.state.cann), ""]
-    for k, call in enumerate(data.calls):
-        status = "" if call.status is None else f" -> {call.status} {status_name(call.status)}"
-        lines.append(f"{'✗' if call.status else ' '} {k + 1:2} {tr(call.stage):8} {call.code}{status}")
-        lines += [f"      {call.message}"] if call.message else []
-        lines += [tr("      misuse: {text}", text=tr(text)) for text in call.misuse]
-    lines += [""] + [
-        tr("{title}: {texts}", title=title.capitalize(), texts="; ".join(texts)) for title, texts in noticed(data)]
-    lines += ["", tr("{tensor}: view {view}, strides {strides}, offset {offset}, storage {storage}; its rows lie at positions",
-                     tensor=data.chosen.name, view=list(layout.shape), strides=list(layout.strides), offset=layout.offset,
-                     storage=list(layout.storage)),
-              *(f"  {' '.join(f'{p:3}' for p in row)}" for row in at.tolist())]
-    if data.fetched is not None:
-        lines += [tr("{output} as copied back:", output=data.name), *(f"  {'  '.join(number(float(v)) for v in row)}"
-                                                   for row in data.fetched.reshape(data.fetched.shape[-2:]))]
-    return "\n".join(lines)
+    """The text twin: what the panels show, and everything that was noticed, without breaks of lines."""
+    noted = [tr("{title}: {texts}", title=title.capitalize(), texts="; ".join(texts)) for title, texts in noticed(data)]
+    return "\n".join([*headline(data), *notices(data), "", *noted, *in_words(
+        panel for panel in panels(data) if panel.name != "words")])
 
 
 def notices(data: Data) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
-from aclnn_viz.cases.rows import matrix_shape
+from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.explorers import fields, lift
 from aclnn_viz.explorers.state import choice, whole
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor

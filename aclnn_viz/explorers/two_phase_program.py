@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.acl.conversion import ARRAYS
 from aclnn_viz.acl.program import bare_type
+from aclnn_viz.acl.protocol import ARRAYS
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import codes
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     message("start"), message("memory"), message("tensors"), message("phase 1"), message("phase 2"), message("stream"),

@@ -5,12 +5,9 @@ sends only the last state when the kernel is idle, so no backlog can grow and th
 """
 
 import io
-import re
 import threading
 import time
 from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 
 import anywidget
 import traitlets
@@ -19,37 +16,17 @@ from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
+from aclnn_viz.explorers.scripts import script, style, wording
 from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import DRAWING, MAPS
-from aclnn_viz.words.speech import language, listeners, tr
+from aclnn_viz.storage.results import new_file
+from aclnn_viz.words.messages import listeners
 
-FRONT = Path(__file__).parent / "front"
-SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
 # Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4
 LONGEST = 1000  # characters of a message
-MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
-
-
-@cache
-def _script() -> str:
-    return "\n".join((FRONT / name).read_text("utf-8") for name in SCRIPTS)
-
-
-def _themed() -> str:
-    """The colours and sizes that the style sheet names, for both themes."""
-    def rule(where, values):
-        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items()) + " }\n"
-    sizes = {name: DRAWING[name] for name in ("columns", "width")}
-    return rule("", DRAWING["light"] | sizes) + rule('[data-jp-theme-light="false"] ', DRAWING["dark"])
-
-
-def _wording() -> dict:
-    """What the front end says by itself, by its English, and in which language; nothing in English."""
-    said = {message: tr(message) for message in MESSAGE.findall(_script()) if tr(message) != message}
-    return {"lang": language(), "texts": said} if said else {}
 
 
 def _brief(text: str) -> str:
@@ -70,13 +47,12 @@ class Explorer(anywidget.AnyWidget):
     colours = traitlets.Dict().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm = _script()
-        self._css = _themed() + (FRONT / "style.css").read_text("utf-8")
+        self._esm, self._css = script(), style()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=_wording(),
+            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=wording(),
             colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}})
         self._show(self.values)
         self.observe(self._moved, "values")
@@ -86,7 +62,7 @@ class Explorer(anywidget.AnyWidget):
     def reworded(self):
         """Say everything anew, in the language that was chosen."""
         with self._lock, self.hold_sync():
-            self.controls, self.wording = self.subject.controls(), _wording()
+            self.controls, self.wording = self.subject.controls(), wording()
             if self.problem and self.picture:  # which is still that of the last good state
                 self._show(self.picture["for"])
             self._show(self.values)
@@ -136,28 +112,47 @@ class Explorer(anywidget.AnyWidget):
 
     def _tell(self, values, data):
         """Send the words; interrupted, none at all rather than those of another state."""
-        told = {"headline": [], "text": "", "notices": []}
+        text = {"headline": [], "text": "", "notices": []}
         try:
-            told = self.subject.told(data)
+            text = self.subject.told(data)
         finally:
             if self.picture["for"] is values:  # or else whoever observes the picture has moved on
-                self.words = {"for": values, **told}
+                self.words = {"for": values, **text}
 
     def lifted(self, kind: str) -> str | bytes:
-        """Return the last good state as "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
+        """Return the last good state as "link", "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
 
         Raises ValueError for another kind, StateError while no state has been good.
         """
         if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
-            raise ValueError(problem("a state is lifted as cell, test, cpp, png or svg", shown(kind), "choose one"))
-        if self.data is None:
-            raise StateError("", "what is lifted out must have a picture", "a state without one",
-                             "open the explorer, in a state that it can show")
+            raise ValueError(problem("a state is lifted as link, cell, test, cpp, png or svg", shown(kind), "choose one"))
+        self._drawn()
         if kind in lift.TEXTS:
             return lift.TEXTS[kind](self.subject, self.data.state)
         held = io.BytesIO()
         self.subject.figure(self.data).savefig(held, format=kind)
         return held.getvalue()
+
+    def save(self, path) -> None:
+        """Write the last good state as one page (HTML) that opens from a file, moves without Python and asks no host.
+
+        A file that is there is replaced. Raises StateError while no state has been good, OSError where nothing can be written.
+        `docs/explorers.md` says what moves in it.
+
+        >>> from aclnn_viz.explorers import explore
+        >>> explorer = explore("hardswish")
+        >>> explorer.save("hardswish.html")  # doctest: +SKIP
+        >>> explorer.close()
+        """
+        from aclnn_viz.explorers.live import saved  # and with it a trace, which no other redraw needs
+        self._drawn()
+        with new_file(path, force=True) as file:
+            file.write(saved(self.subject, self.data.state, self.data).encode())
+
+    def _drawn(self) -> None:
+        if self.data is None:
+            raise StateError("", "what is lifted out must have a picture", "a state without one",
+                             "open the explorer, in a state that it can show")
 
     def _asked(self, widget, content, buffers):
         kind = content.get("lift") if isinstance(content, dict) else content
@@ -179,8 +174,8 @@ class Explorer(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        told = self.words if self.words.get("for") is self.picture.get("for") else self.subject.told(self.data)
-        return data | {"text/plain": f"{self!r}\n\n{told.get('text', self.problem.get('text', ''))}"}, metadata
+        text = self.words if self.words.get("for") is self.picture.get("for") else self.subject.told(self.data)
+        return data | {"text/plain": f"{self!r}\n\n{text.get('text', self.problem.get('text', ''))}"}, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

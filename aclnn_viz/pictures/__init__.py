@@ -1,4 +1,4 @@
-"""Pictures in one language: panels with marks and words, drawn alike by Matplotlib and by the browser."""
+"""Pictures: panels with marks and words, described once, which Matplotlib and the browser draw alike."""
 
 from aclnn_viz.pictures.error_plot import error_plot
 from aclnn_viz.pictures.error_runs import error_runs

@@ -1,4 +1,4 @@
-"""Error against value: a dot an element, the running median, both envelopes, the maximum by name.
+"""The plot of error against value: a dot for each element, the running median, both envelopes, the largest error with its name.
 
 The idea of dots with a running statistic over ordinals is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and
 verdicts are this kit's.
@@ -21,7 +21,7 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, thinned, windows
 from aclnn_viz.tables import as_text as table
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
 DOTS = 4000
@@ -176,8 +176,8 @@ def judged(errors: Errors) -> str:
 def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> tuple[Axis, Axis]:
     """The axes of a plot of errors against values, from `low` to `high` ulps."""
     left, right = axis.x(np.array([axis.low, axis.high]))
-    room = 0.03 * (right - left) or 0.5
-    return (Axis(tr("truth; every number of {dtype} has equal room", dtype=fmt.name), left - room, right + room, ticks=tuple(zip(*axis.ticks()))),
+    margin = 0.03 * (right - left) or 0.5
+    return (Axis(tr("truth; every number of {dtype} has equal space", dtype=fmt.name), left - margin, right + margin, ticks=tuple(zip(*axis.ticks()))),
             Axis(tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"))
 
 
@@ -185,7 +185,7 @@ def limits(*ulps) -> tuple[float, float, float]:
     """Three places on a logarithmic axis of errors, for arrays of `ulps` (None: no such array).
 
     Its lower end, below which errors are drawn as if they were that large; the height at which infinite errors are
-    drawn, above every finite one; and its upper end, which leaves room for a name over the infinite ones.
+    drawn, above every finite one; and its upper end, which leaves space for a name over the infinite ones.
     """
     top = min(max(float(v.max(where=np.isfinite(v), initial=1.0)) for v in ulps if v is not None), 1e200)
     return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26

@@ -17,7 +17,7 @@ from aclnn_viz.pictures.style import SERIES
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import windows
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, said, tr
+from aclnn_viz.words.messages import message, said, tr
 
 NO_INPUTS = message("none of the output's rank")
 
@@ -68,9 +68,9 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
 
 def _label(name: str, e: Errors) -> str:
     missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
-    told = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
+    text = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
             message("{run}: median {median} ulp, maximum {largest} ulp at {place}"))
-    return tr(told, run=name, median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
+    return tr(text, run=name, median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
               missed=f"{missed or 0:,}")
 
 

@@ -6,8 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
-from aclnn_viz.accuracy.measures import check_inputs
-from aclnn_viz.accuracy.stretches import LENGTH, pair, same
+from aclnn_viz.accuracy.measures import LENGTH, check_inputs, pair, same
 from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.arrays.truth import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
@@ -15,7 +14,7 @@ from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
 from aclnn_viz.pictures.text import number
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 WIDTH = 900  # pixels of a picture
 STATISTIC = message("|output − truth| in ulps of the truth")
@@ -140,10 +139,10 @@ class Errors:
         if self.size == 0:
             return tr("There are no elements: the output has shape {shape}.", shape=list(self.shape))
         if not self.finite.any():
-            told = (message("No element is finite in both output and truth: {n} of {all} differ.") if self.differing == self.size else
+            text = (message("No element is finite in both output and truth: {n} of {all} differ.") if self.differing == self.size else
                     message("No element is finite in both output and truth: {n} of {all} differ, the others agree (nan with nan, "
                             "an infinity with the same)."))
-            return tr(told, n=f"{self.differing:,}", all=f"{self.size:,}")
+            return tr(text, n=f"{self.differing:,}", all=f"{self.size:,}")
         if not self.actual.any() and not self.truth.any():
             return tr("Output and truth are zero everywhere ({n} elements): this data can show no error.", n=f"{self.size:,}")
         return ""
@@ -162,7 +161,7 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     """
     if isinstance(provenance, str):
         provenance = Provenance("output", provenance)
-    need(provenance, Provenance, "provenance tells where the output is from",
+    need(provenance, Provenance, "provenance says where the output is from",
          'pass Provenance.of(case, "dxOut", device), or such as "mine"')
     check_inputs(inputs)
     pairing = pair(actual, truth)

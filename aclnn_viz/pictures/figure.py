@@ -9,8 +9,7 @@ from aclnn_viz.pictures.palette import DRAWING, HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
 from aclnn_viz.pictures.text import number
-from aclnn_viz.tables import columns
-from aclnn_viz.words.columns import wrapped
+from aclnn_viz.tables import columns, wrapped
 
 COLUMNS, DPI = DRAWING["columns"], 100
 POINT = 72 / DPI  # of Matplotlib, in a pixel
@@ -87,11 +86,11 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     inner = GAP + LETTER + DIGIT * max((columns(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
     above = LINE * (len(titles) + rows) + GAP
-    room = wide - inner - GAP - DIGIT, height - above - under  # of the axes
+    space = wide - inner - GAP - DIGIT, height - above - under  # of the axes
     size = whole, drawn.get_figheight() * DPI
-    start, room = _squared(panel, left + inner, room) if panel.square else (left + inner, room)
-    axes = drawn.add_axes([start / size[0], (top - above - room[1]) / size[1], room[0] / size[0],
-                           room[1] / size[1]], label=panel.name)
+    start, space = _squared(panel, left + inner, space) if panel.square else (left + inner, space)
+    axes = drawn.add_axes([start / size[0], (top - above - space[1]) / size[1], space[0] / size[0],
+                           space[1] / size[1]], label=panel.name)
     for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
         ticked = axes.xaxis if name == "x" else axes.yaxis
@@ -104,7 +103,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
     axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
-    edge = (left + GAP - start) / room[0]  # the left end of the panel, in shares of the axes
+    edge = (left + GAP - start) / space[0]  # the left end of the panel, in shares of the axes
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
@@ -118,11 +117,11 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         _key(axes, image, edge, 0.72 * LINE * (rows - 1))
 
 
-def _squared(panel: Panel, left: float, room) -> tuple[float, tuple[float, float]]:
-    """The left end and the size of axes on which a unit is as long either way, in the middle of their room."""
+def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, float]]:
+    """The left end and the size of axes on which a unit is as long either way, in the middle of their space."""
     across, down = (abs(high - low) for low, high in limits(panel))
-    unit = min(room[0] / across, room[1] / down)
-    return left + (room[0] - unit * across) / 2, (unit * across, unit * down)
+    unit = min(space[0] / across, space[1] / down)
+    return left + (space[0] - unit * across) / 2, (unit * across, unit * down)
 
 
 def _key(axes, image, left, above) -> None:

@@ -5,8 +5,8 @@ import re
 from dataclasses import replace
 from functools import cache, wraps
 
-from aclnn_viz.words.columns import WIDE
-from aclnn_viz.words.speech import english
+from aclnn_viz.tables import WIDE
+from aclnn_viz.words.messages import english
 
 FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC",
          "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei",

@@ -10,7 +10,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import power_of_ten
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, said, tr
+from aclnn_viz.words.messages import message, said, tr
 
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
@@ -81,9 +81,9 @@ def _strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
 
 def _summary(counts: np.ndarray) -> str:
     low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1:-1].sum(), counts[-1]
-    told = (message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side") if nans else
+    text = (message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side") if nans else
             message("{share} correctly rounded, {low} too low, {high} too high"))
-    return tr(told, share=_percent(counts[EXACT], counts.sum()), low=f"{low:,}", high=f"{high:,}", nans=f"{nans:,}")
+    return tr(text, share=_percent(counts[EXACT], counts.sum()), low=f"{low:,}", high=f"{high:,}", nans=f"{nans:,}")
 
 
 def _percent(count: int, size: int) -> str:

@@ -24,7 +24,7 @@ from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 HEADER = [message("output"), message("by"), message("largest error in ulp"), message("median"), message("not explained"),
           message("undecided"), message("standards")]

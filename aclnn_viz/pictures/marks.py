@@ -1,7 +1,7 @@
-"""What stands on a panel: marks, each a few arrays and how they are meant.
+"""Marks: the lines, dots, cells and texts of a panel, each a few arrays and a kind.
 
 Colours are never chosen here: a mark has a `kind`, and every kind differs in colour, dash and marker, so that nothing
-is told by colour alone.
+differs by colour alone.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The axis of values: every number of the format takes equal room, and the empty stretch around zero is cut out.
+"""The axis of values: every number of the format takes equal space, and the empty stretch around zero is cut out.
 
 Numbers of a format are dense near zero, so that a linear axis would crowd all small values into one place. On ordinals
 each power of two has the same width. Values of usual size leave the tiny numbers unused; they are cut out, and zero
@@ -18,7 +18,7 @@ MOST_TICKS = 9
 
 @dataclass(frozen=True)
 class OrdinalAxis:
-    """Where ordinals lie on paper: `cut` ordinals on either side of zero are left out, `gap` take their place."""
+    """Where ordinals lie in the picture: `cut` ordinals on either side of zero are left out, `gap` take their place."""
 
     format: FloatFormat
     low: int

@@ -1,4 +1,4 @@
-"""Panels: what a picture shows, said once as data. Matplotlib and the browser draw the same panels and compute nothing.
+"""Panels: the parts of a picture, described as data. Matplotlib and the browser draw the same panels and compute nothing.
 
 A panel is a title, two axes and marks upon them.
 """
@@ -49,9 +49,9 @@ class Panel:
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes: the given ones, or those of the finite marks and a twentieth of room.
+    """Return the ends of both axes: the given ones, or those of the finite marks and a margin of a twentieth.
 
-    Cells leave no room, and their rows run downwards.
+    Cells have no margin, and their rows run downwards.
     """
     cells = has_cells(panel)
     x, y = (_ends(panel, axis, name, 0.0 if cells else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
@@ -88,8 +88,8 @@ def _ends(panel: Panel, axis: Axis, name: str, share: float) -> tuple[float, flo
     if axis.scale == "log":
         values = np.log10(values[values > 0])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
-    room = share * (high - low) if high > low else 0.5
-    low, high = low - room, high + room
+    margin = share * (high - low) if high > low else 0.5
+    low, high = low - margin, high + margin
     if axis.scale == "log":
         low, high = 10.0**low, 10.0**high
     return float(low if axis.low is None else axis.low), float(high if axis.high is None else axis.high)
@@ -132,7 +132,7 @@ def _power(exponent: int) -> tuple[float, str]:
 
 def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     """Return (arrays by name, descriptions that name them): what the browser gets of the panels."""
-    arrays, told = {}, []
+    arrays, text = {}, []
     for panel in panels:
         ends = limits(panel)
         axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": places}
@@ -148,9 +148,9 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 else:
                     one[field] = value if type(value) is str else _plain(kind(value))
             marks.append(one)
-        told.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
+        text.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
                      "pick": list(panel.pick), "square": panel.square, "rows": panel.rows, "marks": marks, **axes})
-    return arrays, told
+    return arrays, text
 
 
 @cache

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aclnn_viz.cases import Case
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import need, problem, shown, whole
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
 

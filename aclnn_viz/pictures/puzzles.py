@@ -19,7 +19,7 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
-from aclnn_viz.words.speech import linked, tr
+from aclnn_viz.words.messages import linked, tr
 
 POINTS, YOURS_POINTS = 601, 41
 JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is drawn as a gap
@@ -56,25 +56,25 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     sparse = np.linspace(wanted.low, wanted.high, YOURS_POINTS)
     apart = len(puzzle.outputs) == 1 and len(wanted.series) == 2  # two curves beside each other are easier to read
     for count, fixed in enumerate(wanted.series):
-        told = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        text = ", ".join(f"{name} = {value}" for name, value in fixed.items())
         curves, at = (_outputs(puzzle, puzzle.spec, {wanted.over: xs} | fixed) for xs in (x, marked))
         yours, complaint = _drawable(lambda: _outputs(puzzle, answer, {wanted.over: sparse} | fixed), answer)
         for name in puzzle.outputs:
-            place = (name, told) if apart else (name, "")
+            place = (name, text) if apart else (name, "")
             marks = panels.setdefault(place, [])
             for k, row in enumerate(np.atleast_2d(curves[name])):
-                label = f"{name}[{k}]" if curves[name].ndim > 1 else told if not apart else ""
+                label = f"{name}[{k}]" if curves[name].ndim > 1 else text if not apart else ""
                 kind, dots = CURVES[count * (not apart) + k], np.atleast_2d(at[name])[k]
                 marks += [Line(x, _with_gaps(row), kind, label), Dots(marked, dots, kind, "", 3.5)]
                 values = ", ".join(f"{number(u)}: {number(v)}" for u, v in zip(marked, dots))
-                curve = ", ".join(filter(None, [name, told, label if label != told else ""]))
+                curve = ", ".join(filter(None, [name, text, label if label != text else ""]))
                 lines.append(tr("{curve}: from {low} to {high}; at {input} = {values}", curve=curve, low=number(row.min()),
                                 high=number(row.max()), input=wanted.over, values=values))
             if yours:
                 marks += [Dots(sparse, row, YOURS_CURVE, tr("yours"), 2.5) for row in np.atleast_2d(yours[name])]
-    drawn = tuple(Panel(name + told, _over(name, wanted.over, told), tuple(marks),
+    drawn = tuple(Panel(name + text, _over(name, wanted.over, text), tuple(marks),
                         Axis(wanted.over), Axis(), COLUMNS // len(panels), 230)
-                  for (name, told), marks in panels.items())
+                  for (name, text), marks in panels.items())
     head = (tr("{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.", title=puzzle.title,
                function=puzzle.name),
             *filter(None, [complaint]))

@@ -1,4 +1,4 @@
-"""The look of all pictures: two themes, and what tells the kinds of marks apart."""
+"""The look of all pictures: two themes, and how the kinds of marks differ."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Words for pictures: every number of a text twin is written by these.
+"""Numbers in the text of pictures: how many digits, and how infinities, nans and powers of ten are written.
 
 NumPy's numbers and Python's stand still, and their texts are finished. Any other array without axes moves, and what is
 written of it remembers it.
@@ -6,8 +6,7 @@ written of it remembers it.
 
 import numpy as np
 
-from aclnn_viz.words.moving import Choice, Number
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import Choice, Number, tr
 
 
 STILL = (bool, int, float, np.generic, np.ndarray)

@@ -5,11 +5,12 @@ import re
 import numpy as np
 
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
-from aclnn_viz.pictures.panels import Panel
+from aclnn_viz.pictures.panels import Panel, limits
 from aclnn_viz.pictures.text import extent, number
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import message, tr
 
+BANDS = {"low": message("{name}: lower end"), "high": message("{name}: upper end")}
 MOST = 64  # places that are written out; of more, the least, the greatest and the mean
 
 
@@ -19,40 +20,84 @@ def in_words(panels) -> list[str]:
 
 
 def _marks(panel: Panel) -> list[str]:
-    named = [text for _, text in panel.y.ticks or () if re.search(r"[^\W\d_]{3}", text)]
-    lines, series = [f"  {panel.y.label}: {', '.join(named)}"] if named else [], {}
-    for mark in panel.marks:
-        if isinstance(mark, (Line, Dots, Bars, Band)):
-            series.setdefault(_places(mark).tobytes(), []).append(mark)
-    for marks in series.values():
+    named = [text for _, text in panel.y.ticks or () if _is_word(text)]
+    lines = [f"  {panel.y.label}: {', '.join(named)}".replace("  : ", "  ")] if named else []
+    for marks in _together([mark for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band))]):
         lines += _series(panel, marks)
     for mark in panel.marks:
         lines += [f"  {line}" for line in _SAID.get(type(mark), lambda mark: [])(mark)]
-    return lines
+    return [*lines, *_notes(panel)]
 
 
-def _places(mark) -> np.ndarray:
-    """Where the points of a mark are; bars that stand beside others belong to the whole number between them."""
+def _is_word(text: str) -> bool:
+    return bool(re.search(r"[^\W\d_]{3}", text))
+
+
+def _points(mark) -> tuple[np.ndarray, dict]:
+    """Where the points of a mark are, and their values; bars that stand beside others belong to the whole number between them."""
     x = np.asarray(mark.x, np.float64)
-    return np.rint(x) + 0.0 if isinstance(mark, Bars) else x
+    parts = {name: np.asarray(getattr(mark, name), np.float64) for name in (("low", "high") if isinstance(mark, Band) else ("y",))}
+    there = np.isfinite(x) & ~np.all([np.isnan(values) for values in parts.values()], axis=0)
+    return (np.rint(x) + 0.0 if isinstance(mark, Bars) else x)[there], {name: values[there] for name, values in parts.items()}
 
 
-def _series(panel: Panel, marks: list) -> list[str]:
+def _together(marks) -> list[list[tuple]]:
+    """Marks as (mark, places, values), those beside one another whose places are the same, or some of the first one's.
+
+    Points without a label that stand on others are left out.
+    """
+    groups, known = [], set()
+    for mark in sorted(marks, key=lambda mark: -len(_points(mark)[0])):
+        x, parts = _points(mark)
+        home = next((group for group in groups if np.array_equal(group[0][1], x) or len({*x}) == x.size <= MOST
+                     and len({*group[0][1]}) == group[0][1].size and {*x} <= {*group[0][1]}), None)
+        pairs = {*zip(x, *parts.values())}
+        if not mark.label and pairs <= known:
+            continue
+        known |= pairs
+        if home:
+            home.append((mark, x, parts))
+        elif x.size:
+            groups.append([(mark, x, parts)])
+    return groups
+
+
+def _series(panel: Panel, marks: list[tuple]) -> list[str]:
     """A table of marks with the same places; points without a label that repeat a line are left out."""
-    columns = {}
-    for mark in marks:
-        parts = {"low": mark.low, "high": mark.high} if isinstance(mark, Band) else {"y": mark.y}
+    at, columns = marks[0][1], {}
+    for mark, x, parts in marks:
         for part, values in parts.items():
             name = mark.label or panel.y.label or part
-            values = np.asarray(values, np.float64)
-            if mark.label or not any(np.array_equal(values, known, equal_nan=True) for known in columns.values()):
-                columns[name if part == "y" else f"{name}: {part}"] = values
-    x, names, values = _places(marks[0]), list(columns), list(columns.values())
-    if x.size > MOST:
-        return [f"  {name}: " + tr("{n} places", n=x.size) + _extent(each) for name, each in zip(names, values)]
-    said = dict(panel.x.ticks or ())
-    rows = [[said.get(float(at), number(at)), *(number(each[k]) for each in values)] for k, at in enumerate(x) if np.isfinite(at)]
-    return [f"  {line}" for line in as_text([panel.x.label or "x", *names], rows)]
+            if x.size < at.size:
+                known = dict(zip(x, values))
+                values = np.array([known.get(place, np.nan) for place in at])
+            if mark.label or not any((np.isnan(values) | (values == known)).all() for known in columns.values()):
+                columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
+    names, values = list(columns), list(columns.values())
+    if at.size > MOST:
+        return [f"  {name}: " + tr("{n} places", n=at.size) + _extent(each) for name, each in zip(names, values)]
+    across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
+    down = {place: text for place, text in down.items() if _is_word(text)}
+    rows = [[across.get(float(place), number(place)), *("" if np.isnan(each[k]) and len(names) > 1 else down.get(
+        float(each[k]), number(each[k])) for each in values)] for k, place in enumerate(at)]
+    return [f"  {line}".rstrip() for line in as_text([panel.x.label or "x", *names], rows)]
+
+
+def _notes(panel: Panel) -> list[str]:
+    """Words on a panel as they are read: a row of them is one line, from the upper ones down, named by the ticks of the axes."""
+    rows, (_, (low, high)) = {}, limits(panel)
+    for mark in panel.marks:
+        if isinstance(mark, Note) and mark.text.strip():
+            rows.setdefault(mark.y, []).append(mark)
+    across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
+    lines = []
+    for y in sorted(rows, reverse=high > low):
+        said = [" ".join(mark.text.split("\n")).rstrip() for mark in sorted(rows[y], key=lambda mark: mark.x)]
+        if panel.x.label or across:  # places along the axis mean something
+            said = [f"{across.get(mark.x, number(mark.x))}: {text}" if panel.x.label or mark.x in across else text
+                    for mark, text in zip(sorted(rows[y], key=lambda mark: mark.x), said)]
+        lines.append("  " + (f"{down[y]}: " if y in down else "") + "  ".join(said))
+    return lines
 
 
 def _extent(values) -> str:
@@ -64,7 +109,7 @@ def _matrix(mark) -> list[str]:
     values = np.asarray(mark.values, np.float64)
     words = getattr(mark, "words", ())
     if words:
-        return [", ".join(word.replace("\n", " / ") for word in words)]
+        return [", ".join(word.replace("\n", " / ") for word in words if word)]
     if values.size > MOST:
         return ["×".join(map(str, values.shape)) + _extent(values)]
     return [" ".join(f"{number(value):>9}" for value in row) for row in values]
@@ -77,7 +122,7 @@ def _arrows(mark) -> list[str]:
     return [f"{mark.label} ({number(x)}, {number(y)}) → ({number(x + dx)}, {number(y + dy)})".strip() for x, y, dx, dy in zip(*parts)]
 
 
-_SAID = {Heat: _matrix, Image: _matrix, Arrows: _arrows, Note: lambda mark: [mark.text],
+_SAID = {Heat: _matrix, Image: _matrix, Arrows: _arrows,
          Handles: lambda mark: [f"{mark.label}: " + "×".join(map(str, np.shape(mark.x)))],
          Rule: lambda mark: [f"{mark.label}: {mark.axis} = {number(mark.at)}"] if mark.label else [],
          Box: lambda mark: [mark.label] if mark.label else []}

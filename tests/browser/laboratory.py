@@ -60,12 +60,12 @@ class Server:
                  f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"],
                 stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=folder)
         deadline = time.monotonic() + 60
-        while not (told := [text for path in runtime.glob("jpserver-*.json") if (text := path.read_text())]):
+        while not (found := [text for path in runtime.glob("jpserver-*.json") if (text := path.read_text())]):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()}")
             time.sleep(0.1)
-        self.url = json.loads(told[0])["url"]
+        self.url = json.loads(found[0])["url"]
 
     def notebook(self, name: str, *cells: str) -> str:
         """Write a notebook and return the address that opens it."""

@@ -34,7 +34,7 @@ MOST = 200  # places of a mark that are looked at
 def check(opened, state):
     """Raise AssertionError unless the panels shown are those of the state."""
     data = opened.data(state)
-    (arrays, panels), told = opened.subject.drawn(data), opened.subject.told(data)
+    (arrays, panels), found = opened.subject.drawn(data), opened.subject.told(data)
     shown = opened.page.evaluate(TOLD)
     assert [(name, title) for name, title, _ in shown] == [(panel["name"], panel["title"]) for panel in panels]
     axes = {name: json.loads(said) for name, _, said in shown}
@@ -43,7 +43,7 @@ def check(opened, state):
             *ends, scale = axes[panel["name"]][name]
             assert scale == panel[name]["scale"], (panel["name"], name)
             assert near(ends, [panel[name]["low"], panel[name]["high"]]), (panel["name"], name)
-    words = [*told["headline"], *told["notices"], told["text"]]
+    words = [*found["headline"], *found["notices"], found["text"]]
     said = opened.page.locator(".aclnn-explorer .ae-headline li, .aclnn-explorer .ae-twin pre").all_text_contents()
     assert [NUMBER.sub("#", text) for text in said] == [NUMBER.sub("#", text) for text in words]
     assert all(near(NUMBER.findall(here), NUMBER.findall(there)) for here, there in zip(said, words))
@@ -59,15 +59,15 @@ def near(numbers, others):
 def misplaced(opened, axes, panels, arrays):
     """Return what is not where the arrays say: the uppermost line, dots, bars or cells of each panel."""
     wrong = []
-    for told in panels:
-        frame = Frame(axes[told["name"]])
-        if (looked_at := _uppermost(told["marks"], arrays, frame)) is None:
+    for text in panels:
+        frame = Frame(axes[text["name"]])
+        if (looked_at := _uppermost(text["marks"], arrays, frame)) is None:
             continue
         mark, places, colours, free = looked_at
         chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
 
         def share(aside, radius, far):
-            asked = [told["name"], (places + aside)[chosen].tolist(), colours[chosen].tolist(), radius, far]
+            asked = [text["name"], (places + aside)[chosen].tolist(), colours[chosen].tolist(), radius, far]
             return np.mean(opened.page.evaluate(FOUND, asked))
 
         if not len(places):
@@ -75,9 +75,9 @@ def misplaced(opened, axes, panels, arrays):
         found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)  # digits have soft edges
         narrow = mark["mark"] == "Bars" and not frame.wide(mark)  # less than a pixel of one may have its whole colour
         if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
-            wrong.append(f"{told['name']}: {found:.0%} of the {mark['mark']}")
+            wrong.append(f"{text['name']}: {found:.0%} of the {mark['mark']}")
         elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
-            wrong.append(f"{told['name']}: {beyond:.0%} of the Bars are longer")
+            wrong.append(f"{text['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
 
 

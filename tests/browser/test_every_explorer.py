@@ -220,7 +220,7 @@ def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
 def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
     with legible.listening(explorer.page):
         try:
-            explorer.run("from aclnn_viz.words.speech import _catalogue; said = _catalogue('zh'); "
+            explorer.run("from aclnn_viz.words.messages import _catalogue; said = _catalogue('zh'); "
                          "kept = said.copy(); said['the image'] = '图像范围' * 20")
             explorer.speak("zh")
             assert legible.faults(explorer.page) == ["map: cut off: " + "图像范围" * 20]

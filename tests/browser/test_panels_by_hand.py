@@ -67,11 +67,11 @@ def test_a_cell_tells_its_value(explorer):
 
 def test_series_tell_their_names_and_values(explorer):
     _, panels, arrays = shown(explorer, State())
-    marks = {mark.get("label"): mark for told in panels if told["name"] == "parameters" for mark in told["marks"]}
+    marks = {mark.get("label"): mark for text in panels if text["name"] == "parameters" for mark in text["marks"]}
     words = hint(explorer, "parameters", float(arrays[marks["dgammaOut"]["x"]][5]), 10.0)
     assert words.startswith("channel")
-    told = dict(line.split(": ") for line in words.split("\n")[1:])
-    assert float(told["dgammaOut"]) == pytest.approx(arrays[marks["dgammaOut"]["y"]][5], rel=1e-3)
+    text = dict(line.split(": ") for line in words.split("\n")[1:])
+    assert float(text["dgammaOut"]) == pytest.approx(arrays[marks["dgammaOut"]["y"]][5], rel=1e-3)
 
 
 def test_outside_the_axes_nothing_is_told(explorer):
@@ -92,19 +92,19 @@ def mirrored(array, ends, scale):
 @pytest.mark.parametrize("panel", ["map", "line", "growth", "parameters"])
 def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
     axes, panels, arrays = shown(explorer, State())
-    told = next(one for one in panels if one["name"] == panel)
+    text = next(one for one in panels if one["name"] == panel)
     wrong = {}
-    for mark in told["marks"]:
+    for mark in text["marks"]:
         if mark["mark"] == "Heat":
             wrong[mark["values"]] = mirrored(arrays[mark["values"]], (mark["low"], mark["high"]), "linear")
         elif "x" in mark:
-            wrong[mark["y"]] = mirrored(arrays[mark["y"]], (told["y"]["low"], told["y"]["high"]), told["y"]["scale"])
-    found = panel_picture.misplaced(explorer, axes, [told], {**arrays, **wrong})
+            wrong[mark["y"]] = mirrored(arrays[mark["y"]], (text["y"]["low"], text["y"]["high"]), text["y"]["scale"])
+    found = panel_picture.misplaced(explorer, axes, [text], {**arrays, **wrong})
     assert [words.split(":")[0] for words in found] == [panel]
 
 
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):
     axes, panels, arrays = shown(explorer, State())
-    told = next(one for one in panels if one["name"] == "parameters")
+    text = next(one for one in panels if one["name"] == "parameters")
     shorter = {name: 0.7 * array if name.endswith(".y") else array for name, array in arrays.items()}
-    assert "longer" in panel_picture.misplaced(explorer, axes, [told], shorter)[0]
+    assert "longer" in panel_picture.misplaced(explorer, axes, [text], shorter)[0]

@@ -10,7 +10,7 @@ import array_api_strict
 import numpy as np
 
 from aclnn_viz.explorers.arrays import XP
-from aclnn_viz.words.moving import Choice, Number, Text
+from aclnn_viz.words.messages import Choice, Number, Text
 
 UNSHAPED = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}  # their results have no fixed size
 OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add", "guard"}

@@ -10,8 +10,8 @@ from aclnn_viz.pictures.picture import Picture
 
 def drawn(shown: Picture):
     """Everything that a reader sees, comparable by ==."""
-    arrays, told = described(shown.panels)
-    return {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+    arrays, text = described(shown.panels)
+    return {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
 
 
 def mark(shown: Picture, panel: str, kind: type, label: str | None = None):

@@ -145,4 +145,4 @@ def test_a_map_has_no_more_cells_than_pixels():
     (heat,) = panel.marks
     assert data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
     np.testing.assert_array_equal(heat.values, np.float64(data.inputs["input"])[:, :64])
-    assert "in input [3, 257]" in made.show(data).text
+    assert "input [3, 257], first 64 columns" in made.show(data).text

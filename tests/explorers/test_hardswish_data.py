@@ -1,5 +1,6 @@
 """The data and the panels of the hardswish explorer, against exact fractions written from the definition."""
 
+import re
 import struct
 from dataclasses import replace
 from fractions import Fraction
@@ -36,8 +37,8 @@ def picture(state):
 
 
 def shown_arrays(shown: Picture):
-    arrays, told = described(shown.panels)
-    return {name: array.tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+    arrays, text = described(shown.panels)
+    return {name: array.tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
 
 
 @pytest.mark.parametrize("x", [-6.0, -3.01, -3.0, -1.5, 0.0, 1.23, 3.0, 3.01, 6.0])
@@ -215,7 +216,7 @@ def test_the_words_tell_the_numbers():
     assert "slope 1.5" in shown.headline[0] and "-0.5 and 1.5" in shown.headline[1]
     assert f"{panel_counts(data)[0]:,} of 63,487" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
     assert all(sentence in shown.text for sentence in shown.headline)
-    assert f"+1   {3 + 2.0**-9!r}" in shown.text and len(shown.headline) <= 4
+    assert re.search(rf"  1 +{data.window_truth[9]:.4g} +{data.window_out[9]:.4g}", shown.text) and len(shown.headline) <= 4
 
 
 @pytest.mark.parametrize(("values", "cause"), [
@@ -228,8 +229,8 @@ def test_the_words_tell_why(values, cause):
 
 @pytest.mark.parametrize("values", [{"steps": 1}, {"steps": 64}, {"gradOutput": 0.0}, {"gradOutput": -4.0}])
 def test_extremes_have_a_picture(values):
-    arrays, told = described(show(compute(State(**values))).panels)
-    assert sum(panel["span"] for panel in told) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+    arrays, text = described(show(compute(State(**values))).panels)
+    assert sum(panel["span"] for panel in text) == 40 and all(np.isfinite(array).any() for array in arrays.values())
 
 
 @pytest.fixture

@@ -199,8 +199,8 @@ OTHERS = {"epsilon": -1.0, "dtype": "bfloat16", "row": 0, "outlier": 4.0, "colum
 
 def picture(state):
     shown = show(compute(state))
-    arrays, told = described(shown.panels)
-    return {name: array.tobytes() for name, array in arrays.items()}, told, shown.headline, shown.text
+    arrays, text = described(shown.panels)
+    return {name: array.tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
 
 
 @pytest.mark.parametrize("field", sorted(OTHERS))
@@ -247,8 +247,8 @@ def test_the_words_tell_the_numbers(epsilon, word):
     {"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 64, "columns": 256}, {"epsilon": 2.0, "scale": -5.0},
     {"dtype": "float16", "scale": -5.0, "dy": "ones"}, {"epsilon": -12.0, "scale": 3.0, "outlier": 12.0}])
 def test_extremes_have_a_picture(values):
-    arrays, told = described(show(compute(State(**values))).panels)
-    assert sum(panel["span"] for panel in told) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+    arrays, text = described(show(compute(State(**values))).panels)
+    assert sum(panel["span"] for panel in text) == 40 and all(np.isfinite(array).any() for array in arrays.values())
 
 
 def test_a_row_that_overflows_float16_is_left_out_of_the_plane():

@@ -31,7 +31,7 @@ def a(*values):
     ([Line(a(0.0, INF), a(-INF, 2.0))], (-0.5, 0.5), (1.5, 2.5)),
     ([], (-0.5 + 0.45, 1.05), (-0.05, 1.05)),
 ], ids=lambda value: type(value[0]).__name__ if isinstance(value, list) and value else None)
-def test_the_ends_hold_all_finite_marks_and_a_twentieth_of_room(marks, x, y):
+def test_the_ends_hold_all_finite_marks_and_a_twentieth_of_margin(marks, x, y):
     got = ends(*marks)
     assert got[0] == pytest.approx(x) and got[1] == pytest.approx(y)
 
@@ -46,7 +46,7 @@ def test_room_on_a_log_axis_is_a_share_of_its_decades_and_what_has_no_logarithm_
     assert (np.log10(low), np.log10(high)) == pytest.approx((-11, 11))
 
 
-def test_a_heat_map_has_its_rows_downwards_and_no_room():
+def test_a_heat_map_has_its_rows_downwards_and_no_margin():
     assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0)) == ((-0.5, 4.5), (2.5, -0.5))
     assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0), y=Axis(low=-0.5, high=2.5))[1] == (-0.5, 2.5)
 
@@ -82,9 +82,9 @@ def test_given_ticks_are_kept():
 
 def test_the_browser_gets_every_number_of_every_mark():
     panels = sample_panels()
-    arrays, told = described(panels)
+    arrays, text = described(panels)
     arrays = unpack(*pack(arrays))
-    for panel, one in zip(panels, json.loads(json.dumps(told, allow_nan=False)), strict=True):
+    for panel, one in zip(panels, json.loads(json.dumps(text, allow_nan=False)), strict=True):
         assert (one["name"], one["span"], tuple(one["pick"])) == (panel.name, panel.span, panel.pick)
         assert [(one["x"]["low"], one["x"]["high"]), (one["y"]["low"], one["y"]["high"])] == list(limits(panel))
         for mark, drawn in zip(panel.marks, one["marks"], strict=True):
@@ -98,11 +98,11 @@ def test_the_browser_gets_every_number_of_every_mark():
 
 
 def test_lists_and_numpy_scalars_are_taken_too():
-    arrays, told = described([Panel("p", "", (Line([0, 1], [2, 3], np.int64(1)), Rule("x", np.float32(0.5))))])
-    assert arrays["p.0.y"].tolist() == [2, 3] and told[0]["marks"][1]["at"] == 0.5
-    json.dumps(told)
+    arrays, text = described([Panel("p", "", (Line([0, 1], [2, 3], np.int64(1)), Rule("x", np.float32(0.5))))])
+    assert arrays["p.0.y"].tolist() == [2, 3] and text[0]["marks"][1]["at"] == 0.5
+    json.dumps(text)
 
 
 def test_what_has_no_place_is_still_said_in_json():
-    _, told = described(nothing_to_see())
-    assert json.loads(json.dumps(told, allow_nan=False))[1]["marks"][4]["at"] is None
+    _, text = described(nothing_to_see())
+    assert json.loads(json.dumps(text, allow_nan=False))[1]["marks"][4]["at"] is None

@@ -26,7 +26,7 @@ def outlined(found, name, kind=SPEC):
 
 
 @pytest.mark.parametrize("name", [one.name for one in puzzles()])
-def test_every_puzzle_is_drawn_and_told(name):
+def test_every_puzzle_is_drawn_and_reported(name):
     shown = picture(puzzle(name))._repr_mimebundle_()
     assert shown["image/png"].startswith(PNG) and len(shown["text/plain"].splitlines()) >= 2
     assert all(output in shown["text/plain"] for output in puzzle(name).outputs[:1])
@@ -49,7 +49,7 @@ def test_the_curve_is_that_of_the_specification(name):
     assert np.array_equal(line.y[shown], first[shown]) and shown.mean() > 0.9
 
 
-def test_the_value_on_a_kink_is_marked_and_told():
+def test_the_value_on_a_kink_is_marked_and_reported():
     found = picture(puzzle("hardswish_slope"))
     dots = marks(found, Dots)[0]
     assert dots.x.tolist() == [-3.0, 3.0] and dots.y.tolist() == [-0.5, 1.5]
@@ -99,7 +99,7 @@ def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
 
 
 @pytest.mark.parametrize("name", [one.name for one in detectives()])
-def test_every_symptom_is_drawn_and_told(name):
+def test_every_symptom_is_drawn_and_reported(name):
     found = picture(detective(name))
     assert found._repr_mimebundle_()["image/png"].startswith(PNG) and str(detective(name).symptom) in str(found)
     assert detective(name).culprit not in str(found)

@@ -94,7 +94,7 @@ function makeControls(described, parent, change) {
 }
 
 function makeLifts(model, parent) {
-  const lifts = [["cell", tr("Copy as cell")], ["test", tr("Copy as test")], ["cpp", tr("Copy as C++")],
+  const lifts = [["link", tr("Copy link")], ["cell", tr("Copy as cell")], ["test", tr("Copy as test")], ["cpp", tr("Copy as C++")],
     ["png", tr("Save PNG")], ["svg", tr("Save SVG")]];
   const status = element("span", { role: "status" });
   const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": tr("lifted out text") });

@@ -1,0 +1,271 @@
+// A model without Python: it answers a state with a picture, of which `functions` compute what moves and `pool` describes the rest.
+
+// The first `count` digits of a positive number and its power of ten; halves go to the even digit, as in Python.
+function digitsOf(size, count) {
+  const [mantissa, power] = size.toExponential(Math.min(100, Math.max(count, 0) + 30)).split("e");
+  if (count < 0) return ["", Number(power)];
+  const all = mantissa.replace(".", ""), kept = all.slice(0, count) || "0", rest = all.slice(count);
+  const half = `5${"0".repeat(rest.length - 1)}`, up = rest > half || (rest === half && Number(kept.at(-1)) % 2);
+  const digits = String(BigInt(kept) + (up ? 1n : 0n)), grown = digits.length > Math.max(count, 1) || (!count && up);
+  return [digits.slice(0, Math.max(count, grown ? 1 : 0)), Number(power) + (grown ? 1 : 0)];
+}
+
+function fixedTo(size, places) {
+  const [digits, power] = size ? digitsOf(size, Number(size.toExponential().split("e")[1]) + 1 + places) : ["", 0];
+  const all = digits.padEnd(digits ? power + 1 + places : 0, "0").padStart(places + 1, "0"), cut = all.length - places;
+  return all.slice(0, cut) + (places ? `.${all.slice(cut)}` : "");
+}
+
+// A number in a format of Python's: [+][,][.digits][d, f or g]
+function formatted(value, form) {
+  const [, plus, comma, given, kind] = /^(\+?)(,?)(?:\.(\d+))?([dfg]?)$/.exec(form);
+  if (Number.isNaN(value)) return `${plus}nan`;
+  const sign = value < 0 ? "-" : plus, size = Math.abs(value);
+  if (size === Infinity) return `${sign}inf`;
+  if (kind === "d") return sign + size;
+  const count = Number(given ?? 6);
+  if (kind === "f") return sign + fixedTo(size, count).replace(/\B(?=(\d{3})+(?!\d))/g, comma);
+  if (!size) return `${sign}0`;
+  const [digits, power] = digitsOf(size, Math.max(count, 1)), trimmed = (text) => text.replace(/\.?0+$/, "");
+  if (power < -4 || power >= count) {
+    const tail = `e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+    return sign + (count > 1 ? trimmed(`${digits[0]}.${digits.slice(1)}`) : digits) + tail;
+  }
+  if (power < 0) return `${sign}0.${"0".repeat(-power - 1)}${digits.replace(/0+$/, "")}`;
+  return sign + (digits.length > power + 1 ? trimmed(`${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`) : digits);
+}
+
+// A description with its numbers in place.
+function filled(part, found) {
+  if (Array.isArray(part)) return part.map((one) => filled(one, found));
+  if (part === null || typeof part !== "object") return part;
+  const number = (one) => (one?.$ ? (typeof found[one.$] === "object" ? found[one.$][0] : found[one.$]) : one ?? NaN);
+  if ("$" in part) return Number.isFinite(number(part)) ? number(part) : null;
+  if ("#" in part) return formatted(number(part["#"]) + 0, part.form);
+  if ("?" in part) return filled(part.options[Number(number(part["?"]))], found);
+  if ("%" in part) return part["%"].replace(/\{(\w+)\}/g, (place, name) => filled(part.values[name], found));
+  return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, filled(one, found)]));
+}
+
+// The ends and ticks of axes, as pictures/panels.py finds them.
+function reachOf({ marks }, axis, arrays) {
+  let [low, high] = [Infinity, -Infinity];
+  const positive = { low: Infinity, high: -Infinity };
+  const take = (value) => {
+    if (!Number.isFinite(value)) return;
+    [low, high] = [Math.min(low, value), Math.max(high, value)];
+    if (value > 0) Object.assign(positive, { low: Math.min(positive.low, value), high: Math.max(positive.high, value) });
+  };
+  for (const mark of marks) {
+    if (mark.mark === "Heat" || mark.mark === "Image") {
+      const start = (mark[axis] ?? 0) - 0.5;
+      take(start);
+      take(start + arrays[mark.values].shape["yx".indexOf(axis)]);
+    } else if (mark.mark === "Rule") {
+      if (mark.axis === axis) take(mark.at);
+    } else {
+      for (const name of axis === "x" ? ["x", "x0", "x1"] : ["y", "y0", "y1", "low", "high"]) {
+        if (name in mark) (arrays[mark[name]]?.data ?? [mark[name] ?? NaN]).forEach(take);
+      }
+      if (mark.mark === "Arrows") arrays[mark[axis]].data.forEach((start, k) => take(start + arrays[mark[`d${axis}`]].data[k]));
+      if (mark.mark === "Bars" && axis === "y") take(0);
+    }
+  }
+  return { low, high, positive };
+}
+
+function endsOf(panel, name, arrays, share) {
+  const axis = panel[name], log = axis.scale === "log";
+  if (axis.low !== null && axis.high !== null) return [axis.low, axis.high];
+  const reach = reachOf(panel, name, arrays);
+  let { low, high } = log ? reach.positive : reach;
+  [low, high] = low > high ? [0, 1] : log ? [Math.log10(low), Math.log10(high)] : [low, high];
+  const room = high > low ? share * (high - low) : 0.5;
+  [low, high] = [low - room, high + room];
+  if (log) [low, high] = [10 ** low, 10 ** high];
+  return [axis.low ?? low, axis.high ?? high];
+}
+
+function ticksOf(axis, one, other, whole) {
+  if (axis.ticks !== null) return axis.ticks;
+  const [low, high] = one < other ? [one, other] : [other, one];
+  if (axis.scale === "log") {
+    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9), found = [];
+    if (first < last) {
+      for (let p = first; p <= last; p += Math.max(1, Math.ceil((last - first) / 5))) {
+        found.push([Number(`1e${p}`), Math.abs(p) > 3 ? `1e${p}` : formatted(Number(`1e${p}`), "g")]);
+      }
+      return found;
+    }
+    const values = [first - 1, first, last + 1].flatMap((p) => [1, 2, 5].map((m) => Number(`${m}e${p}`)));
+    return [...new Set(values)].sort((a, b) => a - b).filter((v) => low <= v && v <= high).map((v) => [v, formatted(v, "g")]);
+  }
+  if (!(high > low)) return [[low, formatted(low, ".6g")]];
+  const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough));
+  let step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((size) => size >= rough * (1 - 1e-9));
+  if (whole) step = Math.max(1, Math.ceil(step));
+  const digits = Math.max(6, 2 + Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step))), found = [];
+  for (let k = Math.ceil(low / step - 1e-6); k < Math.floor(high / step + 1e-6) + 1; k += 1) {
+    found.push([k * step, formatted(k * step + 0, `.${digits}g`)]);
+  }
+  return found;
+}
+
+function withAxes(panel, arrays) {
+  const cells = panel.marks.some(({ mark }) => mark === "Heat" || mark === "Image"), made = { ...panel };
+  for (const name of ["x", "y"]) {
+    let [low, high] = endsOf(panel, name, arrays, cells ? 0 : 0.05);
+    const ticks = ticksOf(panel[name], low, high, cells);
+    if (name === "y" && cells && panel.y.low === null && panel.y.high === null) [low, high] = [high, low];
+    made[name] = { ...panel[name], low, high, ticks, given: panel[name].ticks };
+  }
+  return made;
+}
+
+// The picture of a state: described panels, arrays by name as {data, shape}, the headline.
+function pictureOf(page, values, language) {
+  const { controls } = page.told.en, place = (field) => {
+    const { kind, options } = controls.find((control) => control.field === field);
+    return kind === "flag" ? Number(!values[field]) : options.findIndex(([option]) => option === values[field]);
+  };
+  const variant = page.variants[page.chosen.map(place).join()];
+  if (!variant) return null;
+  const given = { ...values }, arrays = {};
+  if (variant.dragged) {
+    const [field, rows, columns] = variant.dragged;
+    given[field] = new Float64Array(2 * rows * columns).fill(NaN);
+    for (const [row, column, x, y] of values[field]) given[field].set([x, y], 2 * (row * columns + column));
+  }
+  const found = page.functions[variant.compute](given), { panels, headline } = variant.pictures[language];
+  for (const [name, shape] of Object.entries(variant.shapes)) {
+    arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
+  }
+  for (const [name, [data, shape]] of Object.entries(page.drawn)) arrays[name] = { data, shape };
+  const told = panels.map((k) => withAxes(filled(page.pool[k], found), arrays));
+  return { panels: told, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
+}
+
+// Arrays that marks name, in one buffer of float32, as the kernel sends them.
+function packed({ panels, arrays }) {
+  const index = {}, numbers = [];
+  let at = 0;
+  for (const { marks } of panels) {
+    for (const mark of marks) {
+      for (const name of Object.values(mark)) {
+        if (typeof name !== "string" || !(name in arrays) || name in index) continue;
+        const { data, shape } = arrays[name];
+        index[name] = [at, shape];
+        numbers.push([at, data]);
+        at += data.length;
+      }
+    }
+  }
+  const all = new Float32Array(at);
+  for (const [start, data] of numbers) all.set(data, start);
+  return { index, buffer: new DataView(all.buffer) };
+}
+
+const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
+  .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(saved[field]))
+  .map(([field, value]) => [field, JSON.stringify(value)])).toString();
+
+function readState(text, page) {
+  const values = { ...page.values };
+  for (const [field, value] of new URLSearchParams(text)) {
+    try {
+      if (page.alive.includes(field) || field === page.dragged) values[field] = JSON.parse(value);
+    } catch { /* what is no state of this page is left out */ }
+  }
+  return values;
+}
+
+// Numbers from [type, base 64].
+const decoded = ([kind, text]) => new { u1: Uint8Array, f4: Float32Array, f8: Float64Array }[kind](
+  Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+
+function opened(page) {
+  const each = (lists, make) => Object.fromEntries(Object.entries(lists).map(([name, one]) => [name, make(one)]));
+  const maps = each(page.colours.maps, (table) => new DataView(decoded(table).buffer));
+  return { ...page, drawn: each(page.drawn, ([table, shape]) => [decoded(table), shape]), colours: { ...page.colours, maps } };
+}
+
+function openLive(el, written) {
+  const page = opened(written);
+  const listeners = {}, { body } = document, dark = matchMedia("(prefers-color-scheme: dark)");
+  page.dragged = Object.values(page.variants)[0].dragged?.[0];
+  const initial = { ...page.values };
+  for (const field of [...page.alive, page.dragged ?? []].flat()) initial[field] = page.initial[field];
+  let language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
+  const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
+  const tell = (name) => (listeners[name] ?? []).forEach((call) => call());
+  const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
+  const answer = () => {
+    const start = performance.now(), now = kept.values, told = page.told[language];
+    let made = null;
+    try { made = pictureOf(page, now, language); } catch (error) { kept.problem = { field: "", text: String(error) }; }
+    if (made) {
+      kept.problem = {};
+      kept.picture = { for: now, panels: made.panels, ...packed(made) };
+      kept.words = { for: now, headline: made.headline, text: inWords(made), notices: [...told.notices, told.notice] };
+    } else if (!kept.problem.text) kept.problem = { field: page.chosen[0], text: told.needs[page.chosen[0]] ?? told.notice };
+    for (const name of ["picture", "words", "problem"]) tell(`change:${name}`);
+    queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
+    clearTimeout(later);
+    later = setTimeout(() => history.replaceState(null, "", link()), 200);
+  };
+  const model = {
+    get: (name) => kept[name],
+    set: (name, value) => { kept[name] = value; },
+    on: (name, call) => (listeners[name] ??= []).push(call),
+    off: (name, call) => { listeners[name] = (listeners[name] ?? []).filter((one) => one !== call); },
+    save_changes: answer,
+    send: ({ lift }) => {
+      const state = stateText(kept.values, page.initial);
+      const text = lift === "link" ? location.href.split("#")[0] + link()
+        : `import aclnn_viz as av\n\nav.explore("${page.name}"${state && `, state="${state}"`})\n`;
+      listeners["msg:custom"].forEach((call) => call({ lift }, [new TextEncoder().encode(text)]));
+    },
+  };
+  const speak = (name) => {
+    language = name;
+    kept.controls = page.told[name].controls;
+    kept.wording = page.told[name].wording;
+    document.documentElement.lang = name;
+  };
+  const settle = () => {  // what is made anew with the words
+    for (const input of el.querySelectorAll("[data-field]")) {
+      const needs = page.told[language].needs[input.dataset.field];
+      if (needs) Object.assign(input, { disabled: true, title: needs });
+    }
+    page.chosen.forEach((field, k) => {  // options that need Python
+      const there = new Set(Object.keys(page.variants).map((key) => key.split(",")[k]));
+      [...el.querySelector(`[data-field=${field}]`).options ?? []].forEach((option, at) => { option.disabled = !there.has(String(at)); });
+    });
+    for (const name of ["test", "cpp", "png", "svg"]) el.querySelector(`[data-lift=${name}]`).hidden = true;
+    const other = element("button", { type: "button", "data-lift": "language", lang: language === "zh" ? "en" : "zh" },
+      language === "zh" ? "English" : "中文");
+    other.addEventListener("click", () => {
+      speak(language === "zh" ? "en" : "zh");
+      tell("change:wording");
+      settle();
+      answer();
+    });
+    el.querySelector(".ae-lifts").prepend(other);
+  };
+  const themed = () => {
+    body.dataset.jpThemeLight = String(!dark.matches);
+    body.style.background = page.colours[dark.matches ? "dark" : "light"].paper;
+  };
+  themed();
+  dark.addEventListener("change", themed);
+  addEventListener("hashchange", () => {
+    if (location.hash === link()) return;
+    kept.values = readState(location.hash.slice(1), page);
+    tell("change:values");
+    answer();
+  });
+  speak(language);
+  explorer(buildPanels).render({ model, el });
+  settle();
+  answer();
+}

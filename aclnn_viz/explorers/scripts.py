@@ -1,0 +1,32 @@
+"""What the browser is given of the front end, and what it says by itself."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from aclnn_viz.pictures.palette import DRAWING
+from aclnn_viz.words.messages import spoken_now, tr
+
+FRONT = Path(__file__).parent / "front"
+SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
+MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
+
+
+@cache
+def script(names=SCRIPTS) -> str:
+    return "\n".join((FRONT / name).read_text("utf-8") for name in names)
+
+
+def style() -> str:
+    """The style sheet, below the colours and sizes that it names, for both themes."""
+    def rule(where, values):
+        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items()) + " }\n"
+    sizes = {name: DRAWING[name] for name in ("columns", "width")}
+    themes = rule("", DRAWING["light"] | sizes) + rule('[data-jp-theme-light="false"] ', DRAWING["dark"])
+    return themes + (FRONT / "style.css").read_text("utf-8")
+
+
+def wording(names=SCRIPTS) -> dict:
+    """What scripts of the front end say by themselves, by its English, and in which language; nothing in English."""
+    said = {message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message}
+    return {"lang": spoken_now(), "texts": said} if said else {}

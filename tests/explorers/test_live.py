@@ -1,0 +1,167 @@
+"""Pages without Python: steps that are traced have NumPy's bits, saved explorers show what those of Python show, links open states."""
+
+import re
+
+import numpy as np
+import pytest
+
+from aclnn_viz import explore, operator
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.arrays.traced import TracedArrays
+from aclnn_viz.cases import case
+from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.explorers import explorers, live, subject_of
+from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.explorers.state import build, read_state, state_text
+from live_pages import computed, differences, in_node, random_states, saved, told
+from machine import SOAK
+
+ODD = np.array([0.0, -0.0, 1.0, -1.5, 0.5, 2.5, -2.5, 3.0, 1e30, -1e-30, 65520.0, 5e-8, 3.1, np.nan, np.inf, -np.inf])
+LARGEST = 3_000_000  # bytes of a page
+#: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
+PAGES = {"grid_sampler_2d": 0.0, "grid_sampler_3d": 0.0, "rms_norm": 0.0,
+         "hardswish": 1e-6, "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
+         "cross_entropy_loss": 1e-6, "group_norm_swish": 1e-6}  # exp and log of float64 are the browser's
+NODE = pytest.mark.needs("node")
+COUNT = 200 if SOAK else 4
+
+
+def both(step, *arrays):
+    """(what NumPy makes of arrays, what their trace makes of them in node)."""
+    xp = TracedArrays({})
+    made = step(xp, *(xp.input(f"x{k}", array) for k, array in enumerate(arrays)))
+    with np.errstate(all="ignore"):
+        return np.asarray(step(XP, *arrays)), (xp, made)
+
+
+def bits(values):
+    values = np.asarray(values, np.float64)
+    return np.where(np.isnan(values), np.nan, values).tobytes()
+
+
+STEPS = {
+    **{name: lambda xp, x, y, name=name: getattr(xp, name)(x, y) for name in ("minimum", "maximum", "equal", "less_equal", "remainder")},
+    **{name: lambda xp, x, y, name=name: getattr(xp, name)(x) for name in ("floor", "ceil", "round", "sqrt", "isnan", "isfinite", "abs")},
+    "arithmetic": lambda xp, x, y: (x + y) * 3.0 - x / y, "where": lambda xp, x, y: xp.where(x > y, x, 0.25),
+    "sum": lambda xp, x, y: xp.sum(xp.stack([x[2:12], y[2:12]])), "mean": lambda xp, x, y: xp.mean(xp.stack([x[2:9], y[2:9]]), axis=1),
+    "leading": lambda xp, x, y: xp.sum(xp.reshape(x[:12], (3, 4)), axis=0), "max": lambda xp, x, y: xp.max(xp.reshape(x, (4, 4)), axis=1),
+    "argmax": lambda xp, x, y: xp.argmax(x), "argsort": lambda xp, x, y: xp.argsort(x, stable=True),
+    "take": lambda xp, x, y: xp.take(xp.reshape(x, (4, 4)), xp.astype(xp.floor(xp.clip(y[1:4], 0.0, 3.0)), xp.int64), axis=1),
+    "views": lambda xp, x, y: xp.moveaxis(xp.reshape(x, (2, 2, 4)), 0, 2)[1, ::2] - xp.reshape(y, (4, 4))[:2, 1:3],
+    "scatter_add": lambda xp, x, y: xp.scatter_add(np.zeros((2, 5), x.dtype), xp.astype(xp.clip(xp.floor(x[2:8]), 0.0, 4.0), xp.int64),
+                                                   xp.stack([y[2:8], x[2:8]])),
+    **{f"round to {fmt.name}": lambda xp, x, y, fmt=fmt: xp.astype(xp.round_to(x, fmt), np.float64) for fmt in FORMATS},
+    **{f"ulp of {fmt.name}": lambda xp, x, y, fmt=fmt: xp.ulp(x, fmt) for fmt in FORMATS},
+    "integers": lambda xp, x, y: xp.astype(x[2:8] * 7, xp.int64) // 3 % 4,
+}
+
+
+@NODE
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steps_have_the_bits_of_numpy(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = (rng.permutation(np.concatenate([ODD[:-5], rng.standard_normal(5)])).astype(dtype) for _ in range(2))
+    odd = {name: ODD.astype(dtype) if name.partition(" ")[0] not in ("sum", "mean", "take", "scatter_add", "integers", "argsort")
+           else x for name in STEPS}
+    with np.errstate(all="ignore"):
+        made = {name: both(step, odd[name], y) for name, step in STEPS.items()}
+        found = computed({name: (*traced, {"x0": odd[name], "x1": y}) for name, (_, traced) in made.items()}, tmp_path)
+    assert [name for name, (want, _) in made.items() if bits(want) != bits(np.reshape(found[name], want.shape))] == []
+
+
+@NODE
+def test_powers_are_those_of_c_but_for_few_in_the_last_place(tmp_path):
+    exponents = np.round(np.random.default_rng(1).uniform(-12, 12, 2000), 2)
+    xp = TracedArrays({})
+    (found,) = computed({"power": (xp, 10.0 ** xp.input("x", exponents), {"x": exponents})}, tmp_path).values()
+    wanted = np.array([10.0**x for x in exponents.tolist()])
+    assert (found != wanted).sum() <= 4 and (np.abs(found - wanted) <= np.spacing(wanted)).all()
+
+
+@NODE
+def test_a_step_that_is_wrong_is_noticed(tmp_path):
+    want, traced = both(lambda xp, x: x * 3.0 + 1.0, ODD.astype(np.float32))
+    (wrong,) = computed({"wrong": (*traced, {"x0": ODD.astype(np.float64)})}, tmp_path).values()  # an input that float32 cannot hold
+    assert bits(want) != bits(wrong)
+
+
+@pytest.mark.parametrize("look", [float, bool, "{:.3g}".format, np.asarray, lambda x: 1 if x > 0 else 2, lambda x: np.ones(3)[x]])
+def test_a_number_that_is_traced_is_not_looked_at(look):
+    with pytest.raises((TypeError, IndexError), match="not known while it is traced|only integers"):
+        look(TracedArrays({}).input("x", 1.0))
+
+
+@NODE
+@pytest.mark.parametrize("name", PAGES)
+def test_the_backward_page_has_the_bits_of_numpy_in_every_mode(name, tmp_path, monkeypatch):
+    rounded_once(monkeypatch)
+    op, jobs, wanted = operator(name), {}, {}
+    for k, mode in enumerate(op.modes[::1 if SOAK else 3]):
+        given = case(op, "float32", k, **mode).inputs
+        xp = TracedArrays({})
+        moving = {n: xp.input(n, value) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value for n, value in given.items()}
+        for output, made in live.TracedOperator(op, xp).backward(**moving).items():
+            jobs[k, output] = xp, made, {n: value for n, value in given.items() if isinstance(value, np.ndarray)}
+        wanted |= {(k, output): values for output, values in op.backward(**given).items()}
+    found = computed({str(key): job for key, job in jobs.items()}, tmp_path)
+    assert [key for key, want in wanted.items() if bits(want) != bits(np.reshape(found[str(key)], want.shape))] == []
+
+
+def rounded_once(monkeypatch):
+    """NumPy's exp and log of float32 are up to 2.2 ulp off, each machine's in its own way; here they are the nearest number."""
+    for name in ("exp", "log"):
+        plain = getattr(np, name)
+        monkeypatch.setattr(NumPyArrays, name, lambda self, x, plain=plain: plain(np.asarray(x, np.float64)).astype(np.asarray(x).dtype),
+                            raising=False)
+
+
+@NODE
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
+    rounded_once(monkeypatch)
+    subject, state, page = saved(name)
+    assert len(page) <= LARGEST and not re.search(r"""(?:src|href)=["'](?!data:)|https?://(?!www\.w3\.org)""", page)
+    states = random_states(subject, state, page, COUNT)
+    shown = in_node(page, states, tmp_path)
+    wrong = [(values, found) for values, one in zip(states, shown) if (found := differences(subject, values, one, PAGES[name]))]
+    assert wrong == []
+    shown[0]["panels"][0]["title"] += "!"
+    shown[-1]["panels"][-1]["x"]["label"] = "another"
+    assert differences(subject, states[0], shown[0], 1e-6) and differences(subject, states[-1], shown[-1], 1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in explorers() if name not in PAGES])
+def test_what_cannot_be_traced_is_said_on_the_page(name):
+    page = told(saved(name)[-1])
+    assert page["alive"] == [] and "needs Python" in page["told"]["en"]["notice"] and page["told"]["zh"]["notice"] != page["told"]["en"]["notice"]
+
+
+def test_a_page_says_what_it_leaves_and_speaks_both_languages():
+    page = told(saved("rms_norm")[-1])
+    assert {"rows", "seed", "device", "dy"} <= page["told"]["en"]["needs"].keys() and not {"epsilon", "row"} & page["told"]["zh"]["needs"].keys()
+    assert page["told"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
+
+
+def test_save_writes_the_page_and_a_link_opens_the_state(tmp_path):
+    explorer = explore("grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1)
+    again = explore("grid_sampler_2d", state=explorer.lifted("link"))
+    try:
+        explorer.save(tmp_path / "one.html")
+        assert again.data.state == explorer.data.state and again.data.state.moved == ((1, 2, 0.5, -0.25),)
+        assert told((tmp_path / "one.html").read_text("utf-8"))["values"]["rotate"] == 30.0
+    finally:
+        explorer.close()
+        again.close()
+
+
+@pytest.mark.parametrize("text", ["rotate", "rotate=", "rotate=one", "%", 3])
+def test_a_text_that_is_no_state_is_refused_in_three_parts(text):
+    with pytest.raises(ValueError, match=': got .*; copy it by "Copy link"'):
+        explore("grid_sampler_2d", state=text)
+
+
+def test_a_state_and_its_text_are_one():
+    for name, values in (("rms_norm", {"epsilon": -3.5, "dy": "ones"}), ("two_phase", {"mistake": "no init"}), ("tiles", {})):
+        state = build(subject_of(name).state, values)
+        assert build(type(state), read_state("#" + state_text(state))) == state
+    assert read_state("rotate=1&lang=zh") == {"rotate": 1}
