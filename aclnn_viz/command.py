@@ -1,4 +1,4 @@
-"""The process of the command line: however a kernel or an operator's folder ends the command, status 0 needs its verdict.
+"""The process of the command line: its exit status is 0 only after a verdict, however a kernel or an operator's folder ends it.
 
 The command runs in a child, which reports its status when it has written all it has to say. The process that was called
 waits, and passes that status on; a child that ended without a report is a failure, whatever status it ended with.

@@ -18,9 +18,11 @@ MODULES = {
     "operators.contract.call": "operators.contract.model", "operators.contract.default": "operators.contract.rules",
     "rooms": "operators.registry", "products": "operators.products", "codes": "operators.codes", "faults": "operators.faults",
     "samples.common": "acl.samples", "export": "devices.cpp", "export.cpp": "devices.cpp",
-    "export.template": "devices.cpp_template", "export.skeleton": "operators.skeleton",
-    "faults.fault": "operators.faults.fault", "faults.edits": "operators.faults.edits", "faults.places": "operators.faults.fault",
+    "export.template": "devices.cpp", "devices.cpp_template": "devices.cpp", "export.skeleton": "operators.skeleton",
+    "words.speech": "words.messages", "faults.fault": "operators.faults.fault", "faults.edits": "operators.faults.edits", "faults.places": "operators.faults.fault",
     "checking.faulty": "operators.faults.fault",
+    "accuracy.conditioning": "accuracy.envelopes",
+    "accuracy.factors": "accuracy.sweeps",
 }
 
 

@@ -1,6 +1,11 @@
-"""Tables as text and as HTML. They set no colours of text or background, so they can be read on light and dark pages."""
+"""Tables and lines as text and as HTML, where a Chinese letter is two columns wide.
+
+A view has no colours of its own, so that it reads the same on light and on dark ground.
+"""
 
 import html
+import re
+import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
@@ -47,3 +52,26 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
     small = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in notes)
     folded = f"<details><summary>{html.escape(opens)}</summary><pre>{html.escape(more)}</pre></details>" if more else ""
     return f"<div{style}><b>{html.escape(title)}</b>" + (f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"
+
+
+WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation
+# What a line breaks into: wide letters and words, with marks that must not end a line before and such as must not begin one behind.
+_PIECES = re.compile(rf"\s*[（“《]*(?:{WIDE.pattern}|(?:(?!{WIDE.pattern})\S)+)[，。；：、！？）”》]*")
+
+
+def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """Return the lines of a text, each of at most so many columns, the first behind `first`, the others behind `later`.
+
+    >>> wrapped("one two three", 8), wrapped("梯度的 slope，等于", 8)
+    (['one two', 'three'], ['梯度的', 'slope，', '等于'])
+    """
+    if not WIDE.search(text):
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later)
+    lines, begun = [first], False
+    for piece in _PIECES.findall(text):
+        if begun and columns(lines[-1] + piece) > width:
+            lines.append(later + piece.lstrip())
+        else:
+            lines[-1] += piece if begun else piece.lstrip()
+            begun = True
+    return lines

@@ -1,31 +1,34 @@
-"""Rounding envelopes: how far correct arithmetic under a precision plan can be from the exact value, per element.
+"""How far correct arithmetic under a precision plan can be from the exact value, per element, and whose error that is.
 
-The bound is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard deviations
-of independent roundings. What the rounding of inputs and coordinates moves is certain, and part of both. Where a
-comparison or a floor hangs on rounding the element is *undecided*: its value may jump, and neither envelope says
-anything about it.
+The bound of an envelope is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard
+deviations of independent roundings. What the rounding of inputs and coordinates moves is certain, and part of both. Where a
+comparison or a floor depends on rounding the element is *undecided*: its value may jump, and neither envelope says anything
+about it. A sum in 16 bits whose order is not fixed, as by the atomic additions of Ascend 950, has a bound far above the usual
+error: some order of 256 terms errs a hundred times as much as most do. There the expected width says more.
 
-A sum in 16 bits whose order is not fixed, as by the atomic additions of Ascend 950, has a bound that is far above the
-usual error: some order of 256 terms errs a hundred times as much as most do. There the expected width tells more.
+`explain` compares the error of an output with three yardsticks: the error of the correctly rounded truth, which no output of
+the format can undercut; the error of a baseline, the same formula in the same precision on the host; and how far the truth
+moves when every floating input moves by at most one ulp. Where the last is large, the inputs do not determine the output any
+better.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from aclnn_viz.accuracy.stretches import rounded_truth, same
+from aclnn_viz.accuracy.measures import pair, rounded_truth, same
 from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.truth import Certified, certificate, undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import by_name, function, need, problem, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of, trace
-from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.tables import as_html, padded
+from aclnn_viz.words.messages import message, tr
 
 VERDICTS = message("explained"), message("not explained"), message("undecided")
 EXPLAINED, NOT_EXPLAINED, UNDECIDED = range(3)
@@ -49,14 +52,14 @@ class Envelope:
             spacing = ulp(self.value.astype(np.float64), fmt)
             known = np.isfinite(self.bound) & np.isfinite(spacing) & ~self.undecided
             widths = [(width / spacing)[known] for width in (self.bound, np.fmin(self.expected, self.bound))]
-        told = [tr("median {median}, at most {most} ulp", median=f"{np.median(part):.3g}", most=f"{part.max():.3g}") if part.size
+        text = [tr("median {median}, at most {most} ulp", median=f"{np.median(part):.3g}", most=f"{part.max():.3g}") if part.size
                 else tr("none known") for part in widths]
-        return [(tr("output"), f"{self.value.dtype}{list(self.value.shape)}"), (tr("hard bound"), told[0]),
-                (tr("expected (6 sigma)"), told[1]),
+        return [(tr("output"), f"{self.value.dtype}{list(self.value.shape)}"), (tr("hard bound"), text[0]),
+                (tr("expected (6 sigma)"), text[1]),
                 (tr("undecided"), tr("{n:,} of {all:,} elements", n=np.count_nonzero(self.undecided), all=self.value.size))]
 
     def __repr__(self) -> str:
-        return f"Envelope({'; '.join(f'{name} {told}' for name, told in self.rows)})"
+        return f"Envelope({'; '.join(f'{name} {text}' for name, text in self.rows)})"
 
     def _repr_html_(self) -> str:
         return as_html(tr("Envelope: how far right arithmetic can be off"), (), self.rows)
@@ -144,7 +147,7 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
 
     `actual` has the format of the envelope, `truth` is float64, all three have one shape. A correctly rounded element
     is explained whatever its bound. Where nothing is known (undecided, or a bound that is not finite and another value
-    than the truth's), and where the certificate of the truth does not tell on which side of the bound an element lies,
+    than the truth's), and where the certificate of the truth does not determine on which side of the bound an element lies,
     the verdict is undecided. Raises TypeError for a format that does not fit, ValueError for a shape that does not;
     both say which argument it is.
 
@@ -222,3 +225,98 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
     worst = np.unravel_index(int(excess.argmax()), found.shape)
     region = tuple((int(at.min()), int(at.max())) for at in np.nonzero(missed))
     return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]), region)
+
+
+CAUSES = message("format"), message("baseline"), message("input"), message("kernel")
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Per element, all of the output's shape: `error`, the yardsticks `rounding`, `baseline` and `spread`, the `cause`.
+
+    `cause` names the first yardstick that is as large as the error: "format" (correctly rounded), "baseline" (the host
+    in the same precision is no better; absent without a baseline), "input" (rounding plus spread); otherwise "kernel".
+    `spread` is the largest of `samples` draws; the true one may be larger still.
+    """
+
+    error: np.ndarray
+    rounding: np.ndarray
+    baseline: np.ndarray | None
+    spread: np.ndarray
+    cause: np.ndarray
+    samples: int
+    seed: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {name: int(np.count_nonzero(self.cause == name)) for name in CAUSES}
+
+    @property
+    def worst(self) -> tuple[int, ...] | None:
+        """The index of the largest error whose cause is the kernel, None when there is none."""
+        blamed = self.cause == "kernel"
+        if not blamed.any():
+            return None
+        at = np.where(blamed, self.error, -1.0).argmax()
+        return tuple(int(i) for i in np.unravel_index(at, self.error.shape))
+
+    def __str__(self) -> str:
+        lines = [tr("{n} elements, {draws} draws of inputs within one ulp, seed {seed}", n=self.error.size, draws=self.samples,
+                    seed=self.seed), *(f"  {padded(tr(name), 9)} {count}" for name, count in self.counts.items())]
+        if self.worst is not None:
+            error, rounding, spread = (f"{one[self.worst]:.4g}" for one in (self.error, self.rounding, self.spread))
+            lines.append(tr("worst of the kernel's at {place}: error {error}, rounding {rounding}, spread {spread}", place=self.worst,
+                            error=error, rounding=rounding, spread=spread))
+        return "\n".join(lines)
+
+
+def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, samples: int = 16,
+                     seed: int = 0) -> Attribution:
+    """Name the cause of each element's error by moving the inputs by at most one ulp.
+
+    `actual` is an output of any of the four formats; `truth(**inputs)` returns float64 of the same shape. Of `inputs`,
+    arrays of a floating format move, each in its own format; integers and attributes do not. `baseline` has the dtype
+    and shape of `actual`. Raises TypeError or ValueError for what does not fit.
+
+    >>> x = np.float32([1.0, 2.0])
+    >>> attribute_errors(np.float32([3.0, 3.0]), lambda x: 1.5 * x.astype(float), {"x": x}).counts
+    {'format': 1, 'baseline': 0, 'input': 0, 'kernel': 1}
+    """
+    samples, seed, truth = whole("samples", samples, 1), whole("seed", seed), function("truth", truth)
+    by_name("inputs", inputs, "pass such as case.inputs")
+    with np.errstate(all="ignore"):
+        right = np.asarray(truth(**inputs))
+        pairing = pair(actual, right, baseline)
+        rng, spread = np.random.default_rng(seed), np.zeros(right.shape)
+        for _ in range(samples):
+            near = np.asarray(truth(**{name: _nudged(value, rng) for name, value in inputs.items()}))
+            spread = np.maximum(spread, _distance(near, right))
+        rounded = rounded_truth(pairing.truth, pairing.fmt).reshape(pairing.shape)
+        actual = pairing.actual.reshape(pairing.shape)
+        error, rounding = _distance(actual, right, rounded), _distance(rounded, right, rounded)
+        host = None if baseline is None else _distance(pairing.baseline.reshape(pairing.shape), right, rounded)
+        cause = np.select([error <= rounding, False if host is None else error <= host, error <= rounding + spread],
+                          CAUSES[:3], CAUSES[3])
+    return Attribution(error, rounding, host, spread, cause, samples, seed)
+
+
+def _nudged(value, rng: np.random.Generator):
+    """Move each finite element of a floating array by -1, 0 or 1 ulp of its format, never to an infinity."""
+    try:
+        fmt = float_format(value) if isinstance(value, np.ndarray) else None
+    except ValueError:
+        fmt = None
+    if fmt is None:
+        return value
+    towards = rng.choice([-np.inf, np.nan, np.inf], value.shape).astype(fmt.numpy)
+    near = np.nextafter(value, towards)
+    return np.where(np.isfinite(near) & np.isfinite(value), near, value)
+
+
+def _distance(values: np.ndarray, truth: np.ndarray, rounded: np.ndarray | None = None) -> np.ndarray:
+    """|values - truth|: 0 where both are the same special value, also as an overflow of the format; inf otherwise."""
+    distance = np.abs(values.astype(truth.dtype) - truth).astype(np.float64)
+    distance[~np.isfinite(distance)] = np.inf
+    target = truth if rounded is None else rounded
+    settled = same(values.astype(np.float64), target.astype(np.float64)) & ~np.isfinite(target)
+    return np.where(settled, 0.0, distance)

@@ -7,15 +7,14 @@ import numpy as np
 from aclnn_viz.accuracy.measures import measure
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.case import inputs_of
-from aclnn_viz.devices.two_phase import refusal
+from aclnn_viz.devices.device import refusal
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
-from aclnn_viz.operators.products import PRODUCTS, version_of
+from aclnn_viz.operators.products import PRODUCTS, VERSIONS, version_of
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.speech import linked, message, ntr, tr
+from aclnn_viz.words.messages import linked, message, ntr, tr
 
-VERSIONS = ("8.1", "9.0", "9.1")
 NOTE = message("predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware")
 
 
@@ -44,9 +43,9 @@ class Prediction:
             why = why if len(why) <= 100 else why[:97] + "..."
             return [self.product, versions, tr("refused"), "", why]
         ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
-        told = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
+        text = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [self.product, versions, ulps, tr(linked("{some}, {more}", told)) if told else ntr("one other", "none", 0),  # "none" alone is a mode
+        return [self.product, versions, ulps, tr(linked("{some}, {more}", text)) if text else ntr("one other", "none", 0),  # "none" alone is a mode
                 tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
 
 

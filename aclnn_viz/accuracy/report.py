@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured
+from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured, pair
 from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
-from aclnn_viz.accuracy.stretches import pair
 from aclnn_viz.cases import files
 from aclnn_viz.errors import need, problem
 from aclnn_viz.tables import as_html, padded
-from aclnn_viz.words.speech import linked, message, ntr, tr
+from aclnn_viz.words.messages import linked, message, ntr, tr
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
@@ -43,7 +42,7 @@ class Report(Measures):
         return "\n".join(lines + _rows(self.verdicts))
 
     def __repr__(self) -> str:
-        return f"Report({self.dtype}{list(self.shape)}: {'; '.join(f'{name} {told}' for name, told in self._short)})"
+        return f"Report({self.dtype}{list(self.shape)}: {'; '.join(f'{name} {text}' for name, text in self._short)})"
 
     @property
     def _short(self) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Exhaustive sweeps: an elementwise function on all 65,536 inputs of a 16-bit format, counted in ulps.
 
 A sample can miss the worst input; a sweep cannot. Inputs that are infinite or nan are *special*: they are counted
-apart, and either agree with the truth (nan with nan, the same infinity, the same number) or are listed.
+apart, and either agree with the truth (nan with nan, the same infinity, the same number) or are listed. `FACTORS` are the
+elementwise parts of the backward operators.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import ULP_CLASSES
-from aclnn_viz.accuracy.stretches import Stretch, same
+from aclnn_viz.accuracy.measures import ULP_CLASSES, Stretch, same
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.arrays.plan import HOST, Plan
+from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import function, problem
+from aclnn_viz.errors import function, need, problem
+from aclnn_viz.operators import operators
 from aclnn_viz.tables import columns as width
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,30 @@ def _check(outputs: np.ndarray, name: str, dtypes: tuple, shape: tuple[int, ...]
     if outputs.shape != shape:
         raise ValueError(problem(f"{name} must have the shape of the inputs, {shape}", str(outputs.shape),
                                  "pass an elementwise function"))
+
+
+def factors() -> dict:
+    """The elementwise factors that pages name, by their names: functions of the namespace, values and attributes."""
+    return {name: function for op in operators() for name, function in getattr(op.page, "FACTORS", {}).items()}
+
+
+def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
+    """Sweep an elementwise factor that a page names in its FACTORS, such as "hardswish", its slope, under a plan.
+
+    `attributes` go to the factor. The truth is the same page in float64. Raises ValueError for another factor or a
+    wider format.
+
+    >>> sweep_factor("hardswish", "bfloat16").ulp_counts["exact"]
+    65280
+    """
+    known = factors()
+    if not isinstance(factor, str) or factor not in known:
+        raise ValueError(problem(f"factor must be one of {', '.join(known)}", repr(factor), "choose one"))
+    need(plan, Plan, "plan is a Plan", "pass such as Plan(compute='float16')")
+    fmt, slope = float_format(dtype), known[factor]
+
+    def planned(x: np.ndarray) -> np.ndarray:
+        xp = PlannedArrays(plan, fmt)
+        return plan.output("out", slope(xp, xp.given(x), **attributes).data, fmt)
+
+    return sweep(planned, lambda x: slope(NumPyArrays(), x, **attributes), fmt)

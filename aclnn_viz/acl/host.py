@@ -1,15 +1,371 @@
-"""HostAcl: CANN's C API emulated on the host."""
+"""HostAcl: CANN's C API emulated on the host, with the calls of operators: descriptors, phase 1 and 2, and a launch.
+
+Phase 1 checks and prepares by the operator's contract, phase 2 queues a launch, which works when the stream reaches it.
+Hand-written operators make inputs dense and copy results back through the view of the output; generated ones make
+inputs dense too, but write each result densely from where the view starts. Where the library checks nothing, reads outside an
+allocation give poison and writes there are dropped. A launch on what is no live device memory stops with
+ACL_ERROR_RT_AICORE_EXCEPTION at synchronise, one whose kernel asserts with ACL_ERROR_RT_VECTOR_CORE_EXCEPTION.
+
+Sources: "two-phase API", aclCreateTensor and aclSetAclOpExecutorRepeatable, CANN documentation; of nnopbase
+`src/nnopbase/common/api/acl_op_api.cpp`, `common/utils/common_types.cpp`, `composite_op/aclnn_engine/op_executor.cpp`,
+`individual_op/api/individual_op_api.cpp` and `individual_op/executor/indv_executor_tensor.cpp`; `l0op::Contiguous` and
+`l0op::ViewCopy` in ops-math. Inferred: the codes of a stopped launch; the statuses of handles that do not exist, of executors that
+have served or belong to another operator, and of unusable streams.
+"""
 
 from functools import wraps
+from math import prod
 
-from aclnn_viz.acl.process import ProcessCalls
-from aclnn_viz.acl.protocol import RUNTIME, offer, operator_with, phases
-from aclnn_viz.acl.transfers import TransferCalls
-from aclnn_viz.acl.two_phase import OperatorCalls
+import numpy as np
+
+from aclnn_viz.acl.protocol import RUNTIME, Handle, offer, operator_with, phases
+from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
+from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostTensor, State, byte_range
+from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of, operators
+from aclnn_viz.operators.codes import (
+    ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
+    ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
+    ACL_INT32, ACL_INT64, ACL_SUCCESS, DATA_TYPE_SIZES,
+)
 from aclnn_viz.operators.contract import Contract, contract
-from aclnn_viz.operators.products import product_of, soc_of, version_of
+from aclnn_viz.operators.contract.model import Call, KernelFault, TensorDescriptor, contiguous_strides
+from aclnn_viz.operators.products import CANN, SOC, product_of, soc_of, version_of
+from aclnn_viz.words.messages import kept, message
+
+
+class MetaCalls(State):
+    def aclCreateTensor(self, view_dims, dtype, strides, offset, format, storage_dims, address):
+        """Dims and strides are copied and not validated; null strides mean a dense view; the address may be null."""
+        shape = view_dims or ()
+        if strides is None:
+            strides = contiguous_strides(shape)
+        elif len(strides) < len(shape):
+            self.record("aclCreateTensor", message("reads {n} strides from an array of {there}", n=len(shape),
+                                                   there=len(strides)))
+            strides += (0,) * (len(shape) - len(strides))
+        if min(*shape, *strides, offset, 0, 0) < 0:
+            self.record("aclCreateTensor", message("dims {shape}, strides {strides} and offset {offset} must not be negative",
+                                                   shape=shape, strides=strides, offset=offset))
+        descriptor = TensorDescriptor(shape, dtype, strides[:len(shape)], offset, format, storage_dims or ())
+        return HostTensor(self, descriptor, address)
+
+    def aclDestroyTensor(self, tensor):
+        return self._destroy("aclDestroyTensor", tensor)
+
+    def _destroy(self, call: str, handle) -> int:
+        """Null is fine; a second destroy of the same handle goes unnoticed by the library."""
+        if handle is not None and self.check_alive(call, handle):
+            self.destroy(handle)
+        return ACLNN_SUCCESS
+
+    def aclGetViewShape(self, tensor):
+        return self._of(tensor, "aclGetViewShape", lambda: tensor.descriptor.shape)
+
+    def aclGetViewStrides(self, tensor):
+        return self._of(tensor, "aclGetViewStrides", lambda: tensor.descriptor.strides)
+
+    def aclGetViewOffset(self, tensor):
+        return self._of(tensor, "aclGetViewOffset", lambda: tensor.descriptor.offset)
+
+    def aclGetStorageShape(self, tensor):
+        return self._of(tensor, "aclGetStorageShape", lambda: tensor.descriptor.storage_shape)
+
+    def aclGetFormat(self, tensor):
+        return self._of(tensor, "aclGetFormat", lambda: tensor.descriptor.format)
+
+    def aclGetDataType(self, tensor):
+        return self._of(tensor, "aclGetDataType", lambda: tensor.descriptor.dtype)
+
+    def _of(self, handle, call: str, value) -> tuple:
+        if handle is None:
+            return self.failed(ACLNN_ERR_PARAM_NULLPTR, f"{call}: the handle is a null pointer"), None
+        self.check_alive(call, handle)
+        return ACLNN_SUCCESS, value()
+
+    def aclSetAclOpExecutorRepeatable(self, executor):
+        """Let phase 2 take the executor any number of times; then `aclDestroyAclOpExecutor` must free it."""
+        status = self.usable_executor("aclSetAclOpExecutorRepeatable", executor)
+        if not status:
+            executor.repeatable = True
+        return status
+
+    def aclDestroyAclOpExecutor(self, executor):
+        status = self.usable_executor("aclDestroyAclOpExecutor", executor)
+        if not status:
+            self.destroy(executor)
+        return status
+
+    def aclSetInputTensorAddr(self, executor, index, tensor, address):
+        return self._set_address("aclSetInputTensorAddr", executor, index, tensor, address, (False,))
+
+    def aclSetOutputTensorAddr(self, executor, index, tensor, address):
+        return self._set_address("aclSetOutputTensorAddr", executor, index, tensor, address, (True,))
+
+    def aclSetTensorAddr(self, executor, index, tensor, address):
+        return self._set_address("aclSetTensorAddr", executor, index, tensor, address, (False, True))
+
+    def _set_address(self, call, executor, index, tensor, address, output) -> int:
+        """`index` counts the tensors of phase 1 in its order, null ones too."""
+        if tensor is None or address is None:
+            return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call}: tensor or address is a null pointer")
+        status = self.usable_executor(call, executor)
+        if status:
+            return status
+        self.check_alive(call, tensor)
+        names = [p.name for p in executor.contract.parameters if p.kind == "tensor" and p.output in output]
+        if index >= len(names) or names[index] not in executor.addresses:
+            return self.failed(ACLNN_ERR_PARAM_INVALID, f"{call}: phase 1 was given no tensor {index}")
+        executor.addresses[names[index]] = address
+        return ACLNN_SUCCESS
+
+    def usable_executor(self, call: str, executor: HostExecutor | None) -> int:
+        """Return 0 for an executor that has not served yet, else a status; that of a spent one is inferred."""
+        if executor is None:
+            return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call}: executor is a null pointer")
+        if self.check_alive(call, executor):
+            return ACLNN_SUCCESS
+        return self.failed(ACLNN_ERR_INNER, f"{call}: {executor!r} does not exist any more")
+
+
+def _array_calls(kind: str) -> dict:
+    """The calls of one kind of array, such as BoolArray."""
+    def create(self, values):
+        return HOST_ARRAYS[kind](self, values or ())
+
+    def destroy(self, array):
+        return self._destroy(f"aclDestroy{kind}", array)
+
+    def size(self, array):
+        return self._of(array, f"aclGet{kind}Size", lambda: len(array.values))
+
+    return {f"aclCreate{kind}": create, f"aclDestroy{kind}": destroy, f"aclGet{kind}Size": size}
+
+
+for _kind in HOST_ARRAYS:
+    for _name, _call in _array_calls(_kind).items():
+        setattr(MetaCalls, _name, _call)
+
+
+#: What no kernel computes with is still read, as bytes.
+NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
+    | {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+_ALIGNMENT = 32  # bytes, of the address of a tensor
+
+
+def call_of(state: State, arguments: dict) -> Call:
+    """Phase 1's arguments as the contract reads them."""
+    plain = {name: value.descriptor if isinstance(value, HostTensor) else getattr(value, "values", value)
+             for name, value in arguments.items()}
+    return Call(state.product, state.cann, plain)
+
+
+class Launch:
+    """A queued task; it keeps descriptors and addresses, so that tensors may be destroyed once phase 2 returned."""
+
+    def __init__(self, state: State, executor: HostExecutor, workspace, workspace_size: int):
+        self.name = executor.contract.aclnn_name
+        self._state = state
+        self._contract = executor.contract
+        self._outcome = executor.outcome
+        self._call = call_of(state, executor.arguments)
+        self._addresses = dict(executor.addresses)
+        self._workspace = (workspace, workspace_size) if workspace_size else (None, 0)
+        self._fault = False
+        self._used = []
+        self._regions = []  # (name, first address, address behind the last, written)
+        for parameter in self._contract.parameters:
+            if parameter.name in self._addresses and parameter.name not in self._outcome.untouched:
+                self._inspect(parameter.name, parameter.output)
+        self._inspect_workspace()
+
+    def touching(self, pointer, count: int, written_only: bool) -> list[str]:
+        """Return the names of what the task uses (or only writes) within `count` bytes at a device address."""
+        if not isinstance(pointer, int):
+            return []
+        return [name for name, low, high, written in self._regions
+                if low < pointer + count and pointer < high and (written or not written_only)]
+
+    def run(self) -> int:
+        """Compute, write the outputs, and return the status that synchronise shows."""
+        if self._fault or not all(self._exists(address) for address in self._used):
+            return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
+        workspace, size = self._workspace
+        if size:
+            self._state.memory.fill(workspace, size, POISON)  # nothing in it survives a kernel
+        arrays = {p.name: self.read(p.name) for p in self._contract.parameters
+                  if p.kind == "tensor" and not p.output and p.name in self._addresses}
+        for constraint in self._contract.violations(self._call, arrays):
+            if constraint.enforced_by == "device.run":
+                self._state.record(self.name, kept(constraint.text))
+        for name, value in self._outcome.fills.items():
+            self._write(name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype]))
+        left = [p.name for p in self._contract.parameters
+                if p.output and p.name not in self._outcome.fills and p.name not in self._outcome.untouched]
+        if not any(self._call[name].size for name in left):
+            return ACL_SUCCESS
+        try:
+            attributes = {name: value for name, value in self._call.arguments.items()
+                          if value is not None and not isinstance(value, TensorDescriptor)}
+            inputs = self._contract.kernel_inputs(self, self._call, arrays, attributes, left)
+            results = self._contract.kernel_outputs(self._call, self._state.backward(self._contract.name, inputs))
+        except KernelFault as fault:
+            return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
+        except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
+            self._state.record(self.name, message("outputs stay as they were; {refusal}", refusal=str(refusal)))
+            return ACL_SUCCESS
+        for name in left:
+            if results[name].size and not self._exists(self._addresses[name]):  # written although its view is empty
+                return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
+            self._write(name, results[name])
+        return ACL_SUCCESS
+
+    def read(self, name: str) -> np.ndarray:
+        """Return the elements of an input, through its view."""
+        view = self._call[name]
+        return self._state.memory.gather(self._addresses[name], view, NUMPY_DTYPES[view.dtype])
+
+    def read_dense(self, name: str, count: int, dtype: int) -> np.ndarray:
+        """Return what a kernel finds that takes an input for `count` dense elements of `dtype`."""
+        view = self._call[name]
+        found = self.read(name).reshape(-1).view(np.uint8)
+        size = count * DATA_TYPE_SIZES[dtype]
+        if view.is_contiguous and found.size < size and self._exists(self._addresses[name]):
+            start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
+            complaint = self._state.memory.complaint(start, 0, size)
+            if complaint:
+                self._state.record(self.name, message("reads {name}: {complaint}", name=name, complaint=complaint))
+            found = self._state.memory.read(start, size)
+        found = np.concatenate([found[:size], np.full(max(size - found.size, 0), POISON, np.uint8)])
+        return found.view(NUMPY_DTYPES[dtype])
+
+    def _write(self, name: str, values: np.ndarray) -> None:
+        view = self._call[name]
+        values = np.asarray(values, dtype=NUMPY_DTYPES[view.dtype])
+        if self._contract.generated:
+            view = _dense(view, values.shape)
+        self._state.memory.scatter(self._addresses[name], view, values)
+
+    def _stopped(self, status: int, why: str) -> int:
+        return self._state.failed(status, f"{self.name}: the kernel stopped; {why}")
+
+    def _inspect(self, name: str, output: bool) -> None:
+        """Note which bytes a tensor covers, and record what the library would not have noticed."""
+        view, address = self._call[name], self._addresses[name]
+        if output and self._contract.generated:
+            view = _dense(view, view.shape)
+        if view.dtype not in NUMPY_DTYPES or min(view.shape, default=0) < 0 or _counts_beyond(view):
+            self._fault = True
+        elif view.size:
+            itemsize = DATA_TYPE_SIZES[view.dtype]
+            low, high = byte_range(view, itemsize)
+            complaint = self._state.memory.complaint(address, low, high)
+            if complaint:
+                text = {"name": name, "complaint": complaint}
+                self._state.record(self.name, message("writes {name}: {complaint}", **text) if output else
+                                   message("reads {name}: {complaint}", **text))
+            elif address % _ALIGNMENT:
+                self._state.record(self.name, message("{name} starts at {address}, which is not aligned to 32 bytes", name=name,
+                                                        address=f"{address:#x}"))
+            if view.size * itemsize > self._state.memory.capacity:  # only a view that overlaps itself gets here
+                self._state.record(self.name, message("{name} has {n} bytes, more than the device", name=name,
+                                                        n=view.size * itemsize))
+                self._fault = True
+            self._used.append(address)
+            if isinstance(address, int):
+                self._regions.append((name, address + low, address + high, output))
+
+    def _exists(self, address) -> bool:
+        block = self._state.memory.find(address)
+        return block is not None and not block.freed
+
+    def _inspect_workspace(self) -> None:
+        workspace, size = self._workspace
+        required = self._outcome.workspace_size
+        if size < required:
+            self._state.record(self.name, message("workspaceSize is {size}, and phase 1 asked for {required}", size=size,
+                                                    required=required))
+        if size:
+            complaint = self._state.memory.complaint(workspace, 0, size)
+            if complaint:
+                self._state.record(self.name, message("writes {name}: {complaint}", name="workspace", complaint=complaint))
+            if isinstance(workspace, int):
+                self._regions.append(("workspace", workspace, workspace + size, True))
+            self._used.append(workspace)
+
+
+def _counts_beyond(view: TensorDescriptor) -> bool:
+    """Whether the lengths of an empty view are more than any memory could hold."""
+    return prod(n or 1 for n in view.shape) * DATA_TYPE_SIZES[view.dtype] >= 1 << 62
+
+
+def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:
+    return TensorDescriptor(shape, view.dtype, contiguous_strides(shape), view.offset, view.format, view.storage_shape)
+
+
+class OperatorCalls(MetaCalls, ContextCalls):
+    def prepare(self, operator: Contract, arguments: tuple) -> tuple:
+        """Phase 1: check as the vendor's library does, and return (status, workspace size, executor)."""
+        given = {p.name: value for p, value in zip(operator.parameters, arguments)}
+        call_name = f"{operator.aclnn_name}GetWorkspaceSize"
+        for value in given.values():
+            if isinstance(value, Handle) and not self.check_alive(call_name, value):
+                return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call_name}: {value!r} does not exist"), 0, None
+        outcome = operator.evaluate(call_of(self, given))
+        if outcome.message:
+            self.thread.error = outcome.message
+        if outcome.status:
+            return outcome.status, 0, None
+        return ACLNN_SUCCESS, outcome.workspace_size, HostExecutor(self, operator, given, outcome)
+
+    def execute(self, operator: Contract, workspace, workspace_size: int, executor, stream) -> int:
+        """Phase 2: queue the work. The executor is spent afterwards, also on failure, unless it is repeatable."""
+        name = operator.aclnn_name
+        if executor is None:
+            return self._refused(operator, workspace, workspace_size, executor)
+        status = self.usable_executor(name, executor)
+        if status:
+            return status
+        executor.serve()
+        if executor.contract is not operator:
+            self.record(name, message("{handle} was made for {name}", handle=repr(executor),
+                                      name=executor.contract.aclnn_name))
+            return self.failed(ACLNN_ERR_INNER, f"{name}: {executor!r} is not usable")
+        return (self._refused(operator, workspace, workspace_size, executor)
+                or self._queue(executor, workspace, workspace_size, stream))
+
+    def _refused(self, operator: Contract, workspace, workspace_size: int, executor: HostExecutor | None) -> int:
+        status, message = operator.evaluate_launch(
+            workspace=workspace is not None, workspace_size=workspace_size, executor=executor is not None,
+            required=executor.outcome.workspace_size if executor else 0)
+        return self.failed(status, message) if status else status
+
+    def _queue(self, executor: HostExecutor, workspace, workspace_size: int, stream) -> int:
+        name, outcome = executor.contract.aclnn_name, executor.outcome
+        for value in executor.arguments.values():
+            if isinstance(value, Handle) and not value.alive:
+                self.record(name, message("{handle} was destroyed between the phases", handle=repr(value)))
+        if not outcome.runs:
+            self._record_idle(executor)
+            return ACLNN_SUCCESS
+        if self.usable_stream(name, stream):
+            return ACLNN_ERR_RUNTIME_ERROR
+        if outcome.launch_status:
+            return self.failed(outcome.launch_status, f"{name}: the kernel could not be launched")
+        launch = Launch(self, executor, workspace, workspace_size)
+        self.default_stream_or(stream).queue.append(launch)
+        return ACLNN_SUCCESS
+
+    def _record_idle(self, executor: HostExecutor) -> None:
+        """Record why phase 2 has nothing to do, where the caller expected results."""
+        operator, call = executor.contract, call_of(self, executor.arguments)
+        if any(call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required):
+            self.record(operator.aclnn_name, message("phase 1 was given null pointers, and nothing is computed"))
+            return
+        for constraint in operator.violations(call):
+            if constraint.enforced_by == "device.run":
+                self.record(operator.aclnn_name, kept(constraint.text))
 
 
 def _backward(name: str, inputs: dict) -> dict:
@@ -21,7 +377,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 
     The methods carry the C names and take the C arguments in C order without the out-pointers; they return the status
     followed by the out-values. They raise TypeError for arguments that C would not compile, and nothing else. What the
-    vendor's library does not notice is told in `misuse`, a list of sentences. `backward(name, inputs)` computes the
+    vendor's library does not notice is listed in `misuse`, a list of sentences. `backward(name, inputs)` computes the
     outputs of an operator when a stream is synchronised; by default it is `Operator.backward`.
     Raises ValueError for an SoC or a version that does not exist.
 
@@ -37,7 +393,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 
     unavailable: dict[str, str] = {}  # functions that the installation lacks, and why
 
-    def __init__(self, soc: str = "Ascend910B2", cann: str = "9.1", *, memory: int = 64 << 30, backward=_backward):
+    def __init__(self, soc: str = SOC, cann: str = CANN, *, memory: int = 64 << 30, backward=_backward):
         super().__init__(soc_of(soc), product_of(soc), version_of(cann), whole("memory", memory))
         self.backward = function("backward", backward)
         self.process = self  # the process whose state this is

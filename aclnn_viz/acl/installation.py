@@ -1,15 +1,20 @@
-"""Where CANN lies on this machine: roots, libraries, headers, custom operators, version. Nothing is loaded here.
+"""CANN on this machine: where it lies, its version, its libraries in this process, and the headers of its operators.
+
+A header's float or double wins over the built-in prototype; any other difference means another operator than the one known.
+The headers of the generated operators exist only in an installation.
 
 Sources: `set_env.sh` of CANN 8.1 and of the CANN runtime; "ACL overview" (library generations), CANN runtime reference;
-`op_plugin/utils/op_api_common.cpp` of op-plugin for the order of custom operator libraries.
+`op_plugin/utils/op_api_common.cpp` of op-plugin for the order of custom operator libraries; `tools/build/opbuild` of asc-devkit.
 """
 
+import ctypes
 import os
 import platform
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aclnn_viz.acl.protocol import Function
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators.products import Version
 
@@ -36,7 +41,7 @@ class DeviceUnavailable(RuntimeError):
 
 @dataclass(frozen=True)
 class Installation:
-    """One root of CANN; `origin` tells who named it, `tried` what was looked at before, one line each."""
+    """One root of CANN; `origin` says who named it, `tried` what was looked at before, one line each."""
 
     root: Path
     origin: str
@@ -59,7 +64,7 @@ class Installation:
         return next((path for folder in _HEADERS if (path := self.root / folder / name).exists()), None)
 
     def version(self) -> tuple[Version, str]:
-        """The CANN version and what tells it: a version file, the name of the root, or only the libraries."""
+        """The CANN version and where it is read: a version file, the name of the root, or only the libraries."""
         for pattern in _VERSION_FILES:
             for path in sorted(self.root.glob(pattern)):
                 if found := _DECLARED.search(path.read_text("utf-8", "replace")):
@@ -67,8 +72,8 @@ class Installation:
         if found := re.search(rf"(?:^|-)({_VERSION})$", self.root.resolve().name):
             return Version.parse(found[1]), f"the name of {self.root.resolve()}"
         newer = self.runtime.name == RUNTIMES[0]
-        told = f"inferred: no version file, the runtime is {self.runtime.name}"
-        return Version.parse("9.0" if newer else "8.1"), told
+        text = f"inferred: no version file, the runtime is {self.runtime.name}"
+        return Version.parse("9.0" if newer else "8.1"), text
 
 
 def roots(root=None) -> list[tuple[Path, str]]:
@@ -136,3 +141,145 @@ def driver_version() -> str | None:
         return None
     found = re.search(r"^Version=(\S+)", DRIVER_VERSION.read_text("utf-8", "replace"), re.IGNORECASE | re.MULTILINE)
     return found[1] if found else None
+
+
+_PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}  # e_machine
+
+
+class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p),
+                ("address", ctypes.c_void_p)]
+
+
+class Libraries:
+    """The opened libraries of an installation; symbols are looked for in custom operator libraries first.
+
+    Raises DeviceUnavailable when the runtime, the base of the operators or a custom library cannot be opened. An
+    operator library that cannot is listed in `failures`, and its operators are missing.
+    """
+
+    def __init__(self, installation: Installation, custom: tuple[Path, ...] = ()):
+        self.installation, self.custom = installation, custom
+        self.failures: list[str] = []
+        runtime = {path: self._open(path) for path in (installation.runtime, installation.base)}
+        # A custom library needs the runtime, so it is opened after it, and asked before it.
+        self._libraries = {path: self._open(path) for path in custom} | runtime
+        for path in installation.operators:
+            try:
+                self._libraries[path] = ctypes.CDLL(str(path))
+            except OSError as error:
+                self.failures.append(built_for_another(path) or str(error))
+
+    def _open(self, path: Path) -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError as error:
+            reason = built_for_another(path) or str(error)
+            raise DeviceUnavailable(problem(f"{path} must load", reason, self._advice(reason))) from None
+
+    def _advice(self, reason: str) -> str:
+        if "libascend_hal" in reason:
+            return ("the Ascend driver is missing: install it on the machine (in a container, mount "
+                    "/usr/local/Ascend/driver and the devices /dev/davinci*), then source set_env.sh")
+        if "is built for" in reason:
+            return f"install CANN for {platform.machine()}"
+        if "cannot open shared object" in reason:
+            return f"source {self.installation.root}/set_env.sh before Python starts, and name existing files"
+        return "the installation is incomplete or of another machine: install CANN anew"
+
+    def find(self, name: str):
+        """Return a new function object for a symbol, or None when no library has it."""
+        for library in self._libraries.values():
+            try:
+                return library[name]
+            except AttributeError:
+                continue
+        return None
+
+    def paths(self) -> list[str]:
+        """The opened files, in the order in which they are asked."""
+        return [str(path) for path in self._libraries]
+
+
+def built_for_another(path: Path) -> str | None:
+    """Say for which processor a library is built when that is not this one: the loader only says that it is not there.
+
+    Source: ELF header, System V ABI; `elf.h`.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(20)
+    except OSError:
+        return None
+    if head[:4] != b"\x7fELF" or len(head) < 20:
+        return None
+    code = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
+    machine = _PROCESSORS.get(code, f"processor {code}")
+    here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    return None if machine == here else f"{path} is built for {machine}, and this machine is {here}"
+
+
+def origin(function) -> Path:
+    """Return the file that a symbol comes from, which may be a dependency of the library that was asked."""
+    dladdr = ctypes.CDLL(None)["dladdr"]
+    dladdr.argtypes, dladdr.restype = [ctypes.c_void_p, ctypes.POINTER(_SymbolInfo)], ctypes.c_int
+    info = _SymbolInfo()
+    dladdr(address(function), info)
+    return Path(os.fsdecode(info.file))
+
+
+def address(function) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+_REALS = {"float", "double"}
+_NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#(?:\\\n|[^\n])*|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)",
+                      re.DOTALL | re.MULTILINE)
+
+
+class PrototypeDiffers(Exception):
+    """The header declares another function than the built-in table; the message has both."""
+
+
+def declarations(text: str) -> dict[str, tuple[str, ...]]:
+    """Return what a header declares: per function its return type and the types of its parameters.
+
+    >>> declarations("aclnnStatus aclnnX(void *workspace, uint64_t size, const aclrtStream stream);")
+    {'aclnnX': ('aclnnStatus', 'void*', 'uint64_t', 'aclrtStream')}
+    """
+    code = _NO_CODE.sub(" ", text)
+    found = re.findall(r"(\w+[\s*]+)(\w+)\s*\(([^()]*)\)\s*;", code)
+    return {name: (plain(result + " f"), *map(plain, _split(parameters))) for result, name, parameters in found}
+
+
+def _split(parameters: str) -> list[str]:
+    return [] if parameters.strip() in ("", "void") else parameters.split(",")
+
+
+def plain(declaration: str) -> str:
+    """Return the type of a declared parameter as the calling convention sees it: without its name and const.
+
+    >>> plain("const aclTensor *self"), plain("double")
+    ('aclTensor*', 'double')
+    """
+    words = [word for word in re.findall(r"\w+", declaration) if word not in ("const", "struct")]
+    pointers = declaration.count("*") + declaration.count("[")
+    return " ".join(words[:-1] or words) + "*" * pointers
+
+
+def reconciled(function: Function, header: Path) -> Function:
+    """Return the function with the header's float or double; raises PrototypeDiffers for any other difference."""
+    declared = declarations(header.read_text("utf-8", "replace")).get(function.name)
+    expected = (plain(function.return_type + " f"), *(plain(f"{p.c_type} {p.name}") for p in function.parameters))
+    if declared is None:
+        raise PrototypeDiffers(f"{header} does not declare {function.name}")
+    if len(declared) != len(expected) or any(a != b and not {a, b} <= _REALS for a, b in zip(declared, expected)):
+        raise PrototypeDiffers(f"{header} declares {_shown(function.name, declared)}, "
+                               f"known is {_shown(function.name, expected)}")
+    parameters = tuple(replace(p, c_type=real) if real in _REALS else p
+                       for p, real in zip(function.parameters, declared[1:]))
+    return replace(function, parameters=parameters)
+
+
+def _shown(name: str, types: tuple[str, ...]) -> str:
+    return f"{types[0]} {name}({', '.join(types[1:])})"

@@ -1,23 +1,178 @@
-"""What every implementation of the C API offers: C prototypes, and how they become Python methods.
+"""What every implementation of the C API offers: C prototypes, how they become Python methods, how Python values become C arguments.
 
 A method takes the C arguments in C order without the out-pointers and the element counts, and returns what C returns,
 followed by the out-values. The prototypes are read from C text, so that this table, the Python signatures and a binding
-to the real libraries cannot disagree. `conversion` holds what is done with each argument.
+to the real libraries cannot disagree. What C would not compile is a TypeError, all else is passed on: integers wrap to the width
+of their C type, `None` and 0 are the null pointer, handles are opaque and typed; `aclrtStream` and `aclrtContext` are `void *` in
+C, so that any pointer compiles there.
 
 Sources: `acl/acl_rt.h` and `acl/acl_base_rt.h` of the CANN runtime, `aclnn/acl_meta.h` and `aclnn/aclnn_base.h` of
 nnopbase; "two-phase API", CANN documentation.
 """
 
 import inspect
+import math
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from numbers import Real
 
-from aclnn_viz.acl import conversion
+import numpy as np
+
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
-from aclnn_viz.operators.prototype import parse
+from aclnn_viz.operators.prototype import INTEGERS, parse
+
+
+class Handle:
+    """An opaque pointer that the library gave out; handles are equal only to themselves."""
+
+    c_type = "void *"
+    number = 0
+
+    def __repr__(self) -> str:
+        return f"<{self.c_type.rstrip(' *')} {self.number}>"
+
+
+class Tensor(Handle):
+    c_type = "aclTensor *"
+
+
+class BoolArray(Handle):
+    c_type = "aclBoolArray *"
+
+
+class IntArray(Handle):
+    c_type = "aclIntArray *"
+
+
+class FloatArray(Handle):
+    c_type = "aclFloatArray *"
+
+
+class Executor(Handle):
+    c_type = "aclOpExecutor *"
+
+
+class Stream(Handle):
+    c_type = "aclrtStream"
+
+
+class Context(Handle):
+    c_type = "aclrtContext"
+
+
+#: The kinds of array of plain values.
+ARRAYS = (BoolArray, IntArray, FloatArray)
+_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Executor)}
+
+
+class _Refused(Exception):
+    """Carries what the parameter must be and what to do."""
+
+
+def convert(function: str, name: str, c_type: str, value):
+    """Return `value` as the C parameter would hold it; raises TypeError when C would not compile the call.
+
+    >>> convert("aclrtSetDevice", "device_id", "int32_t", 2**32 + 1)
+    1
+    """
+    plain = c_type.removeprefix("const ")
+    try:
+        if plain in INTEGERS:
+            return _integer(value, *INTEGERS[plain])
+        if plain == "double":
+            return _double(value)
+        if plain == "bool":
+            return _bool(value)
+        if value is None or _is_integer(value) and value == 0:
+            return None
+        if plain in _HANDLES:
+            return _handle(value, _HANDLES[plain])
+        if plain == "char *":
+            return _string(value)
+        if plain == "int64_t *":
+            return tuple(_integer(v, 64, True) for v in _elements(value, "integers"))
+        if plain == "bool *":
+            return tuple(_bool(v) for v in _elements(value, "booleans"))
+        if plain == "float *":
+            return tuple(_float(v) for v in _elements(value, "numbers"))
+        return _pointer(value, writable=not c_type.startswith("const "))
+    except _Refused as refused:
+        must_be, fix = refused.args
+        got = f"{value!r:.60} ({type(value).__name__})"
+        raise TypeError(problem(f"{function}: {name} ({c_type}) must be {must_be}", got, fix)) from None
+
+
+def _is_integer(value) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _integer(value, bits: int, signed: bool) -> int:
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise _Refused("an integer", "pass an int") from None
+    value %= 1 << bits
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+def _double(value) -> float:
+    if not isinstance(value, Real):
+        raise _Refused("a number", "pass a float")
+    try:
+        return float(value)
+    except OverflowError:  # as a constant in C that is too large for a double
+        return math.inf if value > 0 else -math.inf
+
+
+def _float(value) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.float32(_double(value)))
+
+
+def _bool(value) -> bool:
+    if not isinstance(value, (bool, np.bool_, int, np.integer)):
+        raise _Refused("a boolean", "pass True or False")
+    return bool(value)
+
+
+def _string(value) -> str:
+    if not isinstance(value, str):
+        raise _Refused("a string or null", "pass a str, or None for the null pointer")
+    return str(value).partition("\0")[0]
+
+
+def _handle(value, kind: type) -> Handle:
+    if not isinstance(value, kind):
+        raise _Refused(f"an {kind.c_type.rstrip(' *')} or null", "pass the handle that the C API returned, or None")
+    return value
+
+
+def _elements(value, what: str) -> list:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise _Refused(f"a sequence of {what} or null", "pass a tuple or a list, or None for the null pointer")
+    return list(value)
+
+
+def _pointer(value, writable: bool):
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise _Refused("memory of numbers", "pass an array of a numeric dtype")
+        if not value.flags.c_contiguous:
+            raise _Refused("one dense block of memory", "pass numpy.ascontiguousarray(array)")
+        if writable and not value.flags.writeable:
+            raise _Refused("memory that may be written", "pass a writeable array")
+        return value
+    if isinstance(value, Handle):
+        return value
+    if _is_integer(value):
+        return int(value) % (1 << 64)
+    raise _Refused("a device address, a NumPy array or null", "pass an int from aclrtMalloc, an array, or None")
+
 
 PROTOTYPES = """
 aclError aclInit(const char *config_path);
@@ -123,7 +278,7 @@ class Function:
             raise TypeError(problem(f"{self.name} takes {len(names)} arguments", got,
                                     f"call {self.name}({', '.join(names)})"))
         given |= kwargs
-        return [conversion.convert(self.name, p.name, p.c_type, given[p.name]) for p in self.inputs]
+        return [convert(self.name, p.name, p.c_type, given[p.name]) for p in self.inputs]
 
 
 def functions_of(prototypes: str) -> tuple[Function, ...]:
@@ -174,7 +329,7 @@ def phases(operator: Contract) -> tuple[Function, Function]:
 
 #: Every method that an implementation has beside the two phases of each operator: the runtime and the meta objects.
 RUNTIME = functions_of(PROTOTYPES)
-#: All of them, with the operators of the house.
+#: All of them, with those of the kit's operators.
 FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
 
 

@@ -1,4 +1,4 @@
-"""What is fed: inputs that a network can reach, with boundary values and kinks among them, one file an operator."""
+"""Inputs for kernels: values that a network can reach, boundary values and kinks among them, drawn from a seed."""
 
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.cases.lists import read, write

@@ -8,13 +8,13 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, need, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, registry
 from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import meant, message, tr
+from aclnn_viz.words.messages import meant, message, tr
 
 MOST = 1 << 36  # elements of a tensor: more than any machine holds
 LEFT_OUT = meant("left out", "that is not given")
@@ -52,7 +52,7 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     `shape` is that of the first tensor of the forward operator (self, x, input); `grid_shape` (Hout, Wout) and
     `gamma_ndim` where the operator has them. Every parameter of the vendor, and of the forward operator, can be given
     by its name: an array of any library, the path of a file, or one value for all elements. Shape and dtype (float32)
-    are told by the arrays that are given, unless they are named. The same arguments give the same case.
+    follow from the arrays that are given, unless they are named. The same arguments give the same case.
 
     Raises ValueError for a shape or value that does not fit, TypeError for a name that the operator has not.
 
@@ -100,15 +100,15 @@ def _taken(parameter, value):
 
 
 def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
-    """The shape that given arrays tell, None where they do not, and with it the options that they tell."""
+    """The shape that follows from given arrays, None where none does, and the options that follow from them."""
     for name in (op.first, op.like, *op.upstream):
         if isinstance(given.get(name), np.ndarray) and given[name].ndim and op.tensors[name].shape == \
                 op.tensors[op.first].shape:
-            told = {f"{other}_ndim": value.ndim for other, value in given.items()
+            text = {f"{other}_ndim": value.ndim for other, value in given.items()
                     if isinstance(value, np.ndarray) and f"{other}_ndim" in names}
-            told |= {f"{other}_shape": value.shape for other, value in given.items()
+            text |= {f"{other}_shape": value.shape for other, value in given.items()
                      if isinstance(value, np.ndarray) and f"{other}_shape" in names}
-            return given[name].shape, told | given
+            return given[name].shape, text | given
     return None, given
 
 
@@ -125,11 +125,11 @@ def _row(name: str, value) -> tuple:
         return name, type(value).__name__ if value is not None else "", "", tr(LEFT_OUT) if value is None else repr(value)
     wide = value.astype(np.float64)
     finite = wide[np.isfinite(wide)]
-    told = message("{low} to {high}", low=f"{finite.min():.4g}", high=f"{finite.max():.4g}") if finite.size else message(
+    text = message("{low} to {high}", low=f"{finite.min():.4g}", high=f"{finite.max():.4g}") if finite.size else message(
         "none finite") if wide.size else message("none")
     if finite.size and finite.size < wide.size:
-        told = message("{some}, {n} not finite", some=told, n=wide.size - finite.size)
-    return name, value.dtype, list(value.shape), tr(told)
+        text = message("{some}, {n} not finite", some=text, n=wide.size - finite.size)
+    return name, value.dtype, list(value.shape), tr(text)
 
 
 def inputs_of(op: Operator, given) -> dict:

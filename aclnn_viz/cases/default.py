@@ -1,24 +1,90 @@
-"""The cases of an operator that has no file of its own for them: drawn by its declaration.
+"""Random tensors of a format, and the cases of an operator that has no file of its own for them: drawn by its declaration.
 
-A size that the shape does not tell comes from an option named after a tensor: `grid_shape=` gives the sizes that only
-`grid` knows, or its whole shape; `gamma_ndim=` tells how many of the trailing axes are gamma's.
+A length that does not follow from the shape comes from an option named after a tensor: `grid_shape=` gives the lengths that only
+`grid` has, or its whole shape; `gamma_ndim=` says how many of the trailing axes are gamma's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
+from math import prod
+from numbers import Real
 from operator import index
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw
-from aclnn_viz.dtypes import FLOAT64
-from aclnn_viz.errors import problem
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, formula, resolved, value
 from aclnn_viz.operators.shapes import formats_of, is_plain
 
-LENGTHS = (3, 5, 2, 7)  # of axes that nothing tells
+
+class Draw:
+    """A seeded source of tensors: each is drawn unless the caller gave it, as an array or as one value for all."""
+
+    def __init__(self, fmt: FloatFormat, seed: int, given: dict):
+        self.format = fmt
+        self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32  # of the tensors that stay wide for 16-bit operators
+        self.rng = np.random.default_rng(seed)
+        self.given = given
+
+    def tensor(self, name: str, shape, values, fmt: FloatFormat | None = None) -> np.ndarray:
+        """Return the tensor `name`: what was given, else `values(rng)` rounded once.
+
+        `values` makes a float64 array of `shape`, or yields its elements in order in arrays that the cache holds.
+        """
+        drawn = values(self.rng)  # drawn even when given, so that the other tensors do not change
+        into = None if name in self.given else np.empty(shape, (fmt or self.format).numpy)
+        flat, at = None if into is None else into.reshape(-1), 0
+        for part in drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]:
+            if flat is not None:
+                flat[at:at + part.size] = round_to(part, into.dtype).reshape(-1)
+            at += part.size
+        if into is not None:
+            return into
+        value = self.given[name]
+        if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
+            return value
+        if isinstance(value, Real | np.generic) and not isinstance(value, np.complexfloating | np.flexible):
+            return np.full(shape, round_to(np.float64(value), fmt or self.format))
+        got = f"shape {value.shape}" if isinstance(value, np.ndarray) else shown(value)
+        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", got,
+                                 "give an array of that shape, or one value for all elements"))
+
+    def saved(self, name: str, tensor):
+        """Return a tensor that the forward pass saved, or what was given in its place: an array, or one value."""
+        value = self.given.get(name, tensor)
+        if value is None or isinstance(value, np.ndarray):
+            return value
+        if not isinstance(value, Real | np.generic) or isinstance(value, np.complexfloating | np.flexible):
+            raise ValueError(problem(f"{name} must be an array, or one value", shown(value), "pass a NumPy array"))
+        return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
+
+    def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:
+        return self.tensor(name, shape, lambda rng: (scale * part for part in stretches(rng.standard_normal, shape)), fmt)
+
+    def attribute(self, name: str, default):
+        return self.given.get(name, default)
+
+
+def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
+    """Yield draw(count) until the shape is full: the same numbers as of one call, for a generator keeps its place."""
+    size = prod(shape)
+    for start in range(0, size, STRETCH):
+        yield draw(min(STRETCH, size - start))
+
+
+def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
+    """Return `values` with about an eighth of them replaced by members of `special`."""
+    special, sprinkled = np.asarray(special, np.float64), values.flatten()
+    chosen = [part < 0.125 for part in stretches(rng.random, values.shape)]
+    for number, part in enumerate(stretches(lambda count: rng.choice(special, size=count), values.shape)):
+        np.copyto(sprinkled[number * STRETCH:][:part.size], part, where=chosen[number])
+    return sprinkled.reshape(values.shape)
+
+
+LENGTHS = (3, 5, 2, 7)  # of axes that follow from nothing else
 GROWN = 64  # steps by which lengths grow until they fit
 
 
@@ -57,7 +123,7 @@ def fitted(op: Operator, options: dict) -> dict:
 
 
 def _told(op: Operator, options: dict) -> dict:
-    """The attributes that a case of these options has, as far as they or the declaration tell."""
+    """The attributes that a case of these options has, as far as they or the declaration give them."""
     return {name: value for name, a in op.attributes.items() if (value := options.get(name, a.default)) is not REQUIRED}
 
 
@@ -67,7 +133,7 @@ def options(op: Operator) -> tuple[str, ...]:
 
 
 def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
-    """Of the options that a case takes those that give lengths which the shape does not tell, with their letters."""
+    """Of the options that a case takes those that give lengths which do not follow from the shape, with their letters."""
     takes = registry.own("cases", op.name, "OPTIONS", options(op))
     known, found = set(chosen(op.tensors[op.first].shape, {}).names) | set(op.sizes), {}
     for tensor in op.tensors:  # in the order in which a case is drawn
@@ -246,3 +312,20 @@ def varied_shapes(op: Operator) -> list[tuple[int, ...]]:
     shapes = [(1,) * rank, primes[:rank], odd[:rank], odd[1:rank + 1], usual[:-1] + (257,), (2,) + usual[:-1] + (3,),
               usual[1:], (300,) + usual[1:], (0,) + usual[1:]]
     return [fitted(op, {"shape": shape})["shape"] for shape in shapes]
+
+
+def matrix_shape(op: Operator, rows: int, columns: int) -> tuple[int, ...]:
+    """Return the shape that the operator's main tensor has as a matrix: axes that it must have beside come first.
+
+    >>> from aclnn_viz import operator
+    >>> matrix_shape(operator("rms_norm"), 3, 5), matrix_shape(operator("grid_sampler_2d"), 3, 5)
+    ((3, 5), (1, 1, 3, 5))
+    """
+    least, _ = op.tensors[op.like].ranks or Pattern(op.tensors[op.like].shape).ranks
+    return (1,) * (least - 2) + (rows, columns)
+
+
+def rows_of(op: Operator, rows: int, n: int, seed: int = 0, dtype: str = "float32") -> dict:
+    """Return options of a case with `rows` rows of `n` terms each: the operator's own, else a matrix."""
+    own = registry.own("cases", op.name, "rows_of")
+    return own(rows, n, seed, dtype) if own else {"shape": matrix_shape(op, rows, n)}

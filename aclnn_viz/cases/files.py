@@ -1,6 +1,6 @@
 """Cases as files, for programs that are not Python, and for one failing case that is carried to another machine.
 
-How they lie there `aclnn_viz.storage.cases` tells. Programs leave their outputs as DIR/000/out/NAME.npy or NAME.bin; both
+`aclnn_viz.storage.cases` describes the files. Programs leave their outputs as DIR/000/out/NAME.npy or NAME.bin; both
 only if they hold the same.
 """
 
@@ -17,10 +17,10 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import place_of, problem, whole
 from aclnn_viz.operators import Operator, recorded
 from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
-from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
-from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.reading import (
+    HEADER_ROOM, AlteredError, ForeignError, StoredError, from_bin, from_npy, read_file,
+)
 from aclnn_viz.storage.results import add, new_folder
-from aclnn_viz.storage.tensors import HEADER_ROOM, from_bin, from_npy
 
 _WIDEST = 16  # bytes of an element that a program may write where a narrower one is expected
 _ROOM = 1 << 16  # elements that it may write where fewer are expected

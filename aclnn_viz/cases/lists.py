@@ -1,32 +1,250 @@
-"""Cases from the test lists of the field: ATK's JSON and TTK's CSV, read and written.
+"""Lists of cases in files: ATK's JSON (named inputs) and TTK's CSV (a row of literals a case), read and written; the kit's own JSON.
 
-Both tell shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a
-saved tensor comes from the forward pass, not how tensors lie in memory. What a file does not tell, or tells for its own
+ATK and TTK give shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a
+saved tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own
 runner alone, is said in `notes`. Source: ops-nn and ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json and
 tests/st/arch35/ttk_kernel_<op>_st.csv.
 """
 
+import ast
+import csv
+import io
+import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.cases.case import Case
-from aclnn_viz.cases.forms import FORMS, Listed, Values
+from aclnn_viz.cases.case import Case, case, stated
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
-from aclnn_viz.errors import listed as listed_of
-from aclnn_viz.errors import place_of, printable, problem, whole
-from aclnn_viz.operators import Operator, operator, operators
+from aclnn_viz.errors import listed as listed_of, place_of, printable, problem, whole
+from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import LONGEST_INDEX
-from aclnn_viz.storage.damage import StoredError
-from aclnn_viz.storage.reading import read_file
+from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.storage.tensors import dtype_named
+
+DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64", "double": "float64",
+          "float": "float32", "int": "int64"}
+SHORT = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+LOST_ATK = ("align_32B", "outlier_values")
+COLUMNS = ("testcase_name network_name op_name input_shapes input_dtypes input_formats output_shapes output_dtypes "
+           "output_formats input_ori_shapes input_ori_formats output_ori_shapes output_ori_formats attributes "
+           "input_data_ranges precision_tolerances absolute_precision output_inplace_indexes "
+           "output_shape_unknown_indexes is_enabled remark soc_series priority dump_file_prefix manual_input_binaries "
+           "manual_golden_binaries").split()
+NEEDED = ("testcase_name", "op_name", "input_shapes", "input_dtypes")
+
+
+class Values(NamedTuple):
+    """What a list says of one tensor: shape (None: not given), dtype, and uniform in a range or normal."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: str
+    low: float
+    high: float
+    normal: bool = False  # then `low` is the mean, `high` the deviation
+
+
+class Listed(NamedTuple):
+    """A case as a list describes it: tensors in their order, attributes by the names of the file."""
+
+    name: str
+    operator: str
+    tensors: tuple[Values, ...]
+    attributes: dict
+
+
+def _wrong(where: str, asked: str, got, fix: str = "mend it") -> ValueError:
+    text = repr(got)
+    return ValueError(problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix))
+
+
+def shape_of(where: str, value) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or not all(type(n) is int for n in value):
+        raise _wrong(where, "a shape is a list of lengths", value)
+    return tuple(value)
+
+
+def range_of(where: str, value) -> tuple[float, float]:
+    try:
+        low, high = value
+        if any(isinstance(end, (bool, str)) for end in (low, high)):
+            raise TypeError
+        return float(low), float(high)
+    except (TypeError, ValueError, OverflowError):
+        raise _wrong(where, "a range is [low, high]", value) from None
+
+
+def _dtype(where: str, value) -> str:
+    if not isinstance(value, str):
+        raise _wrong(where, "a dtype is a name such as fp32", value)
+    return DTYPES.get(value.lower(), value.lower())
+
+
+class Atk:
+    """ATK: a list of objects, each with `inputs` of type tensor, attr or attr_tuple."""
+
+    @staticmethod
+    def read(text: str, note: Callable[[str], None]) -> Iterator:
+        try:
+            cases = json.loads(text)
+        except ValueError as error:
+            raise _wrong("a list of ATK is JSON", "it must be whole", str(error), "write it again") from None
+        if not isinstance(cases, list):
+            raise _wrong("a list of ATK", "a list of cases", cases)
+        for number, one in enumerate(cases):
+            where = f"case {number}"
+            if not isinstance(one, dict) or not isinstance(one.get("inputs"), list):
+                raise _wrong(where, "an object with a list of inputs", one)
+            where = f"case {one.get('id', number)!r}"
+            name = one.get("aclnn_name", one.get("name"))
+            if not isinstance(name, str):
+                raise _wrong(where, "aclnn_name is a text", name)
+            if "standard" in one:
+                note("the file's own standard of accuracy is not used: cases are judged by what rounding explains")
+            tensors, attributes = [], {}
+            for entry in one["inputs"]:
+                kind = entry.get("type") if isinstance(entry, dict) else None
+                if kind not in ("tensor", "attr", "attr_tuple") or not isinstance(entry.get("name"), str):
+                    raise _wrong(where, "an input has a name and the type tensor, attr or attr_tuple", entry)
+                if kind == "tensor":
+                    tensors.append(Atk._tensor(f"{where}, {entry['name']}", entry, note))
+                else:
+                    attributes[entry["name"]] = Atk._attribute(f"{where}, {entry['name']}", entry)
+            yield Listed(f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes)
+
+    @staticmethod
+    def _tensor(where: str, entry: dict, note):
+        for lost in LOST_ATK:
+            if entry.get(lost):
+                note(f"{lost} is not used")
+        shape, values = shape_of(where, entry.get("shape")), entry.get("range_values", [-1, 1])
+        dtype = _dtype(where, entry.get("dtype", "")) if shape is not None else ""
+        if isinstance(values, dict):
+            if values.get("name") != "nd":
+                raise _wrong(where, "a distribution is {name: nd, mean, std}", values)
+            note("mean and deviation of a normal tensor are the middle of their ranges")
+            (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
+            return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
+        return Values(entry["name"], shape, dtype, *range_of(where, values))
+
+    @staticmethod
+    def _attribute(where: str, entry: dict):
+        value = entry.get("range_values")
+        if isinstance(value, dict):
+            raise _wrong(where, "an attribute is a value or a list", value)
+        return value
+
+    @staticmethod
+    def write(listed, cases) -> str:
+        found = []
+        for number, one in enumerate(listed):
+            inputs = [{"name": part.name, "type": "tensor", "required": part.shape is not None,
+                       "dtype": SHORT.get(part.dtype, part.dtype or "fp32"),
+                       "shape": None if part.shape is None else list(part.shape),
+                       "range_values": [part.low, part.high]} for part in one.tensors]
+            for name, value in one.attributes.items():
+                first = value[0] if isinstance(value, tuple) and value else value
+                inputs.append({"name": name, "type": "attr_tuple" if isinstance(value, tuple) else "attr",
+                               "required": True, "shape": None,
+                               "dtype": {bool: "bool", int: "int", float: "float"}.get(type(first), "string"),
+                               "range_values": list(value) if isinstance(value, tuple) else value})
+            name = one.operator.removeprefix("aclnn")
+            api = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", one.operator).lower()
+            found.append({"id": number, "name": name, "aclnn_name": name, "api_type": api,
+                          "standard": {"acc": "single_bm", "perf": "not_key"}, "inputs": inputs})
+        return json.dumps(found, indent=1, allow_nan=False)
+
+
+class Ttk:
+    """TTK: a table of 26 columns whose cells are Python literals; tensors stand in the order of the operator."""
+
+    @staticmethod
+    def read(text: str, note: Callable[[str], None]) -> Iterator:
+        try:
+            rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        except csv.Error as error:
+            raise _wrong("a list of TTK is CSV", "it must be whole", str(error), "write it again") from None
+        missing = [name for name in NEEDED if not rows or name not in rows[0]]
+        if missing:
+            raise _wrong("a list of TTK", f"a row of names with {', '.join(NEEDED)}, and cases",
+                         f"none of {', '.join(missing)}", "write it again")
+        for number, row in enumerate(rows, 2):
+            where = f"line {number}"
+            if None in row.values() or None in row:
+                raise _wrong(where, f"as many cells as names, {len(rows[0]) - (None in rows[0])}", "another number", "mend it")
+            if row.get("is_enabled", "").strip() in ("0", "False"):
+                note("rows that are not enabled are left out")
+                continue
+            for name in ("precision_tolerances", "absolute_precision"):
+                if row.get(name, "").strip():
+                    note(f"{name} is not used: cases are judged by what rounding explains")
+            for name in ("manual_input_binaries", "manual_golden_binaries"):
+                if row.get(name, "").strip() not in ("", "()", "None"):
+                    note(f"{name} is not read: values are drawn from their ranges")
+            shapes, dtypes = (Ttk._cells(where, row, name) for name in ("input_shapes", "input_dtypes"))
+            ranges = Ttk._cells(where, row, "input_data_ranges", ((-1, 1),) * len(shapes))
+            if not len(shapes) == len(dtypes) == len(ranges):
+                raise _wrong(where, "as many shapes as dtypes and ranges", f"{len(shapes)}, {len(dtypes)}, {len(ranges)}")
+            tensors = []
+            for shape, dtype, values in zip(shapes, dtypes, ranges):
+                shape = shape_of(where, shape)
+                ends = (0.0, 0.0) if shape is None or values is None else range_of(where, values)
+                tensors.append(Values("", shape, _dtype(where, dtype) if shape is not None else "", *ends))
+            attributes = Ttk._cells(where, row, "attributes", {}, dict)
+            if not all(isinstance(name, str) for name in attributes):
+                raise _wrong(where, "attributes are named by texts", attributes)
+            yield Listed(row["testcase_name"], row["op_name"], tuple(tensors), attributes)
+
+    @staticmethod
+    def _cells(where: str, row: dict, name: str, default=None, kind=(tuple, list)):
+        text = (row.get(name) or "").strip()
+        if not text and default is not None:
+            return default
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            raise _wrong(where, f"{name} is a literal of Python", text) from None
+        if not isinstance(value, kind):
+            raise _wrong(where, f"{name} is a {'dict' if kind is dict else 'tuple'}", value)
+        return value
+
+    @staticmethod
+    def write(listed, cases) -> str:
+        text = io.StringIO(newline="")
+        table = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+        table.writeheader()
+        for one, made in zip(listed, cases):
+            op, tensors = made.operator, one.tensors
+            results = op.arrange_backward(**op.bind(made.inputs)).results.values()
+            shapes = tuple(part.shape for part in tensors)
+            outputs = tuple(result.documented_shape for result in results)
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", one.operator.removeprefix("aclnn").replace("Backward", "Grad")).lower()
+            table.writerow({
+                "testcase_name": one.name, "network_name": "UNKNOWN", "op_name": name,
+                "input_shapes": shapes, "input_dtypes": tuple(part.dtype or None for part in tensors),
+                "input_formats": ("ND",) * len(tensors), "output_shapes": outputs,
+                "output_dtypes": tuple(result.format.name for result in results),
+                "output_formats": ("ND",) * len(outputs), "input_ori_shapes": shapes,
+                "input_ori_formats": ("ND",) * len(tensors), "attributes": one.attributes,
+                "input_data_ranges": [None if part.shape is None else (part.low, part.high) for part in tensors],
+                "output_inplace_indexes": (), "output_shape_unknown_indexes": (), "is_enabled": 1,
+                "manual_input_binaries": (), "manual_golden_binaries": ()})
+        return text.getvalue()
+
+
+FORMS = {".json": Atk, ".csv": Ttk}
+
 
 LARGEST = 1 << 27  # elements of one tensor
 KINDS = "a .json file as ATK has it, or a .csv file as TTK has it"
@@ -34,7 +252,7 @@ KINDS = "a .json file as ATK has it, or a .csv file as TTK has it"
 
 @dataclass
 class CaseList(Sequence):
-    """The cases of a list, by their `names` there; `left_out` counts why others were not taken, `notes` tells what the
+    """The cases of a list, by their `names` there; `left_out` counts why others were not taken, `notes` says what the
     file does not say, or says for its own runner alone."""
 
     cases: list[Case] = field(default_factory=list)
@@ -57,7 +275,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
 
     >>> import tempfile
     >>> write(path := tempfile.mkdtemp() + "/list.json", "hardswish")[0]
-    'values are told by their ranges alone: kinks, borders, nan and what one tensor has to do with another are lost'
+    'a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost'
     >>> read(path)[0].operator.name
     'hardswish'
     """
@@ -71,16 +289,16 @@ def read(path, op=None, seed: int = 0) -> CaseList:
             found.cases.append(made)
             found.names.append(one.name)
     if not found.cases:
-        told = "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
+        text = "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
         wanted = "a known operator" if op is None else operator(op).name
-        raise ValueError(problem(f"{Path(path).name} must hold cases of {wanted}", told,
+        raise ValueError(problem(f"{Path(path).name} must hold cases of {wanted}", text,
                                  f"known are {', '.join(one.aclnn_name for one in operators())}"))
     found.notes = list(dict.fromkeys(found.notes))
     return found
 
 
 def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]:
-    """Yield what a list tells of each case of a known operator, with its place there, and draw nothing; raises as `read`.
+    """Yield what a list says of each case of a known operator, with its place there, and draw nothing; raises as `read`.
 
     What is left out, and what the file does not say, is added to `found`.
     """
@@ -103,7 +321,7 @@ def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]
 
 
 def drawn(op: Operator, listed: Listed, seed: int, number: int, notes: list[str]) -> Case:
-    """Draw what a list tells of the case at a place; raises ValueError or TypeError for what its operator does not take."""
+    """Draw the case that a list describes at a place; raises ValueError or TypeError for what its operator does not take."""
     return _case(op, listed, np.random.default_rng([seed, number]), seed, notes)
 
 
@@ -205,7 +423,7 @@ def _listed(number: int, made: Case) -> Listed:
 
 
 def _lost(cases: Iterable[Case]) -> Iterable[str]:
-    yield "values are told by their ranges alone: kinks, borders, nan and what one tensor has to do with another are lost"
+    yield "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
     arrays = [value for one in cases for value in one.inputs.values() if isinstance(value, np.ndarray)]
     if any(not value.flags.c_contiguous for value in arrays):
         yield "strided tensors are written as contiguous ones"
@@ -214,3 +432,36 @@ def _lost(cases: Iterable[Case]) -> Iterable[str]:
     saved = sorted({f"{one.operator.name}.{name}" for one in cases for name in one.operator.saved})
     if saved:
         yield f"that the forward pass saves {', '.join(saved)} is lost: whoever runs the list draws them on their own"
+
+
+STANDARD = "standard"
+
+
+def load(source: str) -> list[Case]:
+    """Return the cases of a list: "standard", or a JSON file with a list of objects as `av.case` takes them.
+
+    An object names its "operator"; all else is passed on: `{"operator": "rms_norm", "dtype": "bfloat16", "shape":
+    [4, 16], "seed": 3}`. Raises ValueError for a file that holds no such list.
+
+    >>> {one.dtype for one in load("standard")} == {"float32", "float16", "bfloat16"}
+    True
+    """
+    if source == STANDARD:
+        return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
+                for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
+                for dtype in ("float32", "float16", "bfloat16")]
+    try:
+        listed = json.loads(read_file(Path(source), LONGEST_INDEX))
+        if not isinstance(listed, list):
+            raise TypeError(f"a {type(listed).__name__}")
+        return [stated(entry["operator"], **{key: _values(value) for key, value in entry.items() if key != "operator"})
+                for entry in listed]
+    except (OSError, StoredError, json.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError,
+            AttributeError, ArithmeticError) as error:
+        raise ValueError(problem(f'cases come from "{STANDARD}" or a JSON file with a list of objects',
+                                 f"{source}: {type(error).__name__} {error}",
+                                 'write such as [{"operator": NAME, "shape": [4, 16]}]')) from error
+
+
+def _values(value):
+    return tuple(value) if isinstance(value, list) else value

@@ -15,7 +15,7 @@ from aclnn_viz.cases.default import left_out
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.arranging import asked
 from aclnn_viz.tables import columns, padded
-from aclnn_viz.words.speech import linked, message, said, tr
+from aclnn_viz.words.messages import linked, message, said, tr
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Vacuity:
 
     def __str__(self) -> str:
         blind = linked("{some}, {more}", self.blind) if self.blind else message("none of these")
-        told = tr("{operator}, {n} cases; known blind spots: {terms}", operator=self.operator, n=self.cases, terms=blind)
+        text = tr("{operator}, {n} cases; known blind spots: {terms}", operator=self.operator, n=self.cases, terms=blind)
         width = max((columns(said(name)) for name in self.influence), default=0)
-        return "\n".join([told, *(f"  {padded(said(name), width)}  {value:.3g}" for name, value in self.influence.items())])
+        return "\n".join([text, *(f"  {padded(said(name), width)}  {value:.3g}" for name, value in self.influence.items())])
 
 
 def vacuity(cases: Iterable[Case]) -> Vacuity:

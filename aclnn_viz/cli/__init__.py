@@ -15,13 +15,13 @@ from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
-from aclnn_viz.cli import authoring, checking, proving, published, sweeping
-from aclnn_viz.cli.bars import progress
+from aclnn_viz.cli import authoring, checking, sweeping
+from aclnn_viz.cli.checking import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.speech import LANGUAGES, VARIABLE, language, tr
+from aclnn_viz.words.messages import LANGUAGES, VARIABLE, language, tr
 
 
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
                                      epilog="Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                             "without a verdict, 130 interrupted.")
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
-    parser.add_argument("--lang", choices=LANGUAGES, help="the language of what is told, and of the explorers that `lab` opens")
+    parser.add_argument("--lang", choices=LANGUAGES, help="the language of the output, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (function, options) in COMMANDS.items():
         about = function.__doc__ or ""  # none under -OO
@@ -146,7 +146,7 @@ def run(options) -> int:
 
     An interrupted recording goes on where it stopped when it is called again.
     """
-    from aclnn_viz.cases.listing import load
+    from aclnn_viz.cases.lists import load
     from aclnn_viz.devices import ConstraintWarning, open_device, record
 
     cases = [(case.operator, case.inputs) for case in load(options.cases)]
@@ -165,7 +165,7 @@ def device(options) -> int:
 
     The exit status is 1 where no Atlas can be used.
     """
-    from aclnn_viz.devices.listing import device_text, list_devices
+    from aclnn_viz.devices.opening import device_text, list_devices
 
     found = list_devices()
     print(json.dumps(found, indent=1) if options.json else device_text(found))
@@ -179,13 +179,13 @@ COMMANDS = {
         "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
         "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"},
         "--force": checking.FORCE}),
-    "prove": (proving.prove, {
+    "prove": (authoring.prove, {
         "operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "errata": (errata, {
         "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
-    "conventions": (published.conventions, {
+    "conventions": (authoring.conventions, {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
-    "glossary": (published.glossary, {
+    "glossary": (authoring.glossary, {
         "term": {"nargs": "?", "help": "part of a term, in English or Chinese; all terms unless given"}}),
     "check": (checking.check, checking.OPTIONS),
     "run": (run, {
@@ -202,7 +202,8 @@ COMMANDS = {
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
         "name": {"nargs": "?", "help": "the short name of the operator; the vendor's unless given"},
-        ("--prototype", "--doc"): {
+        ("--prototype", "--doc", "--forward"): {
+            "--forward": {"metavar": "FILE.py", "help": "a page with forward(xp, ...) and SHAPES, from which backward is derived"},
             "--prototype": {"metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
             "--doc": {"metavar": "FILE.md", "help": "the vendor's document, docs/aclnn....md of a public repository"}},
         ("--to", "--in-repo"): {
@@ -214,7 +215,7 @@ TAKES_DATA = ("check", "run", "sweep", "report")
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a text table, one operator after the other; failures are told below their row."""
+    """Return the rows as a text table, one operator after the other; failures stand below their row."""
     header = tr("operator | check | scope | result | cases | time | worst, or what a proof assumes").split(" | ")
     lines = [(row.operator, tr(row.check), tr(row.scope), tr("ok") if row.passed else tr("FAILED"), str(row.cases),
               f"{row.seconds:.2f} s", tr(row.value)) for row in rows]

@@ -1,11 +1,12 @@
-"""The commands for whoever adds an operator: list what is there, make a new one."""
+"""The commands about operators: list them, describe one, make a new one, prove its page, show its conventions and the glossary."""
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from aclnn_viz.operators import registry
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 
 def operators(options) -> int:
@@ -44,17 +45,61 @@ def describe(options) -> int:
 
 
 def new(options) -> int:
-    """Write the skeleton of a new operator: page and declaration, with gaps to fill in, from C text or the vendor's document.
+    """Write a new operator: page and declaration, with gaps to fill in, from C text or the vendor's document, or without from a forward page.
 
-    Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
+    From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.operators.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import read_file
 
-    text = read_file(Path(options.prototype or options.doc), 1 << 20).decode("utf-8", "replace")  # in any encoding
     home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
+    if options.forward:
+        from aclnn_viz.proving.making import from_forward
+
+        folder, found = from_forward(options.name, options.forward, home, options.in_repo)
+        print(json.dumps({"folder": str(folder), "gaps": [], "proof": found.proof.content()}) if options.json else f"{folder}\n{found.proof}")
+        return 0 if found.proof.holds else 1
+    text = read_file(Path(options.prototype or options.doc), 1 << 20).decode("utf-8", "replace")  # in any encoding
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
     print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else "\n".join([tr(
         "{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)), *left * options.in_repo]))
+    return 0
+
+
+def prove(options) -> int:
+    """Prove for all sizes that what a page returns as gradients is the derivative of its forward pass, under all options.
+
+    The exit status is 0 only when every theorem was proved; a counterexample is looked for where one was not.
+    """
+    from aclnn_viz.proving import prove
+
+    result = prove(options.operator)
+    print(json.dumps(result.content(), indent=1, default=str) if options.json else result)
+    return 0 if result.holds else 1
+
+
+def conventions(options) -> int:
+    """Show what each operator does at kinks, ties, for empty and special inputs, and what others say and do there.
+
+    Every row is executed; the exit status is 0 only if the kernels do what is written down.
+    """
+    from aclnn_viz.operators import operator
+    from aclnn_viz.verification import conventions
+
+    rows = conventions.recompute([operator(options.operator)] if options.operator else None)
+    content = conventions.to_json(rows)
+    print(json.dumps(content, indent=1) if options.json else conventions.text_table(rows))
+    return 0 if content["passed"] else 1
+
+
+def glossary(options) -> int:
+    """Show the terms of the field in English and in the vendor's Chinese, each with a sentence and with its source.
+
+    The exit status is 2 when no term holds what was asked for.
+    """
+    from aclnn_viz.words import glossary
+
+    found = glossary(options.term or "")
+    print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) if options.json else found)
     return 0

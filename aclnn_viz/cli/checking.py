@@ -1,4 +1,4 @@
-"""The command that tells whether a kernel is right."""
+"""The commands that check a kernel and its dump, and the progress bar of all commands."""
 
 import argparse
 import ast
@@ -8,9 +8,17 @@ import sys
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 
-from aclnn_viz.cli.bars import progress
 from aclnn_viz.errors import problem
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
+
+
+def progress(items, unit: str, total: int | None = None):
+    """Show a progress bar where tqdm is installed and somebody watches."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return items
+    return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit, total=total)
 
 
 def _seed(text: str) -> int:
@@ -118,7 +126,7 @@ def _way(options) -> str:
 
 @contextmanager
 def _staying():
-    """Let a kernel that would end the process be told, instead of being taken for a success."""
+    """Report a kernel that would end the process, instead of taking it for a success."""
     leave, process = os._exit, os.getpid()
 
     def refused(status=0):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 from aclnn_viz.storage.results import new_file, sweep
-from aclnn_viz.words.speech import LANGUAGES, language
+from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json")
@@ -35,8 +35,8 @@ def lab(options) -> int:
         page = f"notebooks/{page}"
     else:
         copied = copy(folder)
-    told = {"folder": str(folder), "start": page, "copied": copied}
-    print(json.dumps(told) if options.json else
+    text = {"folder": str(folder), "start": page, "copied": copied}
+    print(json.dumps(text) if options.json else
           tr("{folder}: {n} files copied, what was there is as it was; it begins with {page}", folder=folder, n=len(copied),
              page=page), flush=True)
     if not options.copy:

@@ -3,7 +3,7 @@
 import json
 from contextlib import ExitStack
 
-from aclnn_viz.cli.bars import progress
+from aclnn_viz.cli.checking import progress
 from aclnn_viz.errors import problem
 
 
@@ -77,8 +77,8 @@ SWEEP = {
 }
 
 REPORT = {
-    "store": {"metavar": "STORE", "help": "what `aclnn-viz sweep --store` wrote; its last run is told"},
-    "--against": {"metavar": "STORE", "help": "tell what changed against another store, or against the run before in it"},
+    "store": {"metavar": "STORE", "help": "what `aclnn-viz sweep --store` wrote; its last run is reported"},
+    "--against": {"metavar": "STORE", "help": "report what changed against another store, or against the run before in it"},
     "--device": {"metavar": "FILE.py:FUNCTION", "help": "the kernel for the lines that run cases again: a store names no code"},
     "--html": {"metavar": "FILE", "help": "write a page, too, which needs no other file and no network"},
     "--force": {"action": "store_true", "help": "replace such a page"},

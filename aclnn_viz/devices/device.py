@@ -1,20 +1,369 @@
-"""A device that runs operators, whatever implementation of the C API stands behind it."""
+"""A device that runs operators over any implementation of the C API: what it refuses, its session, one call, its release.
 
+What the library would get wrong without a word is refused; the rest is a `Program`. The order of release is that of the CANN
+samples backwards. CANN counts aclInit against aclFinalizeReference and aclrtSetDevice against aclrtResetDevice, from the version
+on that has aclFinalizeReference. Before, aclInit is allowed once in a process and one reset undoes every set, so ACL stays up
+until the process ends, and the last device that leaves resets. ACL that another library had initialised is neither finalised nor
+is its device reset.
+
+Source: "Initialization and deinitialization" and device management, CANN runtime reference; `acl/acl_rt.h`.
+"""
+
+import os
+import threading
+import warnings
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import driver_version
-from aclnn_viz.devices.errors import DeviceClosedError
-from aclnn_viz.devices.session import Session
-from aclnn_viz.devices.two_phase import run
-from aclnn_viz.errors import problem
-from aclnn_viz.operators import operator
-from aclnn_viz.operators.products import product_of
+from aclnn_viz.acl.program import AclError, Calls, Program, Uninterrupted, descriptor, report_failures, span
+from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators import Operator, operator
+from aclnn_viz.operators.codes import (
+    ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
+    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
+)
+from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
+from aclnn_viz.operators.products import Product, Version, product_of
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import meant, message, tr
+from aclnn_viz.words.messages import kept, meant, message, tr
+
+
+class RefusedError(ValueError):
+    """A call that the library would take in silence and answer wrongly; `constraint` names the rule."""
+
+    def __init__(self, aclnn_name: str, constraint, fix: str):
+        self.constraint, self.workaround = constraint.name, constraint.workaround
+        super().__init__(problem(f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix))
+
+
+class UnsupportedError(RefusedError, NotSupported):
+    """A call that a peer has no operator for, or would answer by a crash."""
+
+    def __init__(self, text: str):
+        self.constraint, self.workaround = None, None
+        ValueError.__init__(self, text)
+
+
+class ConstraintWarning(UserWarning):
+    """A documented constraint that nobody enforces is violated."""
+
+
+class DeviceClosedError(RuntimeError):
+    """The device was closed, has died of an error, or belongs to another process or thread."""
+
+
+class Process:
+    """The ACL of this process as this kit's devices use it."""
+
+    def __init__(self, acl):
+        self.counted = "aclFinalizeReference" not in acl.unavailable
+        self.pid = os.getpid()
+        self.initialised = 0  # by our calls of aclInit that are not undone
+        self.sets = Counter()  # of each device, by us
+        self.foreign = False
+        self.lock = threading.Lock()
+
+    def need_own(self) -> None:
+        """Raise DeviceClosedError in a forked child of the process that used ACL."""
+        if os.getpid() != self.pid:
+            raise DeviceClosedError(problem("ACL must be initialised in the process that uses it", "a forked child of "
+                                            "the process that initialised it", "start children with spawn"))
+
+    def enter(self, session) -> str | None:
+        """Initialise ACL if needed, and return the call that undoes it; None when nothing is to be undone."""
+        if not self.counted and self.initialised:
+            return None
+        status = session.acl.aclInit(None)
+        if status != ACL_ERROR_REPEAT_INITIALIZE:
+            session.check("aclInit", status)
+        self.foreign = status == ACL_ERROR_REPEAT_INITIALIZE and not self.initialised
+        if self.foreign:
+            return None
+        self.initialised += 1
+        return "aclFinalizeReference" if self.counted else None
+
+    def leave(self, device_id: int) -> bool:
+        """Tell whether the device that is left is to be reset."""
+        self.sets[device_id] -= 1
+        return not self.foreign and (self.counted or not self.sets[device_id])
+
+
+_PROCESSES: WeakKeyDictionary[object, Process] = WeakKeyDictionary()
+
+
+def process_of(acl) -> Process:
+    """The process that an implementation of the C API drives: that of the loaded libraries, or an emulated one."""
+    return _PROCESSES.setdefault(acl.process, Process(acl))
+
+
+_NO_DEVICE = {ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
+              ACL_ERROR_RT_NO_DEVICE}
+
+
+class Session(Calls):
+    """ACL initialised, one device set, one stream; determinism asked for in both stores that CANN versions read.
+
+    Raises DeviceUnavailable when the libraries answer that there is no device, AclError for other failures.
+    """
+
+    def __init__(self, acl, device_id: int = 0):
+        super().__init__(acl)
+        self._owner = os.getpid(), threading.get_ident()
+        self._closed_because = None
+        self._cleanup_errors: list[AclError] = []
+        self._process = process_of(acl)
+        self._process.need_own()  # before the lock, which a thread of the parent may have held
+        with Uninterrupted(), self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
+            self._start(stack, device_id)
+            self._stack = stack.pop_all()
+
+    def _start(self, stack: ExitStack, device_id: int) -> None:
+        try:
+            undo = self._process.enter(self)
+            if undo:
+                stack.callback(self._finalise, undo)
+            self._seen_text = self.acl.aclGetRecentErrMsg()  # of calls that were not ours
+            self.call("aclrtSetDevice", device_id)
+        except AclError as error:
+            self._explain(error)
+            raise
+        self._process.sets[device_id] += 1
+        stack.callback(self._leave, device_id)
+        # Which of the two stores an operator reads depends on the CANN version, and some versions lack one.
+        for name in ("aclrtSetSysParamOpt", "aclrtCtxSetSysParamOpt"):
+            if name not in self.acl.unavailable:
+                self.call(name, ACL_OPT_DETERMINISTIC, 1)
+        self.soc = self.acl.aclrtGetSocName()
+        if self.soc is None:
+            raise AclError("aclrtGetSocName", None, self.recent_message())
+        self.product = product_of(self.soc)
+        self.stream = self.call("aclrtCreateStream")
+        stack.callback(self._destroy_stream)
+
+    def _explain(self, error: AclError) -> None:
+        """Raise DeviceUnavailable for a failed start that means that there is none, or note how many there are."""
+        if error.code == ACL_ERROR_RT_INVALID_DEVICEID:
+            status, count = self.acl.aclrtGetDeviceCount()
+            if not status and count:
+                error.add_note(f"this machine has {count} device{'s' * (count > 1)}, numbered from 0")
+                return
+        elif error.code not in _NO_DEVICE:
+            return
+        raise DeviceUnavailable(problem(
+            "an Atlas device must answer", f"{error.code} ({error.name}) from {error.call} of {self.acl!r}",
+            f"{error.advice}; `npu-smi info` must list the device")) from error
+
+    def _finalise(self, undo: str) -> None:
+        self._process.initialised -= 1
+        self._cleanup(undo)
+
+    def _leave(self, device_id: int) -> None:
+        if self._process.leave(device_id):
+            self._cleanup("aclrtResetDevice", device_id)
+
+    def synchronise(self) -> None:
+        """Wait for the queued work. After a failure the stream goes before any memory, for it may still be in use."""
+        try:
+            super().synchronise()
+        except AclError as error:
+            self.end(f"work on the device failed: {error}")
+            raise
+
+    def end(self, why: str) -> None:
+        """Destroy the stream now; the session is dead, and close releases the rest."""
+        self._closed_because = why
+        self._destroy_stream("aclrtDestroyStreamForce")
+
+    def _destroy_stream(self, how: str = "aclrtDestroyStream") -> None:
+        if self.stream is not None:
+            stream, self.stream = self.stream, None
+            self._cleanup("aclrtDestroyStream" if how in self.acl.unavailable else how, stream)
+
+    def _cleanup(self, name: str, *arguments) -> None:
+        """Release something; an error is kept, not raised: the rest is released too, and no first error hidden."""
+        try:
+            self.call(name, *arguments)
+        except AclError as error:
+            self._cleanup_errors.append(error)
+
+    @contextmanager
+    def program(self):
+        """A Program for one run; errors while a failed stream was destroyed are reported, too."""
+        with self._reporting_cleanup(), Program(self) as program:
+            yield program
+
+    @contextmanager
+    def _reporting_cleanup(self):
+        error = None
+        try:
+            yield
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            failures, self._cleanup_errors = self._cleanup_errors, []
+            report_failures(failures, error)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can run any more: closed, or dead of an error."""
+        return self._closed_because is not None
+
+    def need_open(self) -> None:
+        """Raise DeviceClosedError unless this process and thread may use the device."""
+        if self._closed_because:
+            raise DeviceClosedError(problem("the device must be open", self._closed_because, "open it again"))
+        if os.getpid() != self._owner[0]:
+            raise DeviceClosedError(problem("a device belongs to the process that opened it", "a forked child",
+                                            "open the device in the child, or start children with spawn"))
+        self._need_thread()
+
+    def _need_thread(self) -> None:
+        if threading.get_ident() != self._owner[1]:
+            raise DeviceClosedError(problem("a device belongs to the thread that opened it", "another thread",
+                                            "open a device in each thread"))
+
+    def close(self) -> None:
+        """Release stream, device and ACL, each whatever happens to the others; closing again does nothing.
+
+        Raises DeviceClosedError in another thread than the one that opened the device, and leaves it open.
+        """
+        if self._stack is None:
+            return
+        if os.getpid() != self._owner[0]:
+            self._stack.pop_all()  # the parent's handles: releasing them here would take them from the parent
+        else:
+            self._need_thread()
+        with Uninterrupted():
+            stack, self._stack = self._stack, None
+            self._closed_because = self._closed_because or "a closed device"
+            with self._process.lock, self._reporting_cleanup():
+                stack.close()
+
+
+UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
+
+
+def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
+        predicts: bool = False) -> dict[str, np.ndarray]:
+    """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
+
+    Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence (unless a
+    workaround is asked for and known), AclError where it reports an error, FunctionUnavailable where it lacks the
+    operator; warns with ConstraintWarning of documented constraints that nobody enforces, and of those whose consequences
+    an emulated device computes that `predicts`.
+    """
+    bound = op.bind(inputs)
+    predicts = predicts and not workarounds  # what is worked around does not go wrong
+    try:
+        return _run(session, op, bound, predicts)
+    except RefusedError as refused:
+        workaround = refused.workaround
+        if not (workarounds and workaround and workaround.holds(bound)):
+            raise
+    given, finish = workaround.apply(bound)
+    return finish(_run(session, op, given, predicts))
+
+
+def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
+    """Return why a product with a CANN version does not compute these inputs as documented, or an empty text.
+
+    >>> import aclnn_viz as av
+    >>> from aclnn_viz.operators.products import A2
+    >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
+    ''
+    """
+    bound, promise = op.bind(inputs), contract(op.name)
+    tensors, _ = _tensors(op, bound, promise)
+    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
+    call = Call(product, cann, {p.name: (bound | described).get(p.name) for p in promise.parameters})
+    outcome = promise.evaluate(call)
+    if outcome.status or outcome.launch_status:
+        return outcome.message or f"status {outcome.status or outcome.launch_status}"
+    silent = (one.text for one in promise.violations(call, bound | tensors) if one.enforced_by == "device.run")
+    return next(silent, "")
+
+
+def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """All tensors of a call by name, as the device reads them, and of these the outputs."""
+    results = op.arrange_backward(**bound).results
+    if any(bound[name] != value for name, value in op.all_outputs.items()):  # the library wants every output tensor
+        results = op.arrange_backward(**bound | op.all_outputs).results
+    outputs = {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
+    tensors = {name: _viewable(value, takes_views)
+               for name, value in bound.items() if isinstance(value, np.ndarray)}
+    return tensors | outputs, outputs
+
+
+def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
+    wanted, promise = op.arrange_backward(**bound).results, contract(op.name)
+    tensors, outputs = _tensors(op, bound, promise)
+    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
+    _refuse(session, op, promise, bound | described, tensors, predicts)
+
+    with session.program() as program:
+        addresses = {name: _unwritten(program, array) if name in outputs else program.put(array)
+                     for name, array in tensors.items()}
+        given = bound | {name: _tensor(program, view, tensors[name].dtype, addresses[name])
+                         for name, view in described.items()}
+        program.queue(op.aclnn_name, program.arguments(promise, given))
+        program.synchronise()
+        return {name: program.get(addresses[name], array.shape, array.dtype, array)
+                for name, array in outputs.items() if name in wanted}
+
+
+def _refuse(session, op, promise, values, arrays, predicts) -> None:
+    call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
+    for constraint in promise.violations(call, arrays):
+        if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
+            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, values))
+        if constraint.enforced_by != "library":
+            text = message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text))
+            warnings.warn(text, ConstraintWarning, stacklevel=5)
+
+
+def _fix(constraint, values) -> str:
+    fix = "change the inputs, or run on the host to see the formula"
+    if constraint.workaround and constraint.workaround.holds(values):
+        fix += f", or open the device with workarounds=True: {constraint.workaround.text}"
+    return fix
+
+
+def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
+    """Return the array itself when the device can read it: dense, or with whole, non-negative strides; else a copy.
+
+    A view that skips most of its memory is copied too: what lies between would cross to the device for nothing.
+    """
+    if array.flags.c_contiguous:
+        return array
+    whole = takes_views and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    return array if whole and span(array) <= 4 * array.size else np.ascontiguousarray(array)
+
+
+def _unwritten(program: Program, array: np.ndarray) -> int:
+    """Allocate device memory for an output and fill it with UNWRITTEN."""
+    address = program.malloc(array.nbytes)
+    if array.nbytes:
+        program.calls.call("aclrtMemset", address, array.nbytes, UNWRITTEN, array.nbytes)
+    return address
+
+
+def _tensor(program: Program, view: TensorDescriptor, dtype: np.dtype, address: int):
+    return program.view(address, list(view.shape), dtype, list(view.strides), view.offset, list(view.storage_shape),
+                        view.format)
+
 
 STATES = meant("open", "that is open"), message("closed")
 
 
 def is_device(value) -> bool:
-    """Whether something runs operators and tells its name, its product and its CANN version, whatever its class.
+    """Whether something runs operators and says its name, its product and its CANN version, whatever its class.
 
     >>> is_device("host"), is_device(max)
     (False, False)
@@ -46,7 +395,7 @@ class Closing:
 class Device:
     """An opened device; use it in a `with` block, or close it in the thread that opened it.
 
-    `name` tells what it is, also whether its libraries only imitate CANN or operators are custom ones; `soc` which
+    `name` says what it is, also whether its libraries only imitate CANN or operators are custom ones; `soc` which
     Atlas, `cann` which version.
 
     >>> import aclnn_viz as av
@@ -94,7 +443,7 @@ class Device:
         return run(self._session, operator(op), inputs, self.workarounds, self._predicts)
 
     def about(self) -> dict:
-        """What a replay must tell of it beside its name: SoC, CANN, runtime, driver, custom operators, workarounds."""
+        """What a replay must name of it beside its name: SoC, CANN, runtime, driver, custom operators, workarounds."""
         status, *runtime = (1,) if "aclrtGetVersion" in self.acl.unavailable else self.acl.aclrtGetVersion()
         return {"soc": self.soc, "cann": self.cann, "runtime": ".".join(map(str, runtime)) if status == 0 else None,
                 "driver": driver_version(), "custom": [str(name) for name in getattr(self.acl, "custom_operators", ())],

@@ -1,16 +1,241 @@
-"""Open a device by name."""
+"""Open a device by name, and list what this machine offers.
 
+The listing loads nothing into this process: a child process loads the libraries, asks every device, and prints each finding at
+once, so that those before a crash or a hang are known.
+"""
+
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 from os import PathLike
 from pathlib import Path
 
-from aclnn_viz.acl import CannAcl, HostAcl
+from aclnn_viz.acl import CannAcl, DeviceUnavailable, HostAcl
+from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.capsule import Capsule
-from aclnn_viz.devices.device import Device
-from aclnn_viz.devices.peers import Peer, is_peer, open_peer
-from aclnn_viz.errors import flag, problem, shown
+from aclnn_viz.devices.device import AclError, Device
+from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
+from aclnn_viz.errors import flag, place_of, problem, shown
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
+from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.operators.products import soc_of, version_of
+from aclnn_viz.operators.products import CANN, PRODUCTS, SOC, Product, Version, product_of, soc_of, version_of
+from aclnn_viz.words.messages import message, tr
+
+MARK = "aclnn-viz found: "  # what libraries print may stand between
+_MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
+
+
+def report(**findings) -> None:
+    print(MARK + json.dumps(findings), flush=True)
+
+
+def end_with_parent() -> None:
+    """End this process, hanging libraries and all, when the one that asked is gone: then nobody holds its input open."""
+    threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
+
+
+def inspect(root: str, custom: str) -> None:
+    """Print the findings about one installation; `custom` may be empty."""
+    report(stage="loading the libraries")
+    try:
+        acl = CannAcl(root, custom or None)
+    except DeviceUnavailable as error:
+        report(problem=str(error))
+        return
+    report(libraries=acl.libraries.paths(), failures=acl.libraries.failures, stand_in=acl.stand_in, cann=str(acl.cann),
+         cann_source=acl.cann_source, operators=_operators(acl, None), stage="calling aclInit")
+    status = acl.aclInit(None)
+    if status not in (0, ACL_ERROR_REPEAT_INITIALIZE):
+        report(problem=_failure(acl, "aclInit", status))
+        return
+    status, count = acl.aclrtGetDeviceCount()
+    if status or not count:
+        report(problem=_failure(acl, "aclrtGetDeviceCount", status) if status else "the runtime counts no device: the "
+             "driver must be loaded and `npu-smi info` must list one")
+    for number in range(count or 0):
+        report(stage=f"reading device {number}")
+        report(device=_device(acl, number))
+    acl.aclFinalize()
+
+
+def _device(acl: CannAcl, number: int) -> dict:
+    found = {"id": number, "name": f"atlas:{number}", "soc": None, "product": None, "memory_free": None,
+             "memory_total": None, "operators": None, "problem": None}
+    status = acl.aclrtSetDevice(number)
+    if status:
+        return found | {"problem": _failure(acl, "aclrtSetDevice", status)}
+    found["soc"] = acl.soc
+    try:
+        product = product_of(acl.soc)
+        found |= {"product": product.name, "operators": _operators(acl, product)}
+    except ValueError as error:
+        found["problem"] = str(error)
+    for kind in _MEMORY_KINDS:
+        status, free, total = acl.aclrtGetMemInfo(kind)
+        if not status and total:
+            found |= {"memory_free": free, "memory_total": total}
+            break
+    acl.aclrtResetDevice(number)
+    return found
+
+
+def _operators(acl: CannAcl, product: Product | None) -> dict:
+    """Of each operator: whether it is usable, why not, where it comes from, and what declares it."""
+    return {name: {"usable": (reason := _obstacle(acl, name, product)) is None, "reason": reason,
+                   "library": str(acl.operator_libraries.get(name, "")) or None,
+                   "custom": name in acl.custom_operators, "prototype": acl.prototypes.get(name)} for name in (op.name for op in operators())}
+
+
+def _obstacle(acl: CannAcl, name: str, product: Product | None) -> str | None:
+    promise = contract(name)
+    if promise.aclnn_name in acl.unavailable:
+        return acl.unavailable[promise.aclnn_name]
+    if product and not promise.offers(product, acl.cann):
+        return f"{promise.aclnn_name} does not support {product.name} with CANN {acl.cann}"
+    return None
+
+
+def _failure(acl: CannAcl, call: str, status: int) -> str:
+    return str(AclError(call, status, acl.aclGetRecentErrMsg()))
+
+
+_PROGRAM = "import sys; from aclnn_viz.devices.opening import end_with_parent, inspect; end_with_parent(); " \
+           "inspect(*sys.argv[1:3])"
+_PACKAGE = Path(__file__).parents[2]
+CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")
+
+
+def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
+    """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
+
+    The values are those of JSON. `host` says what the emulator runs, `peers` which versions of PyTorch and JAX there
+    are. `problem` says why there is no device, or what went wrong on the way; `devices` has one entry a device: name,
+    SoC, product, memory in bytes, operators; `operators` says what the libraries have, whatever the device. The
+    libraries are loaded in a child process that gets `timeout` seconds. Raises TypeError and ValueError for arguments of
+    another kind, and nothing else.
+
+    >>> list_devices(root="/nowhere")["devices"]
+    []
+    """
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 1e6:
+        raise ValueError(problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0"))
+    for place in (root, custom):
+        place is None or place_of(place)
+    found = {"host": emulated(), "peers": installed(), "problem": None, "tried": [], "root": None, "origin": None,
+             "runtime": None, "libraries": [],
+             "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
+             "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
+    try:
+        installation = find(root)
+    except DeviceUnavailable as error:
+        return found | {"problem": str(error)}
+    found |= {"tried": list(installation.tried), "root": str(installation.root), "origin": installation.origin,
+              "runtime": str(installation.runtime),
+              "custom_installed": [str(path) for path in custom_libraries(installation)]}
+    return found | _asked(str(installation.root), str(custom or ""), timeout)
+
+
+def emulated() -> dict:
+    """What the emulator runs, whatever this machine has: of each operator the SoCs that take it with the newest CANN.
+
+    >>> emulated()["operators"]["hardswish"]["socs"][:2]
+    ['Ascend910A', 'Ascend910B2']
+    """
+    return {"name": "host", "cann": CANN, "operators": {
+        op.name: {"usable": True, "aclnn_name": op.aclnn_name,
+                  "socs": [product.example_soc for product in PRODUCTS if contract(op.name).offers(product, Version.parse(CANN))]} for op in operators()}}
+
+
+def _asked(root: str, custom: str, timeout: float) -> dict:
+    """What a child process found, and what ended it."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(_PACKAGE), os.getenv("PYTHONPATH"))))}
+    alive, held = os.pipe()  # its end is the end of this process, whatever ends it
+    child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], encoding="utf-8", errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                             stdin=alive, start_new_session=True)
+    os.close(alive)
+    ended = None
+    try:
+        output, errors = child.communicate(timeout=timeout)
+        if child.returncode < 0:
+            ended = f"died of {signal.Signals(-child.returncode).name}"
+        elif child.returncode:
+            ended = f"ended with {child.returncode}: {errors.strip().splitlines()[-1] if errors.strip() else 'no text'}"
+    except subprocess.TimeoutExpired:
+        ended = f"did not answer within {timeout:g} s"
+        output = _killed(child)
+    except BaseException:  # an interrupt is not waited out
+        _killed(child)
+        raise
+    finally:
+        os.close(held)
+    found = {"devices": []}
+    for line in output.splitlines():
+        if line.startswith(MARK):
+            text = json.loads(line.removeprefix(MARK))
+            found["devices"] += [text.pop("device")] if "device" in text else []
+            found |= text
+    stage = found.pop("stage", "starting Python")
+    if ended:
+        found["problem"] = f"the process that asked {ended}, while {stage}: the driver or a library is broken; " \
+                           "restart the driver, or ask again with more time"
+    return found
+
+
+def _killed(child: subprocess.Popen) -> str:
+    """End a child that hangs, and return what it had printed; one that no signal ends is left behind."""
+    os.killpg(child.pid, signal.SIGKILL)
+    try:
+        return child.communicate(timeout=2)[0]
+    except subprocess.TimeoutExpired as error:
+        return (error.stdout or b"").decode(errors="replace")
+
+
+def device_text(found: dict) -> str:
+    """Return what `list_devices` found as lines for people."""
+    lines = [tr("host: the emulator, always there; it runs")]
+    lines += [tr("  {name}: as {socs}", name=name, socs=", ".join(about["socs"])) for name, about in found["host"]["operators"].items()]
+    lines += [tr("{name}: {version}, a peer: open_device(\"{name}\")", name=name, version=version)
+              for name, version in found["peers"].items()]
+    if found["problem"]:
+        lines.append(f"atlas: {found['problem']}")
+    if found["root"]:
+        lines += [tr("CANN {version} in {root} ({origin}; version from {source})", version=found["cann"] or message("(version unknown)"),
+                     root=found["root"], origin=found["origin"], source=found["cann_source"] or message("nowhere")),
+                  tr("  driver: {version}", version=found["driver"] or message("no version file"))]
+        if found["stand_in"]:
+            lines.append(tr("  NOT CANN: {what}", what=found["stand_in"]))
+        lines += [tr("  library: {path}", path=path) for path in found["libraries"] or [found["runtime"]]]
+        lines += [tr("  cannot load: {text}", text=text) for text in found["failures"]]
+        lines += [tr("  custom operators installed: {path} (use with custom=)", path=path) for path in found["custom_installed"]]
+    for device in found["devices"]:
+        memory = message("memory unknown")
+        if device["memory_total"]:
+            memory = message("{free:.1f} of {total:.1f} GiB free", free=device["memory_free"] / 2**30, total=device["memory_total"] / 2**30)
+        lines.append(tr("{name}: {soc} ({product}), {memory}", name=device["name"], soc=device["soc"] or message("unknown SoC"),
+                        product=device["product"] or message("unknown product"), memory=memory)
+                     + (f"; {device['problem']}" if device["problem"] else ""))
+        lines += _operator_lines(device["operators"] or {})
+    if not found["devices"]:
+        lines += _operator_lines(found["operators"])
+    return "\n".join(lines)
+
+
+def _operator_lines(operators: dict) -> list[str]:
+    return [tr("  {name}: {state}", name=name, state=_state(operators[name])) for name in operators]
+
+
+def _state(operator: dict) -> str:
+    if not operator["usable"]:
+        return tr("not usable: {reason}", reason=operator["reason"])
+    usable = CUSTOM if operator["custom"] else BUILT_IN
+    return tr(usable, library=operator["library"])
 
 
 def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,
@@ -23,7 +248,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
     `op.backward`; what the product or the version lacks is refused as they refuse it. With `plan="device"` the host
     predicts the numerics of the product instead: formats and orders inside, ties, saturation, a missing scale; what of
-    that is inferred, `aclnn_viz.operators.plans.preset(...).notes` tell. For an Atlas, `root` names the
+    that is inferred, `aclnn_viz.operators.plans.preset(...).notes` say. For an Atlas, `root` names the
     installation where the environment does not, and `custom` a library of custom operators, or a directory with such,
     that take the place of the vendor's. With `workarounds`, what an older CANN computes wrongly is computed by other
     means where one is known, instead of refused.
@@ -37,8 +262,8 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)
-        soc = soc_of("Ascend910B2" if soc is None else soc)
-        cann = version_of("9.1" if cann is None else cann)
+        soc = soc_of(SOC if soc is None else soc)
+        cann = version_of(CANN if cann is None else cann)
         if plan is None:
             return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
         if not isinstance(plan, str) or plan != "device":
@@ -67,7 +292,7 @@ def _only(kind: str, **options) -> None:
     other = {"host": "the emulator has no installation: leave them out",
              "atlas": "the device says itself what it is: leave them out",
              "a peer": "it is no Atlas: leave them out",
-             "a capsule": "it tells where it was recorded: leave them out"}[kind]
+             "a capsule": "it says where it was recorded: leave them out"}[kind]
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise ValueError(problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other))

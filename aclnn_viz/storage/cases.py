@@ -1,10 +1,10 @@
-"""The one form in which cases lie on disk: in a folder for programs that are not Python, zipped in a capsule.
+"""The one form of cases on disk: in a folder for programs that are not Python, zipped in a capsule.
 
     cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
                           every file that was written its size and SHA-256
     cases.json.sha256     the checksum of that, as sha256sum writes and checks it
     FOLDER/in/x.npy       each input of a case; beside it x.bin where programs without NumPy are to read it
-    FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which nobody vouches for
+    FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which have no checksums
 """
 
 import hashlib
@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.errors import place_of
-from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError, TooLargeError
-from aclnn_viz.storage.reading import Archive, Folder, Source
-from aclnn_viz.storage.tensors import HEADER_ROOM, bin_bytes, dtype_named, from_npy, npy_bytes
+from aclnn_viz.storage.reading import (
+    HEADER_ROOM, AlteredError, Archive, Folder, ForeignError, Source, StoredError, TooLargeError, bin_bytes,
+    dtype_named, from_npy, npy_bytes,
+)
 
 FORMAT = "aclnn-viz cases 2"
 INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
@@ -49,11 +50,11 @@ def entry_of(folder: str, operator, inputs: dict, outputs: dict, *, bare: bool, 
              "attributes": {name: value for name, value in inputs.items() if name not in tensors},
              "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
              "outputs": {name: _described(*what) for name, what in described.items()},
-             "files": {name: vouched(content) for name, content in files.items()}}
+             "files": {name: checksums(content) for name, content in files.items()}}
     return entry, files
 
 
-def vouched(content: bytes) -> dict:
+def checksums(content: bytes) -> dict:
     """Return what the index says of a file: its size and checksum."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
@@ -109,7 +110,7 @@ class CaseFiles:
             yield f"{entry['folder']}/{name}", self._file(entry, name, file)
 
     def values(self, entry: dict, part: str) -> dict:
-        """Return what a case holds: "inputs" with the attributes, or those "outputs" that are vouched for."""
+        """Return what a case holds: "inputs" with the attributes, or those "outputs" that have checksums."""
         where = {"inputs": "in", "outputs": "out"}[part]
         files = {name: self._file(entry, name, file) for name, file in entry["files"].items()
                  if name.startswith(f"{where}/")}
@@ -137,13 +138,13 @@ class CaseFiles:
             content = self.source.read(place, file["bytes"])
         except TooLargeError as error:  # the index says how long it was
             raise AlteredError(str(error)) from None
-        if vouched(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
+        if checksums(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
             raise self.source.broken(AlteredError, f"{place} does not have its checksum")
         return content
 
 
 class StoredCases(CaseFiles):
-    """All cases of a folder or a capsule, and the index that tells of them.
+    """All cases of a folder or a capsule, and the index that lists them.
 
     `about` is the index, `entries` its cases. Raises ForeignError, AlteredError, TooLargeError or FileKindError.
     """
@@ -165,8 +166,8 @@ class StoredCases(CaseFiles):
             if len({entry["folder"] for entry in self.entries}) != len(self.entries):
                 raise ValueError("two cases in one folder")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError) as error:
-            told = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
-            raise source.broken(ForeignError, told) from None
+            text = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
+            raise source.broken(ForeignError, text) from None
         claimed = sum(file["bytes"] for entry in self.entries for file in entry["files"].values())
         if claimed > LARGEST:
             raise source.broken(TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}")

@@ -1,4 +1,4 @@
-"""Arrays that come from elsewhere: files of NumPy, bare numbers, tensors of torch and of whatever speaks DLPack.
+"""Arrays that come from elsewhere: NumPy's files, bare binary files, and tensors of PyTorch or any library with DLPack.
 
 bfloat16 comes in many forms, none of which loses a bit here: as itself, as NumPy's files and libraries that lack it hold
 it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.
@@ -15,9 +15,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import lengths, place_of, problem, shown
-from aclnn_viz.storage.damage import StoredError
-from aclnn_viz.storage.reading import read_file, regular
-from aclnn_viz.storage.tensors import dtype_named, from_bin, from_npy
+from aclnn_viz.storage.reading import StoredError, dtype_named, from_bin, from_npy, read_file, regular
 
 LARGEST = 8 << 30  # bytes of one file
 _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
@@ -100,13 +98,13 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError:
         raise
     except Exception as error:  # what is damaged may make the reader of archives raise anything
-        told = error if isinstance(error, StoredError) else (
+        text = error if isinstance(error, StoredError) else (
             f"{path.name}, which is no whole archive ({type(error).__name__}: {error})")
-        raise _refused(told) from None
+        raise _refused(text) from None
 
 
-def _refused(told) -> ValueError:
-    return ValueError(problem(f"an array is taken from {_FORMS}", str(told), "write the file again"))
+def _refused(found) -> ValueError:
+    return ValueError(problem(f"an array is taken from {_FORMS}", str(found), "write the file again"))
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:

@@ -1,7 +1,7 @@
-"""Write results whole or not at all, and never over what the kit did not make.
+"""Write files and folders whole or not at all, and never over what the kit did not make.
 
 A result grows under a name of its own beside its place, reaches the disk, and takes its place in one step. What a killed
-process left of one is removed by the next that writes to the same place: a lock tells whether somebody still writes.
+process left of one is removed by the next that writes to the same place: a lock shows whether somebody still writes.
 """
 
 import os
@@ -66,7 +66,7 @@ def _open_new_file(path: Path) -> int:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let an error that comes from writing tell which file it was: a full disk and a size limit do not."""
+    """Add the name of the file to an error that comes from writing: a full disk and a size limit name none."""
     try:
         yield
     except OSError as error:

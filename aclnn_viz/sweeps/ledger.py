@@ -14,10 +14,10 @@ from pathlib import Path
 from types import NoneType
 
 from aclnn_viz.errors import place_of, printable, problem
-from aclnn_viz.storage.damage import AlteredError, ForeignError, StoredError
+from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import MEASURES, Row
-from aclnn_viz.words.stored import restored, stored
+from aclnn_viz.words.messages import restored, stored
 
 MARK, VERSION = 0x41434C4E, 3  # of the file: "ACLN"
 MEMORY = ":memory:"
@@ -94,8 +94,8 @@ class Ledger:
         if (version := one("PRAGMA user_version")) != VERSION:
             raise ForeignError(problem(ASKED, f"{self.path} of version {version}, where {VERSION} is known",
                                        "use the kit that wrote it, or name another file"))
-        if (told := one("PRAGMA quick_check(1)")) != "ok":
-            raise AlteredError(problem(ASKED, f"{self.path}: {told}", "take a copy of it, or sweep into another file"))
+        if (text := one("PRAGMA quick_check(1)")) != "ok":
+            raise AlteredError(problem(ASKED, f"{self.path}: {text}", "take a copy of it, or sweep into another file"))
         if not self._reading:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
@@ -105,7 +105,7 @@ class Ledger:
 
     @contextmanager
     def _told(self):
-        """SQLite's errors in the words of the house."""
+        """SQLite's errors as errors of this kit, in three parts."""
         try:
             yield
         except sqlite3.OperationalError as error:

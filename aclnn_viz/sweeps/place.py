@@ -1,23 +1,98 @@
-"""What a sweep runs on, told so that every worker, on whatever machine, opens the same: a device or a kernel by name."""
+"""What a sweep runs on: a device or a kernel, described so that every worker on every machine opens the same.
+
+`kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another. A process that opens
+an Atlas claims its card first, by a lock on a file, which the operating system gives back whatever ends the process.
+"""
 
 import hashlib
 import json
+import os
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import BinaryIO
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking import load_kernel
-from aclnn_viz.checking.scope import CANN, SOC, Scope
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.devices import Capsule, open_device
 from aclnn_viz.devices.capsule import digest
 from aclnn_viz.errors import need, printable, problem
 from aclnn_viz.operators import Operator, operator, registry
-from aclnn_viz.operators.products import soc_of, version_of
-from aclnn_viz.sweeps.cards import open_card
-from aclnn_viz.sweeps.kit import kit
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.operators.codes import ACL_ERROR_RT_INVALID_DEVICEID
+from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
+from aclnn_viz.words.messages import linked, message
+
+UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}  # packages that no result of a sweep depends on: an edit there keeps results valid
+
+
+def kit() -> str:
+    """The kit of this process, with the operators from elsewhere, such as "0.1.0+c0ffee123456".
+
+    The same sources give the same text on every platform.
+    """
+    state = hashlib.sha256(_kit().encode())
+    for name in registry.outside():  # these may be edited while a session goes on
+        state.update(registry.sources(name).encode())
+    return f"{version('aclnn-viz')}+{state.hexdigest()[:12]}"
+
+
+@cache
+def _kit() -> str:
+    package = registry.ROOT / "aclnn_viz"
+    return registry.hashed(package, (path for path in package.rglob("*.py")
+                                     if path.relative_to(package).parts[0] not in UNSEEN
+                                     and registry.KINDS.get(path.stem) not in UNSEEN))
+
+
+FOLDER = Path(tempfile.gettempdir()) / "aclnn-viz-cards"
+
+
+def claimed(number: int) -> BinaryIO | None:
+    """Return the open claim of the card that the runtime calls `number`, None where another process holds it."""
+    import fcntl  # drivers for an Atlas are there on Linux alone
+    listed = os.environ.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
+    card = listed[number].strip() if number < len(listed) and listed[number].strip() else str(number)
+    FOLDER.mkdir(exist_ok=True)
+    if FOLDER.stat().st_uid == os.getuid():
+        FOLDER.chmod(0o777)  # whoever else sweeps on this machine claims here, too
+    handle = os.open(FOLDER / f"{card}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    file = os.fdopen(handle, "r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def open_card(name: str, **options) -> tuple:
+    """Open "atlas:N", or of "atlas" the first card that is free, and return the device with its claim.
+
+    Raises RuntimeError where another process uses it, or all of them, and whatever opening a device raises.
+    """
+    asked, number = name.partition(":")[2], 0
+    while True:
+        held = claimed(int(asked) if asked else number)
+        if held is None and asked:
+            raise RuntimeError(problem("a card is used by one process at a time", f"{name}, which another one uses",
+                                       "name another card, or wait for that sweep"))
+        if held is not None:
+            try:
+                return open_device(name if asked else f"atlas:{number}", **options), held
+            except BaseException as error:
+                held.close()
+                if asked or not number or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID:
+                    raise
+                raise RuntimeError(problem("each card is used by one process at a time",
+                                           f"one worker more than the free ones of {number} cards",
+                                           f"start at most {number} workers, or wait for who uses them")) from error
+        number += 1
+
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
 kernels: dict[str, str] = {}  # that a person named in this process, by their names without the folder
@@ -46,12 +121,12 @@ class Place:
         """Check what can be checked before anything is opened; TypeError for what is no name."""
         need(device, (str, Path), "a sweep names its device: workers open it on their own",
              'pass "host", "atlas", the path of a capsule or FILE.py:FUNCTION')
-        told = {name: None if value is None else str(value) for name, value in options.items()}
-        if told.get("soc"):
-            told["soc"] = soc_of(told["soc"])
-        if told.get("cann"):
-            told["cann"] = str(version_of(told["cann"]))
-        place = cls(str(device), kit=kit(), folders=registry.folders(), **told)
+        text = {name: None if value is None else str(value) for name, value in options.items()}
+        if text.get("soc"):
+            text["soc"] = soc_of(text["soc"])
+        if text.get("cann"):
+            text["cann"] = str(version_of(text["cann"]))
+        place = cls(str(device), kit=kit(), folders=registry.folders(), **text)
         if place.is_kernel:
             kernels[Path(place.name).name] = place.name
         return place
@@ -96,10 +171,10 @@ class Opened:
         place, self._device, self._claim = self.place, None, None
         options = {name: value for name, value in asdict(place).items()
                    if name in ("soc", "cann", "plan", "root", "custom") and value is not None}
-        told = {"device": place.name, "plan": place.plan, "open": Path(place.name).name}
+        text = {"device": place.name, "plan": place.plan, "open": Path(place.name).name}
         if place.is_kernel:
             self._kernel = load_kernel(place.name)
-            told |= {"device": Path(place.name).name, "content": _content(Path(place.name.rpartition(":")[0]))}
+            text |= {"device": Path(place.name).name, "content": _content(Path(place.name.rpartition(":")[0]))}
             self.name, self.limit = place.name, CALL
             self.soc, self.cann = place.soc or SOC, place.cann or str(version_of(CANN))
         else:
@@ -107,17 +182,17 @@ class Opened:
             if place.name.partition(":")[0] == "atlas":
                 self._device, self._claim = open_card(place.name, **options)
                 number = self._device.name.partition(" ")[0]
-                told |= {"device": "atlas" + self._device.name.removeprefix(number), "open": "atlas"}
-                told["content"] = None if place.custom is None else _content(Path(place.custom))
+                text |= {"device": "atlas" + self._device.name.removeprefix(number), "open": "atlas"}
+                text["content"] = None if place.custom is None else _content(Path(place.custom))
             else:
                 self._device = open_device(place.name, **options)
-                told["device"] = self._device.name
+                text["device"] = self._device.name
             self.name, self.soc, self.cann = self._device.name, self._device.soc, self._device.cann
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
-        told |= {"soc": self.soc, "cann": str(self.cann),
+        text |= {"soc": self.soc, "cann": str(self.cann),
                  "operators": ", ".join(f"{name} {registry.sources(name)[:12]}" for name in registry.outside())}
-        self.identity = json.dumps({name: value for name, value in told.items() if value}, sort_keys=True)
+        self.identity = json.dumps({name: value for name, value in text.items() if value}, sort_keys=True)
         self._scopes: dict[str, Scope] = {}
 
     @property
@@ -177,10 +252,10 @@ def about(identity: str) -> dict[str, str]:
     return {name: printable(str(value)) for name, value in said.items()}
 
 
-def told(identity: str) -> str:
+def device_text(identity: str) -> str:
     """An identity in words, with what it is not.
 
-    >>> told('{"cann": "9.1.0", "device": "host", "open": "host", "soc": "Ascend910B2"}')
+    >>> device_text('{"cann": "9.1.0", "device": "host", "open": "host", "soc": "Ascend910B2"}')
     'host, Ascend910B2, CANN 9.1.0 (emulated, not measured on hardware)'
     """
     said = about(identity)

@@ -2,28 +2,33 @@
 
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
 these it may say `"strided": true`, or how else the case is made: `"every": TENSOR` (all numbers of a 16-bit format in
-one tensor), `"listed": [...]` (what a test list tells of it) or `"recorded": DIGEST` (a case of a capsule). An array is
+one tensor), `"listed": [...]` (what a test list says of it) or `"recorded": DIGEST` (a case of a capsule). An array is
 `{"array": DTYPE, "shape": [...], "base64": ...}`. Recipes are the same exactly if their canonical texts are.
+
+A source yields recipes one by one: the suites, deep checks, all numbers of a 16-bit format, files, capsules.
 """
 
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
 from math import prod
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.cases import Case
-from aclnn_viz.cases import suites
+from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.cases.forms import Listed, Values, range_of, shape_of
-from aclnn_viz.cases.lists import drawn
+from aclnn_viz.cases.lists import KINDS as LISTS, CaseList, Listed, Values, drawn, entries, range_of, shape_of
+from aclnn_viz.cases.suites import deep, recipes
+from aclnn_viz.devices.capsule import Capsule, digest
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import need, problem, shown
-from aclnn_viz.operators import Operator, known
-from aclnn_viz.storage.tensors import dtype_named
+from aclnn_viz.errors import listed as listed_of, need, place_of, problem, shown, whole
+from aclnn_viz.operators import Operator, known, operator, operators
+from aclnn_viz.storage.cases import LONGEST_INDEX
+from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
@@ -71,22 +76,22 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
 
     Raises ValueError and TypeError as `av.case` does.
     """
-    told = json.loads(text)
-    op, seed = known(told.pop("operator")), told.pop("seed")
-    strided, every = told.pop("strided", False), told.pop("every", None)
-    options = {name: _value(value) for name, value in told.items()}
-    if "listed" in told:
-        match told["listed"]:
+    found = json.loads(text)
+    op, seed = known(found.pop("operator")), found.pop("seed")
+    strided, every = found.pop("strided", False), found.pop("every", None)
+    options = {name: _value(value) for name, value in found.items()}
+    if "listed" in found:
+        match found["listed"]:
             case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
                 one = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
                 return suites.Recipe(op.name, {"listed": name}), drawn(op, one, seed, number, [])
-        raise TypeError(problem("a listed case is [name, tensors, attributes, number]", shown(told["listed"]), FIX))
-    if "recorded" in told:
-        if told["recorded"] not in recorded:
+        raise TypeError(problem("a listed case is [name, tensors, attributes, number]", shown(found["listed"]), FIX))
+    if "recorded" in found:
+        if found["recorded"] not in recorded:
             raise ValueError(problem("a recorded case is drawn from the capsule that holds it",
-                                     f"{told['recorded'][:12]}, which is not in the device",
+                                     f"{found['recorded'][:12]}, which is not in the device",
                                      "sweep with that capsule as the device"))
-        return suites.Recipe(op.name, {"recorded": told["recorded"][:12]}), recorded[told["recorded"]]
+        return suites.Recipe(op.name, {"recorded": found["recorded"][:12]}), recorded[found["recorded"]]
     if every is not None:
         return suites.Recipe(op.name, {"every": every} | options), _every(op, every, seed, **options)
     made = suites.Recipe(op.name, options, strided)
@@ -158,7 +163,7 @@ def _plain(value):
 
 
 def _tensor(value) -> Values:
-    """What a test list tells of a tensor, as `listed` wrote it."""
+    """What a test list says of a tensor, as `listed` wrote it."""
     match value:
         case [str(name), shape, str(dtype), low, high, *normal]:
             return Values(name, shape_of(name, shape), dtype, *range_of(name, (low, high)), any(normal))
@@ -176,3 +181,138 @@ def _value(value):
                                      "write it again"))
         return np.frombuffer(held, dtype.newbyteorder("<") if dtype.kind != "V" else dtype).astype(dtype).reshape(shape)
     return tuple(map(_value, value)) if isinstance(value, list) else value
+
+
+HALVES = ("float16", "bfloat16")
+FORMATS = ("float32", *HALVES)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Recipes as often as they are asked for, and how many there are, None where that is known only at the end."""
+
+    make: Callable[[], Iterator[str]]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self.make()
+
+
+def source(name, ops=None, seeds: int = 1) -> Source:
+    """Return the recipes that a name stands for: "suite", "deep", "exhaustive", "recorded:FILE", or a file of cases.
+
+    `ops` are the operators, all unless given; `seeds` says how often each case of a suite is drawn anew. A file is a
+    JSON list of recipes, ATK's JSON or TTK's CSV; a JSON list may stand there itself. Raises ValueError for what names
+    no cases.
+
+    >>> source("suite", ["rms_norm"], seeds=3).count % 3, next(iter(source("suite", ["rms_norm"])))
+    (0, '{"operator":"rms_norm","seed":0,"shape":[4,6]}')
+    """
+    seeds, name = whole("seeds", seeds, 1), str(name)
+    if name in NAMED:
+        return NAMED[name](chosen(ops), seeds)
+    if name.lstrip().startswith("["):
+        return _objects(name, ops)
+    if name.startswith("recorded:"):
+        return _recorded(place_of(name.partition(":")[2]), ops)
+    return _file(place_of(name), ops, seeds)
+
+
+def chosen(ops=None) -> list[Operator]:
+    """The operators that an option names: one of them, several, or all."""
+    if ops is None or isinstance(ops, (str, Operator)):
+        return list(operators()) if ops is None else [operator(ops)]
+    return [operator(op) for op in listed_of("ops", ops, (str, Operator))]
+
+
+def _asked(ops) -> Callable[[str], bool]:
+    """Whether an operator is asked for by its name: all are unless some are named, announced ones too."""
+    names = ops if ops is None else {op.name for op in chosen(ops)}
+    return lambda name: names is None or name in names
+
+
+def given(many: Iterable, ops) -> Source:
+    """The recipes of an iterable that are of some operators."""
+    asked = _asked(ops)
+    return Source(lambda: (one for one in canonical(many) if asked(named(one))), len(many) if isinstance(many, Sized)
+                  and not isinstance(many, np.ndarray) else None)
+
+
+def _suite(ops, seeds: int) -> Source:
+    suites = {op.name: tuple(recipes(op)) for op in ops}
+
+    def make():
+        for seed in range(seeds):  # every operator early: what is wrong shows early
+            for its in suites.values():
+                for number, one in enumerate(its):
+                    yield recipe(one, 1000 * seed + number)
+    return Source(make, seeds * sum(map(len, suites.values())))
+
+
+def _deep(ops, seeds: int) -> Source:
+    def make():
+        for seed in range(seeds):
+            for op in ops:
+                for number, step in enumerate(deep(op, op.modes, FORMATS)):
+                    try:
+                        yield recipe(step.recipe(op, 1000 * seed + number), 1000 * seed + number)
+                    except (ValueError, TypeError, ZeroDivisionError):
+                        continue  # no such case of this operator
+    return Source(make)
+
+
+def _exhaustive(ops, seeds: int) -> Source:
+    ops = [op for op in ops if elementwise(op)] if len(ops) == len(operators()) else ops
+    if other := [op.name for op in ops if not elementwise(op)]:
+        text = ", ".join(op.name for op in operators() if elementwise(op))
+        raise ValueError(problem("all numbers of a format are tried with an elementwise operator", ", ".join(other),
+                                 f"name {text}, or leave the operators out"))
+    many = [{"operator": op.name, "every": p.name, "dtype": dtype} for op in ops for p in op.parameters for dtype in HALVES]
+    return Source(lambda: (recipe(one, seed) for one in many for seed in range(seeds)), len(many) * seeds)
+
+
+def _file(path: Path, ops, seeds: int) -> Source:
+    try:
+        text = read_file(path, LONGEST_INDEX).decode("utf-8-sig")
+    except (OSError, StoredError, UnicodeDecodeError) as error:
+        shown = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
+        raise ValueError(problem(f"cases are {', '.join(NAMED)}, recorded:CAPSULE, a JSON list of recipes, or {LISTS}",
+                                 shown, "choose one, or mend the file")) from None
+    if path.suffix == ".json" and _is_ours(text):
+        return _objects(text, ops)
+    names, left = {op.name for op in chosen(ops)}, CaseList()
+    found = [(one, its, number) for number, its, one in entries(path, None, left)
+             if its.name in names and listed(one, its, number, 0)]  # what cannot be a recipe is refused now
+    if not found:
+        shown = "; ".join(f"{count} with {why}" for why, count in left.left_out.items()) or "none of these operators"
+        raise ValueError(problem(f"{path.name} must hold cases of {', '.join(sorted(names))}", shown, "name others"))
+    return Source(lambda: (listed(*one, seed) for one in found for seed in range(seeds)), len(found) * seeds)
+
+
+def _is_ours(text: str) -> bool:
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(held, list) and all(isinstance(one, dict) and "operator" in one for one in held)
+
+
+def _objects(text: str, ops) -> Source:
+    try:
+        held = listed_of("recipes", json.loads(text), dict)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(problem("a list of recipes is JSON", str(error), "write it again")) from None
+    asked = _asked(ops)
+    found = [one for one in canonical(held) if asked(named(one))]
+    return Source(lambda: iter(found), len(found))
+
+
+def _recorded(path: Path, ops) -> Source:
+    asked = _asked(ops)
+    with Capsule(path) as capsule:
+        found = [recipe({"operator": op.name, "recorded": digest(op, op.bind(inputs))}) for op, inputs in capsule.cases()
+                 if asked(op.name)]
+    return Source(lambda: iter(found), len(found))
+
+
+NAMED: dict[str, Callable] = {"suite": _suite, "deep": _deep, "exhaustive": _exhaustive}

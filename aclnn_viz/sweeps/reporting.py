@@ -1,4 +1,4 @@
-"""`report`: what a store says in words, tables and pictures, and what changed against another one."""
+"""`report`: what a store says of a run in words, tables, JSON and a page of HTML, and what changed against another one."""
 
 import json
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from aclnn_viz.errors import place_of
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.sweeps.findings import Findings, findings
-from aclnn_viz.sweeps.place import Place, told
-from aclnn_viz.sweeps.wording import (
-    CANCELLING, CHANGED, CHANGES, HEADER, changed_rows, counted, left_lines, merged_rows, outcome_lines, part, rows, ulps, worst,
+from aclnn_viz.sweeps.findings import (
+    CANCELLING, CHANGED, CHANGES, HEADER, Findings, changed_rows, counted, findings, left_lines, merged_rows,
+    outcome_lines, part, rows, ulps, worst,
 )
+from aclnn_viz.sweeps.place import Place, device_text
 from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import english, message, tr
+from aclnn_viz.words.messages import english, message, tr
 
 MADE_BY = "<!-- made by aclnn-viz report -->"
 
@@ -93,7 +93,7 @@ def report(store, against=None, device=None) -> Report:
 
 def _about(found: Findings) -> str:
     return message("{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work", store=found.store, counts=counted(found.total),
-                   device=told(found.run.device), kit=found.run.kit, seconds=found.seconds)
+                   device=device_text(found.run.device), kit=found.run.kit, seconds=found.seconds)
 
 
 def _state(found: Findings) -> str:
@@ -102,10 +102,10 @@ def _state(found: Findings) -> str:
         most = max(found.places.items(), key=lambda item: item[1].used, default=None)
         right = (message("all {n:,} judged cases are right", n=found.total[RIGHT]) if found.total[RIGHT] else
                  message("no case was judged"))
-        return message("{told}; the worst uses {part} of what rounding may do, in {place}", told=right, part=part(most[1].used),
-                       place=most[0].told) if most else right
+        return message("{text}; the worst uses {part} of what rounding may do, in {place}", text=right, part=part(most[1].used),
+                       place=most[0].text) if most else right
     place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))
-    return _and_more(message("WRONG: {place}: {wrong} of {n} cases", place=where.told, wrong=place.wrong, n=place.cases), len(wrong) - 1)
+    return _and_more(message("WRONG: {place}: {wrong} of {n} cases", place=where.text, wrong=place.wrong, n=place.cases), len(wrong) - 1)
 
 
 def _regression(found: Findings) -> str:
@@ -116,7 +116,7 @@ def _regression(found: Findings) -> str:
     where, change = next(iter(changes.items()))
     broken = sum(one.newly_wrong > 0 for one in changes.values())
     if broken:
-        return _and_more(message("REGRESSION: {place}: {wrong} of {n} cases are wrong that were right", place=where.told,
+        return _and_more(message("REGRESSION: {place}: {wrong} of {n} cases are wrong that were right", place=where.text,
                                  wrong=change.newly_wrong, n=change.cases), broken - 1)
     lost = {key: count for key, count in found.outcome_changes.items() if key[1] == RIGHT}
     if lost:
@@ -125,13 +125,13 @@ def _regression(found: Findings) -> str:
     grown = sum(one.worse > 0 and one.growth > 1 for one in changes.values())
     if grown:
         return _and_more(message("no case became wrong; the error grew most in {place}: at most {before} ulp before, {after} now",
-                                 place=where.told, before=ulps(change.before), after=ulps(change.after)), grown - 1)
+                                 place=where.text, before=ulps(change.before), after=ulps(change.after)), grown - 1)
     bits = sum(one.other_bits for one in changes.values())
     return message("no regression: {bits:,} of {outputs} have other bits, no error grew", bits=bits, outputs=common) if bits else \
         message("nothing changed: {outputs} have the same bits", outputs=common)
 
 
-def _and_more(told: str, count: int) -> str:
+def _and_more(text: str, count: int) -> str:
     if count < 1:
-        return told
-    return message("{told}, and {n} more place", told=told, n=1) if count == 1 else message("{told}, and {n} more places", told=told, n=count)
+        return text
+    return message("{text}, and {n} more place", text=text, n=1) if count == 1 else message("{text}, and {n} more places", text=text, n=count)

@@ -1,4 +1,4 @@
-"""A unit of work: draw cases, run them, judge them, and return a row of each. It runs in whatever process a sweep has."""
+"""A unit of work of a sweep: draw cases, run them, judge them, and return a row for each; in any process that the sweep uses."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.sweeps.place import Opened, Place
 from aclnn_viz.sweeps.recipes import draw, mode
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.words.messages import linked, message
 
 RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = (
     message("right"), message("wrong"), message("left out"), message("unsupported"), message("died"))
@@ -99,8 +99,8 @@ def _row(here: Opened, text: str) -> Row:
     try:
         recipe, made = draw(text, here.recorded)
     except (ValueError, TypeError, ArithmeticError) as error:
-        told = json.loads(text)
-        return Row(text, told["operator"], told.get("dtype", "float32"), "", told["seed"], LEFT_OUT, _line(error))
+        found = json.loads(text)
+        return Row(text, found["operator"], found.get("dtype", "float32"), "", found["seed"], LEFT_OUT, _line(error))
     op = made.operator
     scope = here.scope(op)
     about = text, op.name, made.dtype, mode(made), made.seed

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aclnn_viz.errors import need, problem
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import language, message, tr
+from aclnn_viz.words.messages import language, message, tr
 
 OWN = message("this kit's own translation")
 

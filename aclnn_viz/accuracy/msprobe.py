@@ -1,4 +1,4 @@
-"""The verdicts of msprobe, Ascend's precision tool, that need no baseline.
+"""The verdicts of msprobe, the precision tool of Ascend, that need no baseline.
 
 msprobe compares the *positions* of infinities and nans and then sets them to zero: +inf passes for -inf. This is kept,
 except in the absolute thresholds, which clip infinities to the largest number of their sign.
@@ -9,16 +9,21 @@ import math
 import numpy as np
 
 from aclnn_viz.accuracy.measures import ScaledSum, cosine
-from aclnn_viz.accuracy.standards.baselines import MSPROBE_EPS, MSPROBE_SMALL
-from aclnn_viz.accuracy.standards.verdict import (
+from aclnn_viz.accuracy.standard import (
     FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
 )
 from aclnn_viz.dtypes import ulp
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 REPOSITORY = "python/msprobe"
 NORM_EPS = 2.0**-52
 ALL_FORMATS = ("float16", "bfloat16", "float32", "float64")
+# The code's numbers; the documentation of msprobe gives the thresholds 2^-11, 2^-8, 2^-14. The two 1e-16, where the
+# neighbours are powers of two, are in the code too.
+MSPROBE_SMALL = {"float16": 2.0**-10, "bfloat16": 2.0**-10, "float32": 2.0**-20}
+MSPROBE_SMALL_ERROR = {"float16": 1e-16, "bfloat16": 1e-16, "float32": 2.0**-30}
+MSPROBE_EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-8, "float32": 2.0**-23}
+MSPROBE_FLOOR = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
 EPS = MSPROBE_EPS | {"float64": 2.0**-52}
 POSITIONS = message("positions of infinities and nans that differ")
 LARGEST = message("largest absolute error")

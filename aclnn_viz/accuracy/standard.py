@@ -1,4 +1,4 @@
-"""What a standard is, and what it says: pass, fail or not applicable, with the number that decided it.
+"""What an acceptance standard is, and what it says: pass, fail or not applicable, with the number that decided it.
 
 A standard works in two steps, so that one pass over the data serves all of them: `tally` turns a stretch into a dict of
 numbers (combined by addition, or by maximum where the name starts with "max_"), `decide` turns the combined dict into a
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.accuracy.stretches import Pairing, Stretch, pair
+from aclnn_viz.accuracy.measures import Pairing, Stretch, pair
 from aclnn_viz.dtypes import FloatFormat
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 PASS, FAIL, NOT_APPLICABLE = message("pass"), message("fail"), message("not applicable")
 
@@ -64,29 +64,29 @@ def none(what: str, count: int) -> Criterion:
 
 
 def below(what: str, number: float, limit: float) -> Criterion:
-    told = message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}")
-    return _criterion(what, number, told, limit, number < limit, number, limit)
+    text = message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}")
+    return _criterion(what, number, text, limit, number < limit, number, limit)
 
 
 def at_most(what: str, number: float, limit: float) -> Criterion:
-    told = message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}")
-    return _criterion(what, number, told, limit, number <= limit, number, limit)
+    text = message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}")
+    return _criterion(what, number, text, limit, number <= limit, number, limit)
 
 
 def above(what: str, number: float, limit: float) -> Criterion:
-    told = message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}")
-    return _criterion(what, number, told, limit, number > limit, 1 - number, 1 - limit)
+    text = message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}")
+    return _criterion(what, number, text, limit, number > limit, 1 - number, 1 - limit)
 
 
 def at_least(what: str, number: float, limit: float) -> Criterion:
-    told = message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}")
-    return _criterion(what, number, told, limit, number >= limit, 1 - number, 1 - limit)
+    text = message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}")
+    return _criterion(what, number, text, limit, number >= limit, 1 - number, 1 - limit)
 
 
-def _criterion(what, number, told, limit, holds, used, allowed) -> Criterion:
-    # Enough digits to tell the number from its limit.
+def _criterion(what, number, texts, limit, holds, used, allowed) -> Criterion:
+    # Enough digits that the number differs from its limit.
     digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
-    sentence = message(told[not holds], what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
+    sentence = message(texts[not holds], what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
     return Criterion(number, limit, holds, used / allowed if allowed else math.inf, sentence)
 
 

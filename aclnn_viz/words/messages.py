@@ -1,20 +1,58 @@
-"""The language in which the kit speaks: one for the process, and every message is looked up when it is shown.
+"""The language of what the kit prints and shows: one for the process; every message is looked up when it is shown.
 
 Messages are English texts with named places, and their own keys; a translation is a catalogue of gettext beside this
-module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names, lifted
-code) stays English.
+module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names,
+exported code) stays English. Where a value moves, as in a picture that is traced, `tr` returns a `Text` that is filled where it
+is shown; `stored` writes a message into a file so that it can be shown in another language later.
 """
 
+import json
 import os
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from weakref import WeakSet
 
-from aclnn_viz.errors import need, problem, shown
-from aclnn_viz.words.moving import Moving, Text
+from aclnn_viz.errors import need, printable, problem, shown
+
+
+class Moving:
+    """Something that is known only where it is shown; it can be put before or behind a text."""
+
+    def __add__(self, other):
+        return Text("{first}{then}", {"first": self, "then": other})
+
+    def __radd__(self, other):
+        return Text("{first}{then}", {"first": other, "then": self})
+
+
+@dataclass(frozen=True, eq=False)
+class Text(Moving):
+    """A text with named places and what stands there."""
+
+    text: str
+    values: dict
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Moving):
+    """An array without axes, written in a format of Python's; zero has no sign."""
+
+    value: object
+    form: str
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Moving):
+    """That of several options whose number an array without axes is."""
+
+    which: object
+    options: tuple
+
 
 LANGUAGES = ("en", "zh")
 VARIABLE = "ACLNN_VIZ_LANG"
@@ -23,7 +61,7 @@ PLACE = Path(__file__).parent
 _ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
-_english: ContextVar = ContextVar("english", default=False)  # whatever the language
+_for_now: ContextVar = ContextVar("for_now", default="")  # a language, whatever the chosen one
 listeners: WeakSet = WeakSet()  # their `reworded` is called when the language changes
 
 
@@ -49,8 +87,8 @@ def language(name: str | None = None) -> str:
 
 @cache  # asked for every message of a picture
 def _of_the_process() -> str:
-    told = (os.environ.get(name, "") for name in (VARIABLE, "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
-    first = next(filter(None, told), "en")[:2].lower()
+    text = (os.environ.get(name, "") for name in (VARIABLE, "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    first = next(filter(None, text), "en")[:2].lower()
     return first if first in LANGUAGES else "en"
 
 
@@ -61,19 +99,29 @@ def _catalogue(name: str) -> dict[str, str]:
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
+def spoken_now() -> str:
+    """Return the language in which `tr` speaks here: that of `spoken`, else the chosen one."""
+    return _for_now.get() or language()
+
+
 def _spoken() -> dict[str, str]:
-    name = "en" if _english.get() else language()
+    name = spoken_now()
     return {} if name == "en" else _catalogue(name)
 
 
 @contextmanager
-def english():
-    """While it is open, `tr` and `ntr` speak English, whatever the language is."""
-    token = _english.set(True)
+def spoken(name: str):
+    """While it is open, `tr` and `ntr` speak this language, whatever the chosen one is."""
+    token = _for_now.set(name)
     try:
         yield
     finally:
-        _english.reset(token)
+        _for_now.reset(token)
+
+
+def english():
+    """While it is open, `tr` and `ntr` speak English, whatever the language is."""
+    return spoken("en")
 
 
 class Message(str):
@@ -192,3 +240,59 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
     '4 taps'
     """
     return _filled(_spoken().get(one, one if n == 1 else many), {"n": n} | values)
+
+
+LONGEST = 1 << 20  # characters of a message from a file
+PLAIN = re.compile(r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*")  # no attribute, no item; a width would demand memory
+
+
+def stored(text: str) -> str:
+    """Return a text as JSON; a message with its key and its values, which become numbers or texts.
+
+    >>> stored(message("{n} taps", n=4)), stored("x")
+    ('["{n} taps", {"n": 4}]', '"x"')
+    """
+    return json.dumps(_plain(text))
+
+
+def restored(text: str) -> str:
+    """Return the text or the message that `stored` was given; ValueError for what it has not written.
+
+    >>> restored(stored(message("{n} taps", n=4))).values
+    {'n': 4}
+    """
+    try:
+        return _text(_from_plain(json.loads(text)))
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"no stored message: {text[:80]!r}") from error
+
+
+def _plain(value):
+    """A message as [key, values], a name or a text of several meanings as [text, key]."""
+    if isinstance(value, (Name, Meant)):
+        return [str(value), value.key]
+    if isinstance(value, Message):
+        return [value.key, {name: _plain(one) for name, one in value.values.items()}]
+    if isinstance(value, Integral):
+        return value if isinstance(value, bool) else int(value)
+    return float(value) if isinstance(value, Real) else str(value)
+
+
+def _from_plain(plain):
+    if not isinstance(plain, list):
+        return printable(plain) if isinstance(plain, str) else plain
+    text, rest = plain
+    text = printable(_text(text))
+    if isinstance(rest, dict):
+        values = {name: _from_plain(one) for name, one in rest.items()}
+        if not PLAIN.fullmatch(text) or len(text) + text.count("{") * max((len(str(one)) for one in values.values()), default=0) > LONGEST:
+            raise ValueError("no plain message")
+        return message(text, **values)
+    rest = printable(_text(rest))
+    return named(text) if text == rest else meant(text, rest)
+
+
+def _text(value) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r}")
+    return value

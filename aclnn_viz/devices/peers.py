@@ -1,0 +1,288 @@
+"""Peers: other libraries that compute the same operators on this machine, as devices.
+
+PyTorch runs its own operators, each called by the operator's own file for it; JAX compiles the page; numba compiles the
+operator's fused loops. A library is imported when its peer is opened.
+"""
+
+import os
+import platform
+import re
+import warnings
+from abc import ABC, abstractmethod
+from importlib import metadata
+
+import numpy as np
+
+from aclnn_viz.acl import DeviceUnavailable
+from aclnn_viz.arrays.jax_arrays import compiled, given, precise
+from aclnn_viz.arrays.loops import threads
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
+from aclnn_viz.dtypes import BFLOAT16, round_to
+from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators import operator, registry
+from aclnn_viz.storage.own import as_array
+from aclnn_viz.tables import as_html
+from aclnn_viz.words.messages import message, said, tr
+
+ABOUT = {name: name for name in (message("library"), message("place"), message("threads"), message("deterministic"), message("flags"))}
+
+class Peer(Closing, ABC):
+    """What every peer has in common; `name` gives library, place and version, `about()` all that a replay must name.
+
+    A peer has neither an SoC nor a CANN version: `soc` and `cann` are empty.
+    """
+
+    library: str
+    soc = cann = ""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def run(self, op, /, **inputs) -> dict[str, np.ndarray]:
+        """Run an operator and return its outputs by the vendor's names, as `op.backward` does.
+
+        Raises TypeError and ValueError as `op.backward` does, UnsupportedError (a ValueError and a NotImplementedError)
+        for what the library does not compute, DeviceClosedError when the device is closed.
+        """
+        self.need_open()
+        op = operator(op)
+        bound = op.bind(inputs)
+        arranged = op.arrange_backward(**bound)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")  # of the library, about its speed
+                found = self._compute(op, bound, arranged)
+        except NotSupported as refused:
+            raise UnsupportedError(str(refused)) from refused
+        return {name: _documented(found[name], result) for name, result in arranged.results.items()}
+
+    def differences(self, op) -> tuple:
+        """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
+        return registry.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
+
+    @staticmethod
+    def _zeros(arranged) -> dict[str, np.ndarray]:
+        """The outputs of a call without elements, on which no page or loop is run."""
+        return {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+
+    @abstractmethod
+    def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
+        """The outputs by name, in the formats in which the library computes them; NotSupported for what it has not."""
+
+    def about(self) -> dict:
+        """What a replay must name of it: library and version, place, threads and flags."""
+        return {"soc": self.soc, "cann": self.cann, **self._library()}
+
+    @abstractmethod
+    def _library(self) -> dict:
+        """Its version, place, threads and flags."""
+
+    def _repr_html_(self) -> str:
+        about = [(said(ABOUT.get(name, name)), str(value)) for name, value in self._library().items()]
+        return as_html(tr("Device {name!r}: a peer on this machine, no Atlas", name=self.name), (), [
+            (tr("state"), tr(STATES[self.closed])), *about])
+
+    def __repr__(self) -> str:
+        return f"Peer({self.name!r}{', closed' * self.closed})"
+
+
+def _documented(array: np.ndarray, result) -> np.ndarray:
+    """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
+    wider = array.dtype.itemsize > np.dtype(result.format.numpy).itemsize
+    return (round_to(array, result.format) if wider else array).reshape(result.documented_shape)
+
+
+def processor() -> str:
+    """What the processor of this machine is called."""
+    return platform.processor() or platform.machine()
+
+
+MISSING = re.compile(r"not implemented for|Could not run|not supported|expected scalar type")
+
+
+class TorchPeer(Peer):
+    """PyTorch on "cpu", "cuda" or "npu" (torch_npu); results in the formats in which it computes them."""
+
+    library = "torch"
+
+    def __init__(self, place: str, number: int | None):
+        import torch
+
+        if place == "npu":
+            import torch_npu  # noqa: F401 - makes the place known
+
+        if place != "cpu" and not getattr(torch, place).is_available():
+            raise DeviceUnavailable(problem(f'"torch:{place}" needs PyTorch with a device of that kind',
+                                            f"PyTorch {torch.__version__}, which sees none", 'open "torch" for the CPU'))
+        self._torch, self._place = torch, torch.device(place if number is None else f"{place}:{number}")
+        super().__init__(f"torch{'' if place == 'cpu' else f':{self._place}'} ({torch.__version__})")
+
+    def _compute(self, op, bound, arranged):
+        function = registry.own("peer", op.name, "in_torch")
+        if function is None:
+            raise NotSupported(problem("PyTorch is called by the operator's own file", f"{op.name}, which has none",
+                                       'open "jax", which runs the page, or add the file'))
+        try:
+            with self._torch.inference_mode(False), self._torch.enable_grad():  # whatever the caller has set
+                found = function(self._torch, **{name: self._tensor(value) if isinstance(value, np.ndarray) else value
+                                                 for name, value in bound.items()})
+        except NotSupported:
+            raise
+        except (NotImplementedError, RuntimeError) as error:
+            if not isinstance(error, NotImplementedError) and not MISSING.search(str(error)):
+                raise
+            raise NotSupported(problem(f"PyTorch {self._torch.__version__} computes this call of {op.name}",
+                                       str(error).partition("\n")[0][:200], "give another format or mode")) from error
+        return {name: as_array(value) for name, value in found.items()}
+
+    def _tensor(self, array: np.ndarray):
+        """A copy of an array, bit by bit."""
+        own = np.array(array, array.dtype.newbyteorder("="), order="C")
+        if own.dtype == BFLOAT16.numpy:
+            return self._torch.from_numpy(own.view(np.int16)).view(self._torch.bfloat16).to(self._place)
+        return self._torch.from_numpy(own).to(self._place)
+
+    def _library(self) -> dict:
+        torch = self._torch
+        named = torch.backends.cpu.get_cpu_capability() if self._place.type == "cpu" else \
+            getattr(torch, self._place.type).get_device_name(self._place)
+        return {"library": f"torch {torch.__version__}", "place": f"{self._place} ({named})",
+                "threads": torch.get_num_threads(),
+                "deterministic": self._place.type == "cpu" or torch.are_deterministic_algorithms_enabled(),
+                "flags": {"float32_matmul_precision": torch.get_float32_matmul_precision()}}
+
+
+KEPT = 256  # compiled pages, before all are given up
+
+
+class JaxPeer(Peer):
+    """The page compiled for "cpu" or "gpu", whole; results are rounded once into the documented formats."""
+
+    library = "jax"
+
+    def __init__(self, place: str, number: int | None):
+        import jax
+
+        try:
+            self._device = jax.devices(place)[number or 0]
+        except (RuntimeError, IndexError) as error:
+            raise DeviceUnavailable(problem(f'"jax:{place}" needs JAX with a device of that kind', str(error).partition(
+                "\n")[0], 'open "jax" for the CPU, or install such as jax[cuda13]')) from None
+        self._pages: dict = {}
+        super().__init__(f"jax{'' if place == 'cpu' else f':{place}:{number or 0}'} ({jax.__version__})")
+
+    def _compute(self, op, bound, arranged):
+        results = arranged.results
+        if not results or arranged.empty:
+            return self._zeros(arranged)
+        key = op.page.backward, *(f"{name}={value!r}" for name, value in bound.items() if not isinstance(value, np.ndarray))
+        key += arranged.compute,
+        with precise():
+            if key not in self._pages:
+                if len(self._pages) == KEPT:
+                    self._pages.clear()
+                self._pages[key] = compiled(op.page.backward, arranged.prelude, arranged.attributes, arranged.compute,
+                                            tuple(results))
+            arrays = {name: None if array is None else given(array, self._device)
+                      for name, array in arranged.arrays.items()}
+            return {name: np.asarray(value) for name, value in self._pages[key](arrays).items()}
+
+    def _library(self) -> dict:
+        import jax
+        import jaxlib
+
+        return {"library": f"jax {jax.__version__}, jaxlib {jaxlib.__version__}",
+                "place": f"{self._device.platform}:{self._device.id} ({self._named()})", "threads": os.cpu_count(),
+                "deterministic": self._device.platform == "cpu",
+                "flags": {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "jit": True}}
+
+    def _named(self) -> str:
+        return processor() if self._device.platform == "cpu" else self._device.device_kind
+
+
+class NumbaPeer(Peer):
+    """The fused loops of each operator that has them, run by threads; results do not depend on their number."""
+
+    library = "numba"
+
+    def __init__(self, place: str, number: int | None):
+        import numba
+
+        super().__init__(f"numba ({numba.__version__})")
+
+    def _compute(self, op, bound, arranged):
+        function = registry.own("loops", op.name, "backward")
+        if function is None:
+            raise NotSupported(problem("fused loops are an operator's own file", f"{op.name}, which has none",
+                                       'open "jax", which runs the page, or add the file'))
+        arrays = arranged.arrays
+        if arranged.empty:
+            return self._zeros(arranged)
+        if arranged.prelude is not None:
+            arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
+        outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+        function(outputs, **{name: array if array is None else _given(array) for name, array in arrays.items()},
+                 **arranged.attributes)
+        return outputs
+
+    def _library(self) -> dict:
+        import llvmlite
+        import numba
+
+        return {"library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}", "place": f"cpu ({processor()})",
+                "threads": threads(), "deterministic": True, "flags": {"fastmath": False, "nogil": True}}
+
+
+def _given(array: np.ndarray) -> np.ndarray:
+    """An array as loops are compiled for: in order, in the byte order of the machine, not to be written."""
+    array = np.require(array, array.dtype.newbyteorder("="), "CA").view()
+    array.flags.writeable = False
+    return array
+
+
+#: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
+PEERS = {"torch": (TorchPeer, ("cpu", "cuda", "npu"), "peer"),
+         "jax": (JaxPeer, ("cpu", "gpu"), "page"),
+         "numba": (NumbaPeer, ("cpu",), "loops")}
+NAMES = re.compile(rf"({'|'.join(PEERS)})(?::([a-z]+)(?::(\d+))?)?")
+
+
+def installed() -> dict[str, str]:
+    """The versions of the peers that are installed, by name; nothing is imported."""
+    found = {}
+    for name in PEERS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def computed_by(library: str, op) -> bool:
+    """Whether an operator has what a peer needs of it."""
+    return registry.file(PEERS[library][2], registry.name_of(op)) is not None
+
+
+def is_peer(name) -> bool:
+    """Whether a text names a peer, installed or not.
+
+    >>> is_peer("torch:cuda"), is_peer("torch.py:kernel")
+    (True, False)
+    """
+    return isinstance(name, str) and NAMES.fullmatch(name) is not None
+
+
+def open_peer(name: str) -> Peer:
+    """Open "torch", "torch:cuda:1", "jax:gpu"; ValueError for another kind, DeviceUnavailable for what is not there."""
+    library, place, number = NAMES.fullmatch(name).groups()
+    kind, places, _ = PEERS[library]
+    place = place or places[0]
+    if place not in places:
+        raise ValueError(problem(f"{library} is opened on {', '.join(places)}", repr(name), f'open such as "{library}"'))
+    try:
+        return kind(place, None if number is None else int(number))
+    except ImportError as error:
+        needed = error.name if error.name not in (None, library) else f"aclnn-viz[{library}]"
+        raise DeviceUnavailable(problem(f'the device "{name}" needs {library} in this environment', str(error),
+                                        f"pip install '{needed}', or open \"host\"")) from error
