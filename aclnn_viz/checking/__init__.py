@@ -1,4 +1,4 @@
-"""Is your kernel right: cases in an order that finds faults, a small counterexample, and the name of the mistake."""
+"""`check`: is a kernel right? Cases in an order that finds faults early, a small counterexample, the name of the likeliest mistake."""
 
 from aclnn_viz.checking.check import check, load_kernel, read_and_check, write_suite
 from aclnn_viz.checking.score import score

@@ -18,7 +18,7 @@ from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.checking.conditions import choices, lengths
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.faults.edits import Change, Edit, Unit, head, statements, units
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.words.messages import linked, message
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 MAPS = {"1 / it": lambda a: 1.0 / a, "sqrt(it)": np.sqrt, "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
@@ -40,7 +40,7 @@ ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken f
 REDUCED = "reduced"
 REDUCTIONS = ("sum", "mean")
 FITTED = "fitted"
-FITS = 8  # cases from which a number is told; on the others it is tried
+FITS = 8  # cases from which a number is fitted; on the others it is tried
 CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
 NICE = {1 / 3: "1/3", 2 / 3: "2/3", 1 / 6: "1/6", np.sqrt(2): "sqrt(2)", np.pi: "pi", 0.75: "0.75"}
 
@@ -272,7 +272,7 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
     """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes."""
     rank = max(part.ndim for one in wrong for _, (part, _) in one.wanted.items())
     for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
-        told = linked("{some} and {more}", some)
+        names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
             for words, length in CUTS.items():
@@ -284,8 +284,8 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
                         return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
                                                              lambda n: length(n, block))
                                                    for name in some if name in truth})
-                    yield Candidate("outputs", lambda told=told, words=words, block=block, where=where: (
-                        "", "", message("{output} stays 0 {place}", output=told, place=message(words, block=block, axis=where))), same)
+                    yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
+                        "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
 
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
@@ -535,7 +535,7 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
-    """Some cases in which a number can be told to many digits."""
+    """Some cases in which a number can be fitted to many digits."""
     return ([one for one in failing if not one.narrow] or failing)[:FITS]
 
 
@@ -562,7 +562,7 @@ def scaled_output(failing: list[CaseRun]) -> Candidate | None:
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):
-    """The words and the function of the case by which the numbers of the cases are told; None where there is none."""
+    """The words and the function of the case from which the numbers of the cases follow; None where there is none."""
     first = numbers[0]
     if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
         number = min(numbers, key=lambda one: abs(one - np.median(numbers)))

@@ -19,7 +19,7 @@ from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators.faults.edits import distance, sources
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 FEW = 0.1  # where float64 disagrees in at most this share of elements, float32 and moved inputs are tried
 ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow

@@ -29,7 +29,7 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,

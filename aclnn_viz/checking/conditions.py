@@ -7,7 +7,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.words.speech import Message, linked, meant, message
+from aclnn_viz.words.messages import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
 REMAINDERS = (64, 32, 16, 8, 4, 2)
@@ -95,11 +95,11 @@ def _by_choice(some, others) -> Condition | None:
     inside = len(values) <= len(rest)
     kept = frozenset(map(_repr, values if inside else rest))
     listed = linked("{some} or {more}", map(_repr, values if inside else rest))
-    told = message("{name}={value}", name=name, value=listed) if inside else message("{name} other than {value}", name=name,
+    text = message("{name}={value}", name=name, value=listed) if inside else message("{name} other than {value}", name=name,
                                                                                      value=listed)
     if name == STRIDED:
-        told = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
-    return Condition(told, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
+        text = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
+    return Condition(text, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
 
 
 def _by_length(some, others) -> Condition | None:
@@ -155,7 +155,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
 
 def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
     """A few choices, one of which each of some cases makes otherwise than all of the others do; nothing if there are none."""
-    left, told = list(some), []
+    left, text = list(some), []
     while left and others:
         best = None
         for name in others[0].choices:
@@ -163,11 +163,11 @@ def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
             rest = [one for one in left if _repr(one.choices.get(name)) in kept]
             if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
                 best = rest, message("{name} other than {value}", name=name, value=linked("{some} or {more}", kept))
-        if best is None or len(told) == FEW:
+        if best is None or len(text) == FEW:
             return []
         left = best[0]
-        told.append(best[1])
-    return told
+        text.append(best[1])
+    return text
 
 
 def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
@@ -180,9 +180,9 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
     """
     if condition := separating(some, others) or (_by_length(some, others) if some and others else None):
         return message("exactly the cases with {condition}", condition=condition.text)
-    if told := _either(some, others):
-        return message("exactly the cases with {condition}", condition=linked("{some} or {more}", told))
+    if text := _either(some, others):
+        return message("exactly the cases with {condition}", condition=linked("{some} or {more}", text))
     shared = set.intersection(*(set((name, _repr(value)) for name, value in one.choices.items()) for one in some))
-    told = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
+    text = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
             if any(_repr(one.choices.get(name)) != value for one in others)]
-    return message("all with {condition}", condition=linked("{some}, {more}", told)) if told else ""
+    return message("all with {condition}", condition=linked("{some}, {more}", text)) if text else ""

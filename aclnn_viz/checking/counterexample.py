@@ -14,7 +14,7 @@ from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
-from aclnn_viz.words.speech import linked, message, tr
+from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
@@ -81,7 +81,7 @@ def _text(array: np.ndarray) -> str:
 
 
 def _plain(value):
-    """Nested lists of numbers; a large array is told by its shape, one that is not finite by its numbers' texts."""
+    """Nested lists of numbers; of a large array only the shape; numbers that are not finite as texts."""
     if not isinstance(value, np.ndarray):
         return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
     if value.size > 1000:

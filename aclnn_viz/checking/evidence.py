@@ -18,7 +18,7 @@ from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_pe
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.words.messages import linked, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
@@ -55,20 +55,20 @@ class Coverage:
     def untried(self) -> list[str]:
         """In words, each true of the cases that were added."""
         longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
-        told = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
+        text = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
         missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
         if missing:
             listed = [message("{length} by {divisor} and more", length=name, divisor=first) if first < DIVISORS[-1] else
                       message("{length} by {divisor}", length=name, divisor=first) for name, first in missing.items()]
-            told.append(message("every remainder of {divisions}", divisions=linked("{some}, {more}", listed)))
+            text.append(message("every remainder of {divisions}", divisions=linked("{some}, {more}", listed)))
         for kind in NUMBERS:
             without = [name for name, held in self.numbers.items() if kind not in held]
             if without:
-                told.append(message("{numbers} in {tensors}", numbers=kind, tensors=linked("{some}, {more}", without))
+                text.append(message("{numbers} in {tensors}", numbers=kind, tensors=linked("{some}, {more}", without))
                             if len(without) < len(self.numbers) else kind)
         if not self.shuffled:
-            told.append(message("calls in another order"))
-        return told + [message("more than {n} calls with the same inputs", n=self.calls)]
+            text.append(message("calls in another order"))
+        return text + [message("more than {n} calls with the same inputs", n=self.calls)]
 
 
 @once_per_case

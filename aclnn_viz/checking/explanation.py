@@ -26,10 +26,10 @@ from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.words.speech import linked, message, tr
+from aclnn_viz.words.messages import linked, message, tr
 
-CLOSEST = message("{told}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")
-CLOSEST_AMONG = message("{told}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
+CLOSEST = message("{text}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")
+CLOSEST_AMONG = message("{text}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
 FRESH, SMALL = 6, 2000  # fresh cases on which the kernel is run, and their elements at most
@@ -72,10 +72,10 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
         fault, = agreeing
         text = message("matches {fault!r} on {n} of {n} cases, {wrong} of them wrong", fault=fault.name, n=len(seen), wrong=len(failing))
         if silent:
-            text = message("{told}, but does not explain why the kernel returned nothing on {n} others", told=text, n=silent)
+            text = message("{text}, but does not explain why the kernel returned nothing on {n} others", text=text, n=silent)
             return Diagnosis(None, False, text, candidates=(fault.name,))
         if tested and fault.hidden and _right_on_hidden(op, fault, tested):
-            text = message("{told}; equals the truth when {condition}", told=text, condition=fault.hidden[0])
+            text = message("{text}; equals the truth when {condition}", text=text, condition=fault.hidden[0])
         return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
@@ -99,7 +99,7 @@ def _unknown(failing, passing, right) -> Diagnosis:
     text = message("none of the known faults")
     full = [one.traits for one in passing if one.size]  # where there are no elements nothing can be wrong
     if apart := separating([one.traits for one in failing], [*full, *right]):
-        text = message("{told}; wrong exactly where {condition}", told=text, condition=apart.text)
+        text = message("{text}; wrong exactly where {condition}", text=text, condition=apart.text)
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
     return Diagnosis(None, False, linked("{some}; {more}", [text, *alike]))
 
@@ -117,9 +117,9 @@ def with_closest(op, diagnosis: Diagnosis, seen: Sequence[CaseRun]) -> Diagnosis
     if not fault or not counts[fault]:
         return diagnosis
     other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
-    told = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
+    text = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
     return replace(diagnosis, candidates=(fault.name,), text=message(
-        told.key, told=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=str(other.prepared.recipe)))
+        text.key, text=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=str(other.prepared.recipe)))
 
 
 def _agrees(fault: Fault, wrong: Callable, one: CaseRun) -> bool:
@@ -192,7 +192,7 @@ class Explanation:
     """A change of the right kernel that explains a wrong one: in words, and its `line` with what stands there before and
     after, if it is one of the page.
 
-    `equal` are other changes that no case told apart from it; `condition` says where it applies, if not everywhere;
+    `equal` are other changes that give the same numbers on every case; `condition` says where it applies, if not everywhere;
     `evidence` on how many cases it gives the kernel's numbers; `holds(run)` whether it does so on another.
     """
 
@@ -242,9 +242,9 @@ def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: i
             if whole:
                 return _told(whole, len(failing) + len(passing) + len(fresh()))
         for one in budget.within(found[:TOLD]):
-            if (told := _conditional(one, failing, passing, right)) and all(
-                    _borne_out(one, told, other) for other in fresh()):
-                return _told([one], len(failing) + len(passing), told)
+            if (text := _conditional(one, failing, passing, right)) and all(
+                    _borne_out(one, text, other) for other in fresh()):
+                return _told([one], len(failing) + len(passing), text)
     return None
 
 
@@ -327,8 +327,8 @@ def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     if found or 4 * len(outside) > len(failing):
         return found
     apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
-    told = linked("{some} and {more}", [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside])
-    return Condition(told, lambda made: id(made) not in apart)
+    text = linked("{some} and {more}", [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside])
+    return Condition(text, lambda made: id(made) not in apart)
 
 
 def _excepts(condition: str) -> bool:
@@ -336,9 +336,9 @@ def _excepts(condition: str) -> bool:
     return condition.startswith(EXCEPT.partition("{")[0])
 
 
-def _borne_out(one: Candidate, told: Condition | None, other: CaseRun) -> bool:
+def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> bool:
     """Whether a fresh run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
-    if told and (not told.holds(other.prepared.case) or _excepts(told.text)) and not other.misses:
+    if condition and (not condition.holds(other.prepared.case) or _excepts(condition.text)) and not other.misses:
         return True
     return one.same(other)
 
@@ -352,8 +352,8 @@ def _fresh(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseR
 def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
-    told = tuple(dict.fromkeys(equal))
-    more = (message("and {n} others", n=len(told) - TOLD),) if len(told) > TOLD else ()
+    text = tuple(dict.fromkeys(equal))
+    more = (message("and {n} others", n=len(text) - TOLD),) if len(text) > TOLD else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
                        message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
-                       told[:TOLD] + more, lambda one: _borne_out(first, condition, one))
+                       text[:TOLD] + more, lambda one: _borne_out(first, condition, one))

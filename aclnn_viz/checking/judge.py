@@ -28,12 +28,11 @@ from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.plans import preset
-from aclnn_viz.operators.products import A2
+from aclnn_viz.operators.products import SOC
 from aclnn_viz.operators.registry import own
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 FREEDOM = 4.0
-DEVICE = A2
 _FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
 JITTER = 2.0**-21
 DRAWS = 4
@@ -170,12 +169,12 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
         undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
         expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
                                   arranged.results[name].format.numpy, undecided)
-    return Prepared(recipe, made, loosened(op, inputs, expected, preset(op, DEVICE), signs), start, time.monotonic() - start)
+    return Prepared(recipe, made, loosened(op, inputs, expected, preset(op, SOC), signs), start, time.monotonic() - start)
 
 
 def _pages(op) -> set:
     """The expressions that a kernel may use: None is the textbook's, the others those of the device and of peers."""
-    return {None, preset(op, DEVICE).page, *own("peer", op.name, "ARRANGEMENTS", ())}
+    return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 
 
 @lru_cache
@@ -226,8 +225,8 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
         excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (expected.allowed + 1e-300)
     excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
     at = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), wrong.shape))
-    told = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
-    return [Miss(name, told, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]
+    text = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
+    return [Miss(name, text, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:

@@ -17,7 +17,7 @@ from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, Functio
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import printable
 from aclnn_viz.storage.own import as_array
-from aclnn_viz.words.speech import Message, linked, message
+from aclnn_viz.words.messages import Message, linked, message
 
 REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
@@ -71,8 +71,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     except KeyboardInterrupt:
         raise
     except BaseException as problem:  # what a kernel returns may be of any class, and raise SystemExit
-        told = next((one for one in problem.args if isinstance(one, Message)), None)
-        return Outcome(None, told or message("returns what cannot be read: {error}", error=_told(problem)))
+        text = next((one for one in problem.args if isinstance(one, Message)), None)
+        return Outcome(None, text or message("returns what cannot be read: {error}", error=_told(problem)))
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
@@ -112,9 +112,9 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
         if several and len(parts) == len(every) and set(names) <= set(every):
             names = every
         if len(parts) != len(names):
-            told = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}
-            raise ValueError(message("returns {n} output instead of {right}: {outputs}", **told) if len(parts) == 1 else
-                             message("returns {n} outputs instead of {right}: {outputs}", **told))
+            text = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}
+            raise ValueError(message("returns {n} output instead of {right}: {outputs}", **text) if len(parts) == 1 else
+                             message("returns {n} outputs instead of {right}: {outputs}", **text))
         found = dict(zip(names, parts))
     if found.keys() >= set(asked):  # one that stands where another was asked for is a mistake, to be named
         found = {name: value for name, value in found.items() if name in asked or name not in every}
@@ -133,8 +133,8 @@ def to_numpy(value) -> np.ndarray:
         raise TypeError(message("returns {kind}, which NumPy cannot take: {error}", kind=type(value).__name__,
                                 error=_told(error))) from error
     if not is_number(array.dtype):
-        told = message("an array of dtype {dtype}", dtype=array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
-        raise TypeError(message("returns {kind} where an array of numbers is expected", kind=told))
+        text = message("an array of dtype {dtype}", dtype=array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
+        raise TypeError(message("returns {kind} where an array of numbers is expected", kind=text))
     return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
 
 
@@ -221,9 +221,9 @@ def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: floa
         again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
         differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
         if differing:
-            told = message("is not deterministic: {outputs} differs when the same inputs come again later",
+            text = message("is not deterministic: {outputs} differs when the same inputs come again later",
                            outputs=linked("{some}, {more}", differing))
-            return Repeated(told, str(one.recipe), done, True)
+            return Repeated(text, str(one.recipe), done, True)
     return Repeated("", "", max(done - len(others) + 1, 0) if ran else 0, len(others) > 1 and done >= len(others))
 
 

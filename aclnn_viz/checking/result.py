@@ -17,7 +17,7 @@ from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.wrong_outputs import depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import linked, message, ntr, tr
+from aclnn_viz.words.messages import linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 NOTHING = message("none of those measured")
@@ -33,8 +33,8 @@ class Unsupported:
 
     @classmethod
     def of(cls, some: Sequence, others: Sequence[Traits]) -> "Unsupported":
-        told = common([Traits.of(one.case) for one in some], others) if some else ""
-        return cls(tuple(str(one.recipe) for one in some), told)
+        text = common([Traits.of(one.case) for one in some], others) if some else ""
+        return cls(tuple(str(one.recipe) for one in some), text)
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -92,8 +92,8 @@ class CheckResult:
         lines = [self._verdict()]
         lines += [tr(self.unrun)] * self.stopped
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
-        told = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
-        lines += [tr("  left out: {told}", told=linked("{some}, {more}", told))] * bool(told)
+        text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
+        lines += [tr("  left out: {text}", text=linked("{some}, {more}", text))] * bool(text)
         lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
         if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
             lines += [tr(ALLOWING)]
@@ -106,29 +106,29 @@ class CheckResult:
                   for name, count in self.outputs.items()]
         lines += [f"  {tr(line)}" for line in self.conditions]
         for output, named in self.regions.items():
-            told = [message("{region} {bad} of {all}", region=name, bad=bad, all=total) for name, (bad, total) in named.items()]
-            lines.append(tr("  {output}, wrong elements by region: {told}", output=output, told=linked("{some}, {more}", told)))
-        lines += ["", tr("diagnosis: {told}", told=self.diagnosis)] * (self.diagnosis is not None)
+            text = [message("{region} {bad} of {all}", region=name, bad=bad, all=total) for name, (bad, total) in named.items()]
+            lines.append(tr("  {output}, wrong elements by region: {text}", output=output, text=linked("{some}, {more}", text)))
+        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
         if self.explanation and not self.diagnosis.name:
-            lines += ["", tr("explanation: {told}", told=self.explanation)]
-        lines += ["", tr("smallest counterexample: {told}", told=self.counterexample)] * (self.counterexample is not None)
+            lines += ["", tr("explanation: {text}", text=self.explanation)]
+        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
             lines.append(tr("known blind spots: {terms}", terms=self._blind))
-            lines.append(tr("this depth, {depth}, did not try: {told}", depth=self.depth,
-                            told=linked("{some}; {more}", self.untried)))
+            lines.append(tr("this depth, {depth}, did not try: {text}", depth=self.depth,
+                            text=linked("{some}; {more}", self.untried)))
         return "\n".join(lines)
 
     def _verdict(self) -> str:
-        told = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
+        text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
         if self.passed:
             return ntr("{operator}: right on {n} case (seed {seed}, {seconds} s)",
-                       "{operator}: right on {n} cases (seed {seed}, {seconds} s)", self.cases, **told)
+                       "{operator}: right on {n} cases (seed {seed}, {seconds} s)", self.cases, **text)
         if self.failed:
             return ntr("{operator}: WRONG in {failed} of {n} case (seed {seed}, {seconds} s)",
                        "{operator}: WRONG in {failed} of {n} cases (seed {seed}, {seconds} s)", self.cases,
-                       failed=self.failed, **told)
+                       failed=self.failed, **text)
         return ntr("{operator}: NOT ACCEPTED after {n} case (seed {seed}, {seconds} s)",
-                   "{operator}: NOT ACCEPTED after {n} cases (seed {seed}, {seconds} s)", self.cases, **told)
+                   "{operator}: NOT ACCEPTED after {n} cases (seed {seed}, {seconds} s)", self.cases, **text)
 
     @property
     def _blind(self) -> str:
@@ -145,8 +145,8 @@ class CheckResult:
         if self.diagnosis is not None:
             rows.append((tr("looks like"), str(self.diagnosis).partition("\n")[0]))
         if self.counterexample is not None:
-            told = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
-            rows.append((tr("smallest case"), tr(told)))
+            text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
+            rows.append((tr("smallest case"), tr(text)))
         if self.passed:
             rows.append((tr("known blind spots"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
@@ -175,7 +175,7 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
              depth: Depth = DEPTHS["normal"]) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
-    With `allowed` cases that the kernel does not support may be among them; those of a `device` are told as such.
+    With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
     """
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
@@ -221,13 +221,13 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         if not any(one.misses for one in seen):
             return Diagnosis(None, False, message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))), None
         diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {told}", told=diagnosis.text)]))
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
     if diagnosis.name:
         return diagnosis, of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
     explanation = explain(op, seen, tested, seed, seconds, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        told = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
+        text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
         diagnosis = with_closest(op, diagnosis, seen)
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *told]))
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]))
     return diagnosis, explanation

@@ -14,17 +14,15 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.case import checked_shape
-from aclnn_viz.cases.deep import Step, deep
-from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.cases.suites import Recipe, Step, deep
 from aclnn_viz.checking.judge import Prepared, bound, case_at, once_per_case, prepared, prepared_at, suite_recipes
-from aclnn_viz.devices.two_phase import refusal
+from aclnn_viz.devices.device import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.operators.products import A2, Version, product_of, soc_of, version_of
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.operators.products import CANN, SOC, Version, product_of, soc_of, version_of
+from aclnn_viz.words.messages import linked, message
 
-SOC, CANN = A2.example_soc, "9.1.0"
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 SMALL = 2000  # elements of a case that a quick check may run
 GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
@@ -45,7 +43,7 @@ class Scope:
 
     op: Operator
     soc: str = SOC
-    cann: str = CANN
+    cann: str = str(version_of(CANN))
     dtypes: tuple[str, ...] = ()
     where: Mapping = field(default_factory=dict)
     shapes: Sequence = ()
@@ -91,7 +89,7 @@ class Scope:
         need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
         if isinstance(plan, str) and plan != "device":
             plan = plans.plan_of(op, plan)
-        soc, cann = soc_of(soc) if soc is not None else SOC, str(version_of(cann)) if cann is not None else CANN
+        soc, cann = soc_of(soc) if soc is not None else SOC, str(version_of(CANN if cann is None else cann))
         return cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()), where, tuple(shapes or ()),
                    dict(limits or {}), plan, flag("beyond", beyond))
 
@@ -241,8 +239,8 @@ class Ready:
 
 def nothing_left(scope: Scope) -> ValueError:
     """The error of a check whose cases are all left out."""
-    told = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
-    return ValueError(problem("some case must remain to be judged", f"all left out: {told}" if told else "no case at all",
+    text = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
+    return ValueError(problem("some case must remain to be judged", f"all left out: {text}" if text else "no case at all",
                               "ask for less, or pass beyond=True for what the product does not take"))
 
 

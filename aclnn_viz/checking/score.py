@@ -1,4 +1,4 @@
-"""How good the checker is: named faults and mechanical mutants of pages, run as kernels through `check`.
+"""How good the checker is: named faults and mechanical mutants of pages are run as kernels through `check`, and counted.
 
 Named faults also go through tests as they are usually written: float32 outputs against the truth with `numpy.allclose`,
 on a few inputs that are random, ones, or drawn as in the vendor's case tables (every tensor on its own, saved tensors
@@ -23,7 +23,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import Case, case
-from aclnn_viz.cases.deep import deep
+from aclnn_viz.cases.suites import deep
 from aclnn_viz.checking.candidates import slots
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
@@ -39,15 +39,15 @@ from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.registry import own
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.speech import meant, message, tr
+from aclnn_viz.words.messages import meant, message, tr
 
 WRONGLY = message("wrongly explained")
 EXPLAINED = VERY, EQUAL = message("the very edit"), message("an equal one")
 NUMBERS = (*EXPLAINED, WRONGLY, "unexplained")  # caught by the numbers that it gives
 EQUIVALENT = SAME, UNCALLED, ROUNDED = message("same bits"), message("never called"), message("within rounding")
 OUTCOMES = (*NUMBERS, "fails", *EQUIVALENT, "missed")
-MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {told}")
-MISTAKEN = message("{operator}, {computed}: {mutant} is told to be {told}")
+MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {text}")
+MISTAKEN = message("{operator}, {computed}: {mutant} is taken for {text}")
 SHARE, SECONDS = 0.9, 3.0  # that must be explained, and the median of the seconds on one core
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
 CASES = 5
@@ -70,7 +70,7 @@ def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]
 
 @dataclass(frozen=True)
 class MutantScore:
-    """What became of one mutant: one of OUTCOMES, what it was told to be, and the seconds of one core for that.
+    """What became of one mutant: one of OUTCOMES, what the checker took it for, and the seconds of one core for that.
 
     "fails": it raises an error, or is no Python, and gives no wrong number. "never called": no case calls the function.
     "within rounding": other bits, but right on every case, also in float64. "missed": right on the suite, wrong on others.
@@ -81,7 +81,7 @@ class MutantScore:
     mutant: str
     computed: str
     outcome: str
-    told: str
+    text: str
     seconds: float | None
 
 
@@ -118,9 +118,9 @@ class MutantTable:
         lines += ["", *self._table(tr("kind of edit"), tr("operators"), [
             (kind, str(len({one.operator for one in some.rows})), some) for kind, some in (
                 (kind, self.where(lambda one: one.kind == kind)) for kind in sorted({one.kind for one in self.rows}))])]
-        told = {"missed": MISSED, WRONGLY: MISTAKEN}
-        lines += [tr(told[one.outcome], operator=one.operator, computed=one.computed, mutant=one.mutant, told=one.told).rstrip()
-                  for one in self.rows if one.outcome in told]
+        text = {"missed": MISSED, WRONGLY: MISTAKEN}
+        lines += [tr(text[one.outcome], operator=one.operator, computed=one.computed, mutant=one.mutant, text=one.text).rstrip()
+                  for one in self.rows if one.outcome in text]
         return "\n".join(lines)
 
     def _table(self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]) -> list[str]:
@@ -340,17 +340,14 @@ def kernel_of(op: Operator, page: ModuleType, computed: str) -> Callable:
         arranged = wrong.arrange_backward(**wrong.bind({
             name: value.astype(computed) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value
             for name, value in inputs.items()}))
-        arrays = arranged.arrays
-        if arranged.prelude is not None:
-            arrays = arrays | arranged.prelude(namespace, arrays)
-        return evaluate(page.backward, arranged.axes, arrays, arranged.attributes, results, namespace, np.dtype(computed))
+        return evaluate(page.backward, arranged._replace(results=results, compute=np.dtype(computed)), namespace)
     return kernel
 
 
 def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> MutantScore:
     """What becomes of one mutant; the search begins with nothing at hand, as in the process of whoever checks a kernel."""
-    def scored(outcome: str, told: str = "", seconds: float | None = None) -> MutantScore:
-        return MutantScore(op.name, edit.kind, str(edit), computed, outcome, told, seconds)
+    def scored(outcome: str, text: str = "", seconds: float | None = None) -> MutantScore:
+        return MutantScore(op.name, edit.kind, str(edit), computed, outcome, text, seconds)
     try:
         kernel = kernel_of(op, edit.page, computed)
     except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read

@@ -21,7 +21,7 @@ from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
@@ -46,8 +46,8 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
             if miss.wrong is None:
                 kind = "shape" if " has shape " in miss.problem else miss.problem
                 found.setdefault((miss.output, kind), []).append(miss.problem)
-    return [message("{problem} in {n} case", problem=told[0], n=1) if len(told) == 1 else
-            message("{problem} in {n} cases", problem=told[0], n=len(told)) for told in found.values()]
+    return [message("{problem} in {n} case", problem=text[0], n=1) if len(text) == 1 else
+            message("{problem} in {n} cases", problem=text[0], n=len(text)) for text in found.values()]
 
 
 def in_documented_form(one: CaseRun) -> CaseRun:
@@ -103,8 +103,8 @@ def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
         right = sum(total for value, (bad, total) in values.items() if not bad)
         wrong, every = (sum(numbers) for numbers in zip(*values.values()))
         if failing and comb(every - wrong, right) < CHANCE * comb(every, right):
-            told = NEVER_ELSE if len(failing) == 1 else OFTEN
-            lines += [message(told.key, choice=message("{name}={value}", name=name, value=repr(value)), bad=bad, all=all_)
+            text = NEVER_ELSE if len(failing) == 1 else OFTEN
+            lines += [message(text.key, choice=message("{name}={value}", name=name, value=repr(value)), bad=bad, all=all_)
                       for value, (bad, all_) in failing.items()]
     return lines
 
@@ -152,15 +152,15 @@ def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
 
 def resemblance(seen) -> list[str]:
     """Return a line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
-    told: dict[str, Counter] = {}
+    text: dict[str, Counter] = {}
     totals: Counter = Counter()
     for prepared, outputs, wrong in seen:
         for name in wrong & outputs.keys() & prepared.expected.keys():
             if outputs[name].shape == prepared.expected[name].truth.shape and outputs[name].size > 2:
                 totals[name] += 1
-                told.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name]))
+                text.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name]))
     lines = []
-    for name, remarks in told.items():
+    for name, remarks in text.items():
         for remark, count in remarks.most_common(1):
             if 2 * count > totals[name]:
                 lines.append(message("{output} {remark} on {n} of {all} wrong cases", output=name, remark=remark, n=count,
@@ -233,9 +233,9 @@ def _factor(scale: float, inputs: dict) -> str:
 def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
     usable = [one for one in failing if one.usable]
-    told = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
+    text = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
             for words in _of_output(op, output, usable)]
-    return told + (list(_of_lengths(op, failing, tested, seed, seconds)) if tested and failing else [])
+    return text + (list(_of_lengths(op, failing, tested, seed, seconds)) if tested and failing else [])
 
 
 def _of_output(op, output: str, failing: list[CaseRun]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the vendor promises, one declaration an operator, and the numbers of each operator."""
+"""Operators: what the vendor documents of each (its declaration), and its outputs as numbers (its page)."""
 
 import sys
 from collections.abc import Mapping
@@ -64,8 +64,8 @@ def known(name: str | Operator) -> Operator:
 
 def recorded(entry: Mapping) -> Operator:
     """Return the operator of a stored case; ValueError where it is not known, or its sources are not those of the record."""
-    op, told = known(entry["operator"]), entry.get("sources")
-    if told is not None and told != (now := registry.sources(op.name)):
-        raise ValueError(problem(f"the case was recorded with {op.name} of the sources {shown(told)}", f"those of {shown(now)}",
+    op, text = known(entry["operator"]), entry.get("sources")
+    if text is not None and text != (now := registry.sources(op.name)):
+        raise ValueError(problem(f"the case was recorded with {op.name} of the sources {shown(text)}", f"those of {shown(now)}",
                                  f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)"))
     return op

@@ -1,12 +1,11 @@
-"""From the vendor's shapes to those of a page: every tensor checked against its declaration, then reshaped."""
+"""From the vendor's shapes to those of a page: each tensor is checked against its declaration, then reshaped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import Result
+from aclnn_viz.arrays.driver import Arranged, Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, resolved, value
@@ -37,22 +36,6 @@ class Tensor:
     low: float | str | None = None
     high: float | str | None = None
     status: int = ACLNN_ERR_PARAM_INVALID
-
-
-class Arranged(NamedTuple):
-    """The inputs of a page: arrays in its shapes, attributes, and what its outputs become."""
-
-    arrays: dict[str, np.ndarray | None]
-    attributes: dict
-    results: dict[str, Result]
-    compute: np.dtype
-    axes: dict[str, str]
-    prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
-
-    @property
-    def empty(self) -> bool:
-        """Whether a tensor has no elements: then no page is run, for sums of nothing are 0."""
-        return any(array is not None and not array.size for array in self.arrays.values())
 
 
 @dataclass(frozen=True)
@@ -95,7 +78,7 @@ class Arrangement:
                     axes[name] = "." * len(axes[name])
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}
         compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
-        return Arranged(shaped, taken, results, compute, axes, _prelude(page, attributes))
+        return Arranged(shaped, taken, results, compute, axes, _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
@@ -143,14 +126,14 @@ class Arrangement:
             wrong = np.zeros(numbers.shape, bool) if low is None else numbers < low
             wrong = wrong if high is None else wrong | (numbers > high)
             if wrong.any():
-                told = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
+                text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                raise ValueError(problem(f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {told}" * bool(told),
+                raise ValueError(problem(f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text),
                                          f"{numbers[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
 
     def _split(self, arrays, patterns, sizes) -> None:
-        """Where the leading and the trailing axes of `like` both are any number, another tensor tells how many trail."""
+        """Where the leading and the trailing axes of `like` both are any number, another tensor fixes how many trail."""
         like, pattern = arrays[self.like], patterns[self.like]
         unknown = [name for name in pattern.starred if name not in sizes]
         if len(unknown) < 2:
@@ -206,10 +189,7 @@ def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
     return shape + (1,) * (len(axes) - len(shape))
 
 
-def _prelude(page, attributes: dict) -> Callable | None:
+def _prelude(whole: Callable, attributes: dict) -> Callable:
     """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
-    whole = getattr(page, "PRELUDE", None)
-    if whole is None:
-        return None
     names = whole.__code__.co_varnames[1:whole.__code__.co_argcount]
     return lambda xp, arrays: whole(xp, **{name: (arrays | attributes)[name] for name in names})

@@ -1,4 +1,4 @@
-"""What a declaration must hold by itself: asked when a folder is opened, with the line of what does not."""
+"""Check a declaration when its folder is opened: what is missing or contradicts itself, with the line where it stands."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The numbers of the ACL and aclnn C headers, under their C names.
+"""Status codes and other numbers of the ACL and aclnn C headers, under their C names.
 
 Sources: `acl_base_rt.h`, `acl_rt.h` and `error_codes/rt_error_codes.h` of the CANN runtime; `op_errno.h` of nnopbase;
 "aclnn return codes", CANN documentation.

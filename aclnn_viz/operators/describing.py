@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.tables import as_text, columns
-from aclnn_viz.words.speech import linked, message, said
+from aclnn_viz.words.messages import linked, message, said
 
 HEADER = (message("parameter"), message("what"), message("shape"), message("dtype or values"), message("default"))
 TENSOR = message("tensor")  # the kinds of attributes are names of types

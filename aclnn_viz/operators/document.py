@@ -48,7 +48,7 @@ class Document:
 
 
 def read(text: str) -> Document:
-    """Return a document's content; ValueError where it declares no operator or tells no parameter.
+    """Return a document's content; ValueError where it declares no operator or describes no parameter.
 
     >>> read("# aclnnX\\n").rows
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def read(text: str) -> Document:
     rows = {first: _row(first, row[1], row[2:], names) for row in cells
             if len(row) > 2 and (first := re.split(r"\W", row[0].strip("`"))[0]) in names}
     if not rows:
-        raise ValueError(problem(f"the document of {name} tells its parameters in a table", "none", "pass --prototype with its declaration"))
+        raise ValueError(problem(f"the document of {name} has a table of its parameters", "none", "pass --prototype with its declaration"))
     main = max((row.dtypes for row in rows.values()), key=lambda some: sum(one in NAMES for one in some))
     usual = tuple(dict.fromkeys(NAMES[one] for one in main or re.findall(DTYPE, about) if one in NAMES))
     include, library = re.search(r"aclnnop/(?:level2/)?(\w+\.h)", text), re.search(r"cann/(ops-\w+)", text)
@@ -79,13 +79,13 @@ def read(text: str) -> Document:
 
 
 def _codes(cells: list[list[str]], text: str) -> Iterator[tuple[str, str, str]]:
-    """The status codes of phase 1 with what leads to each, which the table tells in as many rows."""
+    """The status codes of phase 1 with what leads to each, each with a row of the table."""
     yield from ((code, name, when) for code, name, when in re.findall(r"(\d{6})\s*[(（](ACLNN_ERR\w+)[)）][:：]\s*(.*)", text))
-    told: tuple = ()
+    found: tuple = ()
     for row in filter(None, cells):
-        told = (row[1], row[0]) if len(row) > 2 and row[0].startswith("ACLNN_ERR") else told
-        if told and (len(row) == 1 or row[0] == told[1]):
-            yield *told, row[-1]
+        found = (row[1], row[0]) if len(row) > 2 and row[0].startswith("ACLNN_ERR") else found
+        if found and (len(row) == 1 or row[0] == found[1]):
+            yield *found, row[-1]
 
 
 def _plain(html: str) -> str:

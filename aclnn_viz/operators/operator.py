@@ -12,7 +12,7 @@ from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import codes
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
@@ -63,7 +63,7 @@ class Operator:
     saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
     shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
-    `formats` tells what each product takes. `rules` (backward) and
+    `formats` says what each product takes. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
     `chapter` puts the operators in order.
 
@@ -190,7 +190,7 @@ class Operator:
         >>> op.backward(gradOutput=np.ones(3, np.float32), self=np.float32([-3, 0, 3]))["out"].tolist()
         [-0.5, 0.5, 1.5]
         """
-        return self._evaluate(self.page.backward, self.arrange_backward(**self.bind(inputs)))
+        return evaluate(self.page.backward, self.arrange_backward(**bind(self.name, self.parameters, inputs)), NumPyArrays())
 
     @vendor_named("forward_parameters")
     def forward(self, /, **inputs) -> dict[str, np.ndarray]:
@@ -201,7 +201,7 @@ class Operator:
         array([[0.28284273]], dtype=float32)
         """
         bound = bind(f"{self.name} forward", self.forward_parameters, inputs)
-        return self._evaluate(self.page.forward, self.arrange_forward(**bound))
+        return evaluate(self.page.forward, self.arrange_forward(**bound), NumPyArrays())
 
     @vendor_named("parameters")
     def truth(self, /, **inputs) -> Truth:
@@ -231,14 +231,14 @@ class Operator:
 
     def bind(self, inputs: dict) -> dict:
         """Return every parameter by name with defaults filled in; TypeError for names and kinds that do not fit."""
-        return bind(self.name, self.parameters, inputs)
+        return bind(self.name, self.parameters, by_name(f"the inputs of {self.name}", inputs, "pass a dict such as case.inputs"))
 
     def arrange_backward(self, /, **bound) -> Arranged:
         """Check bound parameters against the declaration and return them as the page sees them."""
-        return self._arrangement(bound, self.like, self.outputs, self.rules)(self.page, bound)
+        return self._backward(self.page, bound)
 
     def arrange_forward(self, /, **bound) -> Arranged:
-        return self._arrangement(bound, self.first, self.gives, self.forward_rules)(self.page, bound)
+        return self._forward(self.page, bound)
 
     @property
     def first(self) -> str:
@@ -249,10 +249,19 @@ class Operator:
         """Return the format, the lengths by letter and the patterns of bound parameters of backward; raises as `backward`."""
         arrays = {name: value for name, value in bound.items() if name in self.tensors}
         attributes = {name: value for name, value in bound.items() if name not in self.tensors}
-        return self._arrangement(bound, self.like).checked(arrays, attributes)
+        return self._backward.checked(arrays, attributes)
 
-    def _arrangement(self, bound, like, outputs=(), rules=()) -> Arrangement:
-        tensors = {name: tensor for name, tensor in self.tensors.items() if name in bound}
+    @cached_property
+    def _backward(self) -> Arrangement:
+        return self._arrangement(self.parameters, self.like, self.outputs, self.rules)
+
+    @cached_property
+    def _forward(self) -> Arrangement:
+        return self._arrangement(self.forward_parameters, self.first, self.gives, self.forward_rules)
+
+    def _arrangement(self, parameters, like, outputs, rules) -> Arrangement:
+        taken = {p.name for p in parameters}
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
         return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges)
@@ -262,14 +271,6 @@ class Operator:
         ends = {name: (one.low, one.high) for name, one in (self.attributes | self.tensors).items()}
         return {name: pair for name, pair in ends.items() if any(isinstance(end, str) for end in pair)
                 or name in self.tensors and is_plain(self.tensors[name].dtype) and pair != (None, None)}
-
-    def _evaluate(self, page, arranged: Arranged):
-        namespace = NumPyArrays()
-        arrays = arranged.arrays
-        if arranged.prelude is not None:
-            with np.errstate(all="ignore"):
-                arrays = arrays | arranged.prelude(namespace, arrays)
-        return evaluate(page, arranged.axes, arrays, arranged.attributes, arranged.results, namespace, arranged.compute)
 
     def _repr_html_(self) -> str:
         return self.describe()._repr_html_()

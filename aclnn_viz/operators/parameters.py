@@ -1,14 +1,14 @@
-"""The one kind of parameter: what C declares, what Python may pass, and the binding of keywords to it."""
+"""Parameters of an operator: the type that C declares, what Python may pass, and how keywords are bound to them."""
 
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cached_property, wraps
 
 import numpy as np
 
-from aclnn_viz.errors import by_name, problem
+from aclnn_viz.errors import problem
 from aclnn_viz.operators.shapes import is_plain
 from aclnn_viz.storage.own import as_array
 
@@ -54,15 +54,20 @@ class Parameter:
     length: int | None = None
     names: Mapping = field(default_factory=dict)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """"tensor", "int", "bool", "float", "str", or an array: "bools", "ints", "floats"."""
         return KINDS[self.c_type.removeprefix("const ")]
 
-    @property
+    @cached_property
     def optional(self) -> bool:
         """Whether Python may leave it out."""
         return self.default is not REQUIRED
+
+    @cached_property
+    def floating(self) -> bool:
+        """Whether a tensor holds floating numbers."""
+        return not is_plain(self.dtype or "")
 
     @property
     def required(self) -> bool:
@@ -104,7 +109,7 @@ class Parameter:
     def _tensor(self, value):
         if value is None and self.optional:
             return None
-        value = as_array(value, self.name, floating=not is_plain(self.dtype or ""))
+        value = as_array(value, self.name, floating=self.floating)
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)
             return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
@@ -182,7 +187,6 @@ def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind;
     ValueError for a value that is not allowed.
     """
-    by_name(f"the inputs of {what}", inputs, "pass a dict such as case.inputs")
     names = [p.name for p in parameters]
     for name in inputs:
         if name not in names:

@@ -2,7 +2,7 @@
 
 A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` or `2*D` for one axis whose
 length is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
-shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, tells which axis D is. Pages see one axis a name
+shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, says which axis D is. Pages see one axis a name
 and a factor, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
 
 A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1".
@@ -40,10 +40,10 @@ class Pattern:
 
     @cached_property
     def placed(self) -> str | None:
-        """The attribute that tells which axis the middle one of three is, if there is one."""
+        """The attribute that says which axis the middle one of three is, if there is one."""
         return next(iter(re.findall(r"@(\w+)", self.text)), None)
 
-    @property
+    @cached_property
     def scalar(self) -> bool:
         return self.text == "()"
 
@@ -83,7 +83,7 @@ class Pattern:
         return least, 8 if self.starred else least
 
     def before(self, name: str, shape: tuple[int, ...], attributes: Mapping) -> Sizes:
-        """Return the lengths before the axis that an attribute tells, of the tensor `name`; ValueError where there is none."""
+        """Return the lengths before the axis that an attribute names, of the tensor `name`; ValueError where there is none."""
         if self.placed is None:
             return {}
         at, rank = attributes[self.placed], len(shape)
@@ -161,7 +161,7 @@ def value(text: str, known: Mapping):
     """
     code = formula(text)
     given = {name: known.get(name) for name in code.co_names if name not in FUNCTIONS}
-    if None in given.values():
+    if any(one is None for one in given.values()):
         return None
     try:
         return eval(code, {"__builtins__": FUNCTIONS}, given)

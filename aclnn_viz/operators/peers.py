@@ -1,4 +1,4 @@
-"""What peers call an operator and where they differ: one file an operator.
+"""What other libraries (peers) call an operator, and where their values differ: one file `peer.py` an operator.
 
 `in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what
 PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.words.speech import kept, tr
+from aclnn_viz.words.messages import kept, tr
 
 NARROW = tuple(fmt.name for fmt in FORMATS if fmt.bits == 16)
 

@@ -16,8 +16,8 @@ from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat, float_format
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.operators.products import ARCHITECTURES, ASCEND_950, Product, Version, product_of, soc_of, version_of
-from aclnn_viz.words.speech import message
+from aclnn_viz.operators.products import CANN, READ, WITH_ARCH35, Product, Version, product_of, soc_of, version_of
+from aclnn_viz.words.messages import message
 
 
 class Traced(NamedTuple):
@@ -72,10 +72,10 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
     return Traced(values, results, xp)
 
 
-def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
+def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
     """Return the plan that predicts an operator on an Atlas product (or SoC name) with a CANN version.
 
-    `plan.notes` tell what is documented and what is inferred. A product that lacks the operator gets the plan of the
+    `plan.notes` say what is documented and what is inferred. A product that lacks the operator gets the plan of the
     kernels that exist. Raises ValueError for unknown names and versions.
 
     >>> plan = preset("group_norm_swish", "Ascend910B2", "9.0")
@@ -86,14 +86,14 @@ def preset(op, product: Product | str, cann: str | Version = "9.1") -> Plan:
     """
     op, soc, version = operator(op), soc_of(product), version_of(cann)
     product = product_of(soc)
-    if product.npu_arch not in ARCHITECTURES:
+    if product not in READ:
         raise ValueError(problem("a plan predicts kernels that were read", f"{soc}, NPU architecture {product.npu_arch}",
                                  "use a product of an older architecture, or a Plan of your own"))
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
     base = Plan(message("{operator} on {soc}, CANN {cann}", operator=op.name, soc=soc, cann=version), cores=cores, saturate=saturate, division_ulps=1.0, notes=(
         Note(message("float32 inside; sums of a core as a binary tree"), "AscendC vector API reference: reductions"),
-        Note(message("exp and division to 1 ulp"), "AscendC precision tables of Ascend 950", inferred=product is not ASCEND_950),
+        Note(message("exp and division to 1 ulp"), "AscendC precision tables of Ascend 950", inferred=product not in WITH_ARCH35),
         *([Note(message("infinite results saturate, nan becomes 0"), "aclrtFloatOverflowMode, CANN runtime reference")]
           if saturate else []),
     ))
@@ -122,10 +122,10 @@ def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
         soc_of(product.strip())
     except ValueError:
         raise ValueError(problem(asked, f"{plan!r:.60}", fix)) from None
-    return preset(op, product.strip(), cann.strip().removeprefix("CANN").strip() if comma else "9.1")
+    return preset(op, product.strip(), cann.strip().removeprefix("CANN").strip() if comma else CANN)
 
 
-def predicting(product: Product | str, cann: str | Version = "9.1") -> Callable[[str, dict], dict[str, np.ndarray]]:
+def predicting(product: Product | str, cann: str | Version = CANN) -> Callable[[str, dict], dict[str, np.ndarray]]:
     """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
 
     >>> from aclnn_viz.acl import HostAcl

@@ -1,4 +1,4 @@
-"""The words in which a tensor that does not fit is refused: its name, its shape or dtype, and the axis that differs."""
+"""Checks of a tensor's dtype, rank and shape; an error says its name, what it has, and the axis that differs."""
 
 import numpy as np
 

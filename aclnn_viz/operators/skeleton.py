@@ -1,6 +1,6 @@
 """A new operator in a folder of its own: page and declaration, with gaps that say what belongs there.
 
-What a prototype alone leaves open in the declaration, the vendor's document tells; what the document says in words alone is
+What a prototype alone leaves open in the declaration, comes from the vendor's document; what the document says in words alone is
 guessed, and its words stand beside it.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import registry
+from aclnn_viz.operators import products, registry
 from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
 from aclnn_viz.operators.parameters import KINDS
 from aclnn_viz.operators.patterns import pattern
@@ -71,7 +71,7 @@ OPERATOR = Operator(
     shapes=(),  # {mark}: options of av.case worth trying, such as {{"shape": (4, 6)}}
 ){codes}
 '''
-_TEST = '''"""What {name} has to pass: run pytest in this folder."""
+TEST = '''"""What {name} has to pass: run pytest in this folder."""
 
 from pathlib import Path
 
@@ -145,7 +145,7 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
         raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
     words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
-        for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": _TEST})).items():
+        for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": TEST})).items():
             add(own / file, template.format(**words).encode())
         if document:
             add(own / "sample.cpp", document.sample.encode())
@@ -189,12 +189,12 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     mask = next((p.name for p in attributes if p.kind == "bools"), None)
     patterns: dict[str, str] = {}
 
-    def shaped(one: str, asking: tuple = ()) -> str:
+    def shaped(one: str, seen: tuple = ()) -> str:
         """The pattern of what a tensor is alike, else its own: so many letters, or any number of axes."""
         row = rows.get(one)
         like = row and row.alike or of.get(one) or {result: upstream, upstream: taken[0]}.get(one)
-        if one not in patterns and like in (*tensors, *taken) and like not in asking:
-            patterns[one] = shaped(like, (*asking, one))
+        if one not in patterns and like in (*tensors, *taken) and like not in seen:
+            patterns[one] = shaped(like, (*seen, one))
         number = len(set(patterns.values())) or ""
         return patterns.setdefault(one, " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[:row.rank]) if row and row.rank else f"*R{number}")
 
@@ -219,17 +219,18 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     forward = [*taken, *(p.name for p in attributes if p.name != mask)]
     c_text = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in (*parameters, *(q for q in declared.parameters if q.role != "in")))
     groups: dict[tuple, list] = {}
-    for product, formats in (document.formats if document else dict.fromkeys(("A2", "A3", "ASCEND_950"), FORMATS)).items():
+    for product, formats in (document.formats if document else {}).items():
         groups.setdefault(formats, []).append(product)
+    sets = {formats: _products(some) for formats, some in groups.items()} or {FORMATS: "WITH_BFLOAT16"}
     every = dict.fromkeys([*tensors, *taken, result])
     return {
         "gap": registry.GAP, "mark": "guessed" if document else registry.GAP, "name": name, "function": declared.name,
         "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"), "like": like,
-        "products": ", ".join(sorted({product for some in groups.values() for product in some})),
+        "products": ", ".join(sorted(set(re.findall(r"\w+", " ".join(sets.values()))))),
         "header": document and document.header or f"{snake}.h", "library": document and document.library or "ops-nn",
         "prototype": "\n        ".join(wrap(c_text, 100)),
         "c_names": "".join(f' c_names={{"{p.name}": "{p.c_name}"}},' for p in parameters if p.c_name),
-        "formats": "\n".join(f'        ({", ".join(some)}{"," * (len(some) < 2)}): "{" ".join(formats)}",' for formats, some in groups.items()),
+        "formats": "\n".join(f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()),
         "tensors": "\n".join(map(tensor, every)), "attributes": "\n".join(map(attribute, attributes)),
         "takes": _listed(forward), "gives": _listed([result, *saved]), "upstream": f'"{upstream}": "{result}"',
         "saved": ", ".join(f'"{one}": "{one}"' for one in saved), "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
@@ -243,6 +244,12 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
 def _bare(name: str) -> str:
     """What a gradient and its tensor are both called."""
     return re.sub(r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name).lower()
+
+
+def _products(names: list[str]) -> str:
+    """A set of products as a declaration spells it: by its name where it has one."""
+    alike = tuple(getattr(products, name) for name in names)
+    return next((name for name, one in vars(products).items() if one == alike), f'({", ".join(names)}{"," * (len(names) < 2)})')
 
 
 def _remarks(row: Row | None) -> str:

@@ -1,1 +1,1 @@
-"""Does the kit hold: kernels against truth, truth against the forward pass, the emulator against the contract."""
+"""Checks of the kit itself: kernels against truth, truth against the forward pass, the emulator against the contract."""

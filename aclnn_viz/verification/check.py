@@ -1,10 +1,10 @@
-"""One check of the verification and the row that it gives."""
+"""One check of the verification, and the row of the report that it gives."""
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Calls of the emulator, good ones and spoiled ones, against what the contract of an operator says of their status."""
+"""Emulated calls, right ones and spoiled ones: their status must be the one that the operator's contract gives."""
 
 import warnings
 from typing import NamedTuple
@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.acl import HostAcl
-from aclnn_viz.acl.calls import AclError, Calls
-from aclnn_viz.acl.program import DTYPE_CODES, Program, descriptor
+from aclnn_viz.acl.program import DTYPE_CODES, AclError, Calls, Program, descriptor
 from aclnn_viz.cases import case
 from aclnn_viz.devices import ConstraintWarning, RefusedError, open_device
 from aclnn_viz.dtypes import FORMATS
@@ -15,12 +14,10 @@ from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
 from aclnn_viz.operators.contract import Call, Check as Step, contract
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.operators.products import Version
+from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
-A2, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING = (
-    "Ascend910B2", "Ascend950PR_9579", "Ascend310P3", "Ascend310B1", "Ascend910A")
 MEMORY = 1 << 26  # generated operators ask for a workspace of 16 MiB
 NULL, INVALID = 161001, 161002
 REFUSED = "refused"  # by whatever status; of a device: by the kit, for the call would go wrong
@@ -33,7 +30,7 @@ class Run(NamedTuple):
     outputs: dict
 
 
-def status(name: str, soc: str = A2, cann: str = "9.1", **replaced) -> int:
+def status(name: str, soc: Product | str = SOC, cann: str = CANN, **replaced) -> int:
     """The status of phase 1. A tensor is ((shape), dtype=ACL_FLOAT, format=ND), an array, or None.
 
     >>> status("hardswish", out=None)
@@ -43,7 +40,7 @@ def status(name: str, soc: str = A2, cann: str = "9.1", **replaced) -> int:
     return getattr(bench.acl, f"{bench.op.aclnn_name}GetWorkspaceSize")(*bench.arguments(replaced))[0]
 
 
-def run(name: str, soc: str = A2, cann: str = "9.1", predict: bool = False, **arguments) -> Run:
+def run(name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False, **arguments) -> Run:
     """Both phases and a synchronise, for arrays; those of the outputs are what is in memory before the call.
 
     With `predict` the numbers are those of the product's kernel, otherwise those of the formula.
@@ -54,7 +51,7 @@ def run(name: str, soc: str = A2, cann: str = "9.1", predict: bool = False, **ar
 class Bench:
     """One emulated process in which an operator is called with good arguments, some of them replaced."""
 
-    def __init__(self, name: str, soc: str = A2, cann: str = "9.1", predict: bool = False):
+    def __init__(self, name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False):
         self.op = operator(name)
         kernels = {"backward": predicting(soc, cann)} if predict else {}
         self.acl = HostAcl(soc=soc, cann=cann, memory=MEMORY, **kernels)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 import mpmath
 import numpy as np
 
+from aclnn_viz.arrays.functions import Guards
+
 DIGITS = 60
 STEP = mpmath.mpf(2) ** -66  # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
 mp = mpmath.mp.clone()
@@ -15,7 +17,7 @@ mp.mpf.rint = lambda x: mp.nint(x)  # ties to even
 exact = np.frompyfunc(mp.mpf, 1, 1)
 
 
-class ExactArrays:
+class ExactArrays(Guards):
     """NumPy over arrays of exact numbers, in which every floating type is one and the same."""
 
     float32 = float64 = np.dtype(object)

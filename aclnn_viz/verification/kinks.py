@@ -10,7 +10,7 @@ from functools import cache
 
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.tables import columns, padded
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 SIDES = message("left | right | mean | both | other")
 OUTSIDE = ", from outside"

@@ -1,11 +1,11 @@
-"""The numeric verification: every operator over modes, formats, shapes, products; rates; kinks; status codes."""
+"""The numeric verification: every operator in its modes, formats and shapes and on every product; Taylor rates; kinks; status codes."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operators
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.operators.products import CANN, DOCUMENTED, SOC, VERSIONS, product_of
 from aclnn_viz.verification import kinks
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.contract import device_check, status_check
@@ -14,7 +14,7 @@ from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.verification.peers import peer_checks
 from aclnn_viz.verification.rates import derived_checks, rate_check
 from aclnn_viz.verification.rounding import rounding_check
-from aclnn_viz.words.speech import kept, message
+from aclnn_viz.words.messages import kept, message
 
 
 def at_kinks(op: Operator) -> list:
@@ -46,9 +46,10 @@ def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
         yield rate_check(op)
         if at_kinks(op):
             yield kink_check(op)
-        for product, cann in ((A2, "9.1"), (A2, "8.1"), (A3, "9.1"), (ASCEND_950, "9.1"), (INFERENCE, "9.1"),
-                              (TRAINING, "9.1")):
-            yield device_check(op, product, cann)
+        for product in DOCUMENTED:
+            yield device_check(op, product, CANN)
+            if product is product_of(SOC):
+                yield device_check(op, product, VERSIONS[0])
         yield status_check(op)
         yield from peer_checks(op)
         yield from derived_checks(op)

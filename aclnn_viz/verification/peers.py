@@ -18,7 +18,7 @@ from aclnn_viz.operators import Operator, registry
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
-from aclnn_viz.words.speech import kept, linked, message
+from aclnn_viz.words.messages import kept, linked, message
 
 
 def peer_checks(op: Operator) -> Iterator[Check]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from aclnn_viz.arrays.jax_arrays import derived, evaluated
 from aclnn_viz.cases import case, default
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.errors import problem
@@ -23,7 +23,7 @@ from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED, bind
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.rounding import magnitudes, modes
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SMOOTH, WRONG = 2.0, 1.0
 HALVINGS = 8

@@ -11,8 +11,8 @@ from math import prod
 from pathlib import Path
 
 from aclnn_viz.accuracy import Sweep, measure, sweep_factor
-from aclnn_viz.accuracy.factors import factors
 from aclnn_viz.accuracy.measures import ULP_CLASSES
+from aclnn_viz.accuracy.sweeps import factors
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import default_shape
 from aclnn_viz.dtypes import FORMATS

@@ -14,7 +14,7 @@ from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format, ordinal_distance, round_to
 from aclnn_viz.operators import Operator
 from aclnn_viz.verification.check import Check
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 STEPS = 8  # roundings on the longest way from an input to an output, about
 SAVED = -0.75

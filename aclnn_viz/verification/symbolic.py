@@ -1,4 +1,4 @@
-"""The symbolic verification: every theorem is proved, every mutant is not, every kernel agrees with its formula.
+"""The symbolic verification: every page and theorem is proved, every mutant is not, every kernel agrees with its formula.
 
 The proved formula of every output is evaluated at 50 digits, against the NumPy kernel in float32. The forward
 definition that a formula was derived from is judged by Taylor rates: the derived gradient against the definition
@@ -17,7 +17,7 @@ from inspect import signature
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
 from aclnn_viz.command import uninterrupted
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.operators import Operator, operator, operators, registry
@@ -25,7 +25,7 @@ from aclnn_viz.operators.parameters import bind
 from aclnn_viz.verification.check import Check, Row
 from aclnn_viz.verification.rates import rate_check
 from aclnn_viz.verification.rounding import excess, magnitudes, modes, unsaved, worst
-from aclnn_viz.words.speech import kept, message
+from aclnn_viz.words.messages import kept, message
 
 DIGITS = 50
 
@@ -148,13 +148,35 @@ def formula_checks(op: Operator) -> Iterator[Check]:
             yield rate_check(op, message("symbols against forward"), definition, part, directions=1)
 
 
+# Pages
+
+def page_check(op: Operator, subjects: list) -> Check:
+    """One row for some combinations of options: its value is what the proofs assume, its cases the outputs under each."""
+    def run():
+        from aclnn_viz.proving.proofs import proved
+
+        for theorem in proved(op.name, subjects).theorems:
+            yield "; ".join(theorem.assumptions), None if theorem.holds else message(
+                "not proved: {claim}", claim=kept(f"{theorem.output}, {theorem.options}: {theorem.reason}"))
+    return Check(op.name, message("page against derivative"), message("{n} combinations of options", n=len(subjects)), "", run)
+
+
+def page_checks(op: Operator) -> Iterator[Check]:
+    """All combinations, a few a check, so that several cores share them."""
+    from aclnn_viz.proving.subjects import of_operator
+
+    subjects = of_operator(op)
+    for at in range(0, len(subjects), 3):
+        yield page_check(op, subjects[at:at + 3])
+
+
 @cache
 def checks(names: tuple[str, ...] | None = None) -> tuple[Check, ...]:
-    """The theorems, and the kernels against the proved formulas, of all operators or of those named."""
+    """The theorems, the kernels against the proved formulas, and the pages, of all operators or of those named."""
     ops = operators() if names is None else tuple(map(operator, names))
     wanted = {op.name for op in ops}
     return (*(theorem_check(claim) for claim in claims() if claim.operator in wanted),
-            *(check for op in ops for check in formula_checks(op)))
+            *(check for op in ops for check in formula_checks(op)), *(check for op in ops for check in page_checks(op)))
 
 
 # On all cores

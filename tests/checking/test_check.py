@@ -73,7 +73,7 @@ def test_the_format_is_named():
     (lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)}, "not asked for"),
     (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, "not asked for"),
 ], ids=["shape", "dtype", "missing", "surplus", "a thousand"])
-def test_wrong_outputs_are_told(kernel, words):
+def test_wrong_outputs_are_reported(kernel, words):
     result = check("hardswish", kernel)
     assert not result.passed and (words in str(result) or any(words in text for text in result.counterexample.problems))
 
@@ -111,13 +111,13 @@ def modifying(gradOutput, self):
     (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
     (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
 ], ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering"])
-def test_misbehaviour_is_told(kernel, words):
+def test_misbehaviour_is_reported(kernel, words):
     result = check("hardswish", kernel)
     assert not result.passed and any(words in what for what in result.misbehaviour), result.misbehaviour
     assert words.encode() in str(result).encode()
 
 
-def test_a_kernel_that_is_not_deterministic_is_told():
+def test_a_kernel_that_is_not_deterministic_is_reported():
     calls = iter(range(10**6))
 
     def kernel(**inputs):
@@ -167,7 +167,7 @@ def test_the_time_limit_stops_the_suite():
 @pytest.mark.usefixtures("unshrunken")
 def test_results_render_as_text_html_and_json(missing):
     assert str(missing).startswith("rms_norm: WRONG in")
-    assert "✘" in missing._repr_html_() and "<pre>" in missing._repr_html_()
+    assert all(part in missing._repr_html_() for part in ("✘", "<pre>", "looks like", "smallest case"))
     content = json.loads(missing.to_json())
     assert content["diagnosis"]["name"] == "missing 1/n" and content["counterexample"]["inputs"]["x"]
     with_nans = check("group_norm_swish", fault("group_norm_swish", "exp overflows"))

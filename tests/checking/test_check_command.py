@@ -50,5 +50,5 @@ def test_what_a_kernel_prints_is_no_part_of_the_json(tmp_path, capsys):
     (tmp_path / "mine.py").write_text("import aclnn_viz as av\nprint('loaded')\ndef run(**inputs):\n    print('called')\n"
                                       "    return av.operator('hardswish').backward(**inputs)\n")
     assert main(["check", "hardswish", f"{tmp_path}/mine.py:run", "--depth", "quick", "--json"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["passed"] and "loaded" in told.err and "called" in told.err
+    text = capsys.readouterr()
+    assert json.loads(text.out)["passed"] and "loaded" in text.err and "called" in text.err

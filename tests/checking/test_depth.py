@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.cases.deep import deep
+from aclnn_viz.cases.suites import deep
 from aclnn_viz.checking import check, kernel_call, scope, wrong_outputs
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage, Evidence, examine_deeper
@@ -139,11 +139,11 @@ def test_what_was_tried_is_not_listed():
     tried = Coverage()
     for n in range(65, 129):
         tried.add(av.case("rms_norm", shape=(n, 3)))
-    told = "; ".join(tried.untried)
-    assert "R > 128" in told and "K by 2 and more" in told and "R by" not in told and "; nan;" in told
+    text = "; ".join(tried.untried)
+    assert "R > 128" in text and "K by 2 and more" in text and "R by" not in text and "; nan;" in text
     tried.add(av.case("rms_norm", shape=(4, 6), dy=np.float32([[np.nan, 0, -0.0, 1, 2, 3]] * 4)))
-    told = tried.untried
-    assert "nan in x, rstd, gamma" in told and "-0.0 in x, rstd, gamma" in told
+    text = tried.untried
+    assert "nan in x, rstd, gamma" in text and "-0.0 in x, rstd, gamma" in text
 
 
 # Memory around the inputs.
@@ -155,7 +155,7 @@ def spoils(gradOutput, self):
     return out
 
 
-def test_a_write_behind_an_input_is_told():
+def test_a_write_behind_an_input_is_reported():
     result = check(SWISH, spoils, depth="quick")
     assert not result.passed and any("writes beside its input gradOutput" in what for what in result.misbehaviour)
 
@@ -173,12 +173,12 @@ def test_what_lies_around_an_input_is_nan():
 # What a deep check remembers of what it did not keep.
 
 def test_right_large_cases_speak_against_a_condition(only):
-    """Rows of 8,193 and 16,385 are right: they are not kept, and still no smaller bound is told."""
+    """Rows of 8,193 and 16,385 are right: they are not kept, and still no smaller bound is reported."""
     only(lambda step: step.series == "shape 1" and 2**13 < step.elements <= 3 * (2**15 + 1), searching=0.3)
     wrong = beyond(av.operator("rms_norm"), "x", lambda shape: shape[-1] > 16385)
-    told = check("rms_norm", wrong, depth="deep")
-    assert told.failed and "wrong exactly where dy.shape[-1] > 16385" in told.diagnosis.text, told.diagnosis
-    assert "> 16385" in told.explanation.condition if told.explanation else True
+    text = check("rms_norm", wrong, depth="deep")
+    assert text.failed and "wrong exactly where dy.shape[-1] > 16385" in text.diagnosis.text, text.diagnosis
+    assert "> 16385" in text.explanation.condition if text.explanation else True
 
 
 def test_right_large_cases_count_for_every_condition():

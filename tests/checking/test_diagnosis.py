@@ -84,8 +84,8 @@ def test_a_fault_is_named_although_the_kernel_computes_in_float32():
 
 
 def test_a_kernel_that_computes_in_float32_is_told_so():
-    told = check("rms_norm", narrow(RMS.backward), beyond=True).diagnosis.text
-    assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in told for name in RMS.outputs)
+    text = check("rms_norm", narrow(RMS.backward), beyond=True).diagnosis.text
+    assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in text for name in RMS.outputs)
     half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
     assert "digits of float32" not in half.diagnosis.text
 
@@ -115,8 +115,8 @@ def test_sums_in_16_bits_are_suspected_whatever_their_order():
             outputs["dxOut"] = np.float16((np.float32(dy) * np.float32(gamma) - np.float32(x) * rstd * mean) * rstd)
         return outputs
 
-    told = check("rms_norm", kernel).diagnosis
-    assert told.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in told.text
+    text = check("rms_norm", kernel).diagnosis
+    assert text.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in text.text
 
 
 def test_an_intermediate_is_recognised():
@@ -142,6 +142,6 @@ def test_the_closest_fault_is_told_with_a_case_that_speaks_against_it():
     def kernel(**inputs):
         out = wrong(**inputs)
         return out | {"dxOut": out["dxOut"] * np.float32(2)} if inputs["x"].shape[-1] == 257 else out
-    told = check("rms_norm", kernel).diagnosis
-    assert told.name is None and told.candidates == ("missing 1/n",)
-    assert "closest is 'missing 1/n', on 1" in told.text and ", but not with shape=(2, 257)" in told.text
+    text = check("rms_norm", kernel).diagnosis
+    assert text.name is None and text.candidates == ("missing 1/n",)
+    assert "closest is 'missing 1/n', on 1" in text.text and ", but not with shape=(2, 257)" in text.text

@@ -1,4 +1,4 @@
-"""The dump of one failing case: `compare` measures it, `check` judges it and what repairs it; damage is told."""
+"""The dump of one failing case: `compare` measures it, `check` judges it and what repairs it; damage is reported."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ import aclnn_viz as av
 from aclnn_viz.cases import files
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.storage.damage import AlteredError, FileKindError, ForeignError
+from aclnn_viz.storage.reading import AlteredError, FileKindError, ForeignError
 
 
 def fault(operator, title):
@@ -179,9 +179,9 @@ DAMAGE = {
 @pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
                          ids=["compare", "check", "check with a kernel"])
 def test_damage_is_told_in_three_parts(copy, damage, reader):
-    harm, told, kind = DAMAGE[damage]
+    harm, text, kind = DAMAGE[damage]
     harm(copy)
-    with pytest.raises(kind, match=rf"(?s)(dump|cases.json).*: got .*{told}.*; write the cases again"):
+    with pytest.raises(kind, match=rf"(?s)(dump|cases.json).*: got .*{text}.*; write the cases again"):
         reader(copy)
 
 
@@ -213,7 +213,7 @@ def test_a_hostile_output_is_told_at_once(copy, harm, form):
         tracemalloc.stop()
 
 
-def test_a_missing_and_a_damaged_output_are_told(copy):
+def test_a_missing_and_a_damaged_output_are_reported(copy):
     (copy / "000" / "out" / "dxOut.npy").write_bytes(b"not an array")
     with pytest.raises(ValueError, match="dxOut, dgammaOut in 000/out: got dxOut.npy, which NumPy cannot.*; write"):
         av.compare(copy)
@@ -234,7 +234,7 @@ def too_large(path):
     archive, too_large, lambda path: path.write_bytes(b"PK\3\4"), lambda path: np.save(path, np.array(["a"])),
     lambda path: np.save(path, np.ones(1, complex)), lambda path: np.save(path, np.zeros(1, "f4, f4"))],
     ids=["archive", "too large", "half an archive", "words", "complex", "records"])
-def test_an_output_that_holds_no_numbers_is_told(copy, harm):
+def test_an_output_that_holds_no_numbers_is_reported(copy, harm):
     harm(copy / "000" / "out" / "dxOut.npy")
     with pytest.raises(ValueError, match="got dxOut.npy.* (NumPy cannot read|no number)"):
         av.compare(copy)

@@ -15,7 +15,7 @@ from aclnn_viz.devices import record
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.storage.damage import AlteredError
+from aclnn_viz.storage.reading import AlteredError
 
 pytestmark = pytest.mark.usefixtures("unexplained")
 
@@ -65,7 +65,7 @@ def test_both_forms_of_an_input_hold_the_same(tmp_path):
             assert np.load(tmp_path / entry["folder"] / "in" / f"{name}.npy").tobytes() == value.tobytes()
 
 
-def test_cases_that_were_not_run_are_told(tmp_path):
+def test_cases_that_were_not_run_are_reported(tmp_path):
     run_outside(write_suite("hardswish", tmp_path), operator("hardswish").backward, only=3)
     result = read_and_check("hardswish", tmp_path)
     assert result.passed and result.stopped and result.cases == 3
@@ -78,7 +78,7 @@ def test_a_case_with_an_output_that_cannot_be_read_was_run(tmp_path):
     assert not read_and_check("hardswish", tmp_path).stopped
 
 
-def test_a_file_of_the_wrong_size_is_told(tmp_path):
+def test_a_file_of_the_wrong_size_is_reported(tmp_path):
     run_outside(write_suite("hardswish", tmp_path), operator("hardswish").backward)
     (tmp_path / "000" / "out" / "out.bin").write_bytes(b"123")
     result = read_and_check("hardswish", tmp_path)

@@ -41,22 +41,22 @@ def slope(third=3.0, half=0.5):
 
 
 def test_a_wrong_number_is_fitted():
-    told = check("hardswish", slope(half=1 / 3)).explanation
-    assert told.after == "inside = x / 3.0 + 1/3" and told.before == "inside = x / 3.0 + 0.5"
-    assert "hardswish/page.py, line" in told.line and "your kernel behaves as if" in str(told)
+    text = check("hardswish", slope(half=1 / 3)).explanation
+    assert text.after == "inside = x / 3.0 + 1/3" and text.before == "inside = x / 3.0 + 0.5"
+    assert "hardswish/page.py, line" in text.line and "your kernel behaves as if" in str(text)
     assert check("hardswish", slope()).passed
 
 
-def test_a_forgotten_factor_of_an_output_is_told():
-    told = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5})).explanation
-    assert "dxOut is 1.5 times the right one" in str(told)
+def test_a_forgotten_factor_of_an_output_is_reported():
+    text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5})).explanation
+    assert "dxOut is 1.5 times the right one" in str(text)
 
 
 @pytest.mark.usefixtures("unshrunken")
 def test_a_fault_under_a_condition_is_told_with_it():
-    told = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
+    text = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
         2.0 if x.shape[-1] > 100 else 1.0)})).explanation
-    assert "dgammaOut is 2 times the right one" in str(told) and "shape[-1] >" in told.condition
+    assert "dgammaOut is 2 times the right one" in str(text) and "shape[-1] >" in text.condition
 
 
 def test_a_named_fault_is_its_own_explanation():
@@ -97,10 +97,10 @@ def test_named_faults_are_named_in_the_precision_of_kernels(name, stored, record
     results = {one.name: check(name, single(fault(name, one.name)), **STORED[stored])
                for one in faults(name)[::1 if SOAK else 12]}
     caught = {title: result.diagnosis.name for title, result in results.items() if result.failed}
-    right = sum(title == told for title, told in caught.items())
+    right = sum(title == text for title, text in caught.items())
     record_property(f"named, {stored}", f"{right} of {len(caught)}")
-    assert [(title, told) for title, told in caught.items() if told not in (None, title)] == []
-    assert right >= 0.95 * len(caught) - (len(caught) < 20), [title for title, told in caught.items() if not told]
+    assert [(title, text) for title, text in caught.items() if text not in (None, title)] == []
+    assert right >= 0.95 * len(caught) - (len(caught) < 20), [title for title, text in caught.items() if not text]
 
 
 def single(kernel):
@@ -123,9 +123,9 @@ def test_float64_outputs_that_were_computed_in_float32_are_recognised():
 def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_told_by_its_line():
     norm = operator("layer_norm")
     wrong = next(one for one in faults(norm) if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)"))
-    told = check(norm, replace(norm, page=wrong.edit.page).backward).explanation
-    assert (told.before, told.after) == (wrong.edit.before, wrong.edit.after)
-    assert f"as if {told.line}, read" in str(told) and "named fault" not in str(told)
+    text = check(norm, replace(norm, page=wrong.edit.page).backward).explanation
+    assert (text.before, text.after) == (wrong.edit.before, wrong.edit.after)
+    assert f"as if {text.line}, read" in str(text) and "named fault" not in str(text)
 
 
 def test_what_a_page_repeats_along_an_axis_is_compared_as_it_is_stored():
@@ -146,11 +146,11 @@ def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
         assert all(np.array_equal(value, right[name]) for name, value in one.computed(Variant(lambda: edit.page)).items())
 
 
-# How a named fault is told.
+# How a named fault is recognised.
 
 def test_a_fault_that_is_no_line_of_the_page_is_told_by_its_name():
-    told = of_fault(RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3)
-    assert str(told).startswith("your kernel behaves as the named fault 'strides ignored': ") and told.line == ""
+    text = of_fault(RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3)
+    assert str(text).startswith("your kernel behaves as the named fault 'strides ignored': ") and text.line == ""
 
 
 def test_a_named_fault_under_a_condition_is_told_as_one():
@@ -205,5 +205,5 @@ def test_two_edits_of_a_statement_are_found():
         axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
         along = np.mean(wide[0] * wide[2] * wide[1] * back, axis=axes, keepdims=True)
         return out | {"dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)}
-    told = check("rms_norm", kernel).explanation
-    assert told.kind == "two edits" and told.line.startswith("rms_norm/page.py, line")
+    text = check("rms_norm", kernel).explanation
+    assert text.kind == "two edits" and text.line.startswith("rms_norm/page.py, line")

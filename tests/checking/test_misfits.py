@@ -1,4 +1,4 @@
-"""Outputs of another shape, format or name are told as such, and hide no mistake in the numbers."""
+"""Outputs of another shape, format or name are reported as such, and hide no mistake in the numbers."""
 
 import numpy as np
 import pytest
@@ -58,9 +58,9 @@ def test_what_is_not_supported_is_told_by_several_attributes_and_how_to_leave_it
         if inputs["interpolationMode"] or inputs["paddingMode"]:
             raise av.NotSupported
         return GRID.backward(**inputs)
-    told = str(check(GRID, kernel, depth="quick"))
-    assert "paddingMode other than 0" in told and " or " in told and "interpolationMode other than 0" in told
-    assert "leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True" in told
+    text = str(check(GRID, kernel, depth="quick"))
+    assert "paddingMode other than 0" in text and " or " in text and "interpolationMode other than 0" in text
+    assert "leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True" in text
     assert "leave them out" not in str(check(GRID, kernel, depth="quick", allow_unsupported=True))
 
 

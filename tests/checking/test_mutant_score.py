@@ -83,7 +83,7 @@ def edited(change, name=""):
     "unexplained": edited(lambda out, x: out * (1.5 + np.sin(x * 99) / 3)),
     "fails": edited(lambda out, x: out[np.newaxis][1]),
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
-def test_what_becomes_of_a_mutant_is_told(outcome, edit):
+def test_what_becomes_of_a_mutant_is_reported(outcome, edit):
     assert score_mutant(SWISH, edit, "float64").outcome == outcome
 
 
@@ -109,9 +109,9 @@ def test_what_comes_too_late_counts_as_unexplained(monkeypatch):
 def test_an_explanation_of_another_mutant_is_a_wrong_one():
     first, second = (edit for edit in drawn(RMS, 0) if edit.after in (
         "'dgammaOut': xp.sum(dy * dy, axis=0)", "'dgammaOut': xp.sum(rstd * xhat, axis=0)"))
-    told = check("rms_norm", replace(RMS, page=first.page).backward).explanation
-    assert _equal(RMS, told, kernel_of(RMS, first.page, "float64"), 11)
-    assert not _equal(RMS, told, kernel_of(RMS, second.page, "float64"), 11)
+    text = check("rms_norm", replace(RMS, page=first.page).backward).explanation
+    assert _equal(RMS, text, kernel_of(RMS, first.page, "float64"), 11)
+    assert not _equal(RMS, text, kernel_of(RMS, second.page, "float64"), 11)
 
 
 def row(outcome, seconds=0.1, mutant="x"):

@@ -1,7 +1,6 @@
 """Mechanical mutants of the solutions of the puzzles: the check of a puzzle refuses each, or there is nothing wrong."""
 
 from functools import cache
-from importlib import import_module
 
 import pytest
 

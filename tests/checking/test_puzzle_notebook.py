@@ -10,7 +10,7 @@ import pytest
 
 from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.words.speech import language, tr
+from aclnn_viz.words.messages import language, tr
 from machine import ROOT
 
 NOTEBOOKS = {"09_puzzles": (puzzles(), detectives()), "12_tile_puzzles": (tile_puzzles(), tile_detectives())}

@@ -1,4 +1,4 @@
-"""Answers to puzzles that raise, hang, return something else or are none: told, never passed, never lost."""
+"""Answers to puzzles that raise, hang, return something else or are none: reported, never passed, never lost."""
 
 import time
 
@@ -25,7 +25,7 @@ def unspeakable():
     raise Mute
 
 
-@pytest.mark.parametrize(("answer", "told"), [
+@pytest.mark.parametrize(("answer", "text"), [
     (lambda x: x[:-1], "has shape (12,) instead of (13,)"), (lambda x: 1 / 0, "raises ZeroDivisionError"),
     (lambda y: y, "cannot be called with the keywords x: TypeError"), (lambda x: "slope", "returns str"),
     (lambda x: x * 0, "is 0 everywhere"),
@@ -40,9 +40,9 @@ def unspeakable():
     (lambda x: Unreadable(), "returns Unreadable, which NumPy cannot take: TypeError: a"),
     (lambda x: x.raised(), "raises AttributeError"), (lambda x: unspeakable(), "raises"),
     (lambda x: x.astype("float16"), "float16: digits are lost")])
-def test_other_trouble_is_told(answer, told):
+def test_other_trouble_is_reported(answer, text):
     result = puzzle("hardswish_middle").check(answer)
-    assert not result.passed and told in str(result), result
+    assert not result.passed and text in str(result), result
 
 
 def test_an_answer_that_is_no_function_is_refused():

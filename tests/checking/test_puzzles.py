@@ -1,4 +1,4 @@
-"""Puzzles: what is right passes however it is written, what is wrong is told where and, if it is usual, by its name."""
+"""Puzzles: what is right passes however it is written, what is wrong is shown where and, if it is usual, by its name."""
 
 import numpy as np
 import pytest
@@ -166,13 +166,13 @@ def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
     assert not result.passed and result.mistake is None and "is -1, right is 1" in result.text
 
 
-def test_where_it_is_right_is_told():
+def test_where_it_is_right_is_reported():
     one = puzzle("grid_reflect")
     result = one.check(solution_of(one).wrong(solution_of(one).mistakes[0]))
     assert "right with alignCorners = True" in result.text
 
 
-def test_two_mistakes_that_agree_are_both_told(monkeypatch):
+def test_two_mistakes_that_agree_are_both_reported(monkeypatch):
     twin = (Mistake("first", "", (("x / 3", "x / 6"),)), Mistake("second", "", (("x / 3", "x / 6"),)))
     both = Solution(solution_of(puzzle("hardswish_middle")).function, twin)
     monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.solution_of", lambda _: both)

@@ -9,7 +9,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.checking import write_suite
+from aclnn_viz.checking import load_kernel, write_suite
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage
 from aclnn_viz.checking.judge import documented, once_per_case
@@ -32,7 +32,7 @@ def narrow(kernel):
     return run
 
 
-def test_what_the_product_does_not_take_is_left_out_and_told():
+def test_what_the_product_does_not_take_is_left_out_and_reported():
     result = av.check("rms_norm", narrow(RMS.backward))
     assert result.passed and "float64" in str(result.left_out) and "Ascend910B2" in result.scope
     assert "left out: 1 (dtype='float64'" in str(result)
@@ -223,6 +223,12 @@ def test_a_function_in_a_file_is_a_kernel(tmp_path):
     (tmp_path / "mine.py").write_text("import aclnn_viz as av\ndef run(**inputs):\n"
                                       "    return av.operator('rms_norm').backward(**inputs)\n")
     assert av.check("rms_norm", f"{tmp_path}/mine.py:run").passed
+
+
+@pytest.mark.parametrize("name", ["mine.py", "no_such_module:f", "math:no_such_function", "math:pi", "no/file.py:f"])
+def test_a_name_that_leads_nowhere_is_refused(name):
+    with pytest.raises(ValueError, match="FILE.py:FUNCTION"):
+        load_kernel(name)
 
 
 def test_a_folder_of_outputs_is_a_kernel(tmp_path):

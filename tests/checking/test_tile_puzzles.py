@@ -114,12 +114,12 @@ def test_a_part_passes_however_it_is_written():
     assert puzzle("hardswish_copy_out").check(by_two_copies).passed
 
 
-@pytest.mark.parametrize(("answer", "told"), [
+@pytest.mark.parametrize(("answer", "text"), [
     (raising, "raises AttributeError"),
     (lambda self, start, count: self.outQue.DeQue(self.T), "never freed")])
-def test_other_trouble_with_a_part_is_told(answer, told):
+def test_other_trouble_with_a_part_is_reported(answer, text):
     result = puzzle("hardswish_copy_out").check(answer)
-    assert not result.passed and told in str(result), result
+    assert not result.passed and text in str(result), result
 
 
 def test_a_part_that_hangs_is_left_behind(monkeypatch):

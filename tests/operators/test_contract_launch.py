@@ -31,30 +31,6 @@ def test_phase_2_argument_checks(operators, launch, code):
         assert status == code and (message is None) == (code == 0)
 
 
-PROTOTYPES = {
-    "hardswish": "const aclTensor *gradOutput, const aclTensor *self, aclTensor *out",
-    "grid_sampler_2d": "const aclTensor *gradOutput, const aclTensor *input, const aclTensor *grid, int64_t "
-                       "interpolationMode, int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, "
-                       "aclTensor *inputGrad, aclTensor *gridGrad",
-    "rms_norm": "const aclTensor *dy, const aclTensor *x, const aclTensor *rstd, const aclTensor *gamma, const "
-                "aclTensor *dxOut, const aclTensor *dgammaOut",
-    "cross_entropy_loss": "const aclTensor *gradLoss, const aclTensor *logProb, const aclTensor *target, const "
-                          "aclTensor *weightOptional, const aclTensor *gradZlossOptional, const aclTensor "
-                          "*lseForZlossOptional, char *reductionOptional, int64_t ignoreIndex, double labelSmoothing, "
-                          "double lseSquareScaleForZloss, const aclTensor *out",
-    "group_norm_swish": "const aclTensor *dy, const aclTensor *mean, const aclTensor *rstd, const aclTensor *x, const "
-                        "aclTensor *gamma, const aclTensor *beta, int64_t numGroups, char *dataFormatOptional, double "
-                        "swishScale, bool dgammaIsRequire, bool dbetaIsRequire, const aclTensor *dxOut, const "
-                        "aclTensor *dgammaOut, const aclTensor *dbetaOut",
-}
-
-
-@pytest.mark.parametrize("operator", PROTOTYPES)
-def test_parameters_are_those_of_the_header(operator):
-    written = ", ".join(f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in contract(operator).parameters)
-    assert written == PROTOTYPES[operator]
-
-
 @pytest.mark.parametrize(("operator", "optional", "outputs"), [
     ("hardswish", [], ["out"]),
     ("rms_norm", [], ["dxOut", "dgammaOut"]),

@@ -68,7 +68,7 @@ def test_a_document_is_read():
 
 @pytest.mark.parametrize("text,message", [
     ("", "declares aclnn...GetWorkspaceSize: got an empty file; pass"),
-    (re.sub("<td>.*?</td>", "", DOCUMENT), "the document of aclnnGateBackward tells its parameters in a table: got none; pass --prototype")])
+    (re.sub("<td>.*?</td>", "", DOCUMENT), "the document of aclnnGateBackward has a table of its parameters: got none; pass --prototype")])
 def test_what_is_no_document_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         read(text)
@@ -97,7 +97,7 @@ def test_its_declaration_opens_once_the_page_is_filled_in(folder, tmp_path):
 
 
 @pytest.mark.parametrize("arguments,message", [
-    (["new"], "one of the arguments --prototype --doc is required"),
+    (["new"], "one of the arguments --prototype --doc --forward is required"),
     (["new", "--doc", "a", "--prototype", "b"], "not allowed with argument"), (["new", "--doc", "a", "--to", "b", "--in-repo"], "not allowed with")])
 def test_new_takes_one_source_and_one_place(arguments, message, capsys):
     with pytest.raises(SystemExit):

@@ -17,7 +17,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.words.speech import kept, message, named, tr
+from aclnn_viz.words.messages import kept, message, named, tr
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Detective:
     culprit: str = field(repr=False)
 
     def __post_init__(self):
-        told = {"title": kept(self.title), "story": kept(self.story), "hints": tuple(map(kept, self.hints)),
+        text = {"title": kept(self.title), "story": kept(self.story), "hints": tuple(map(kept, self.hints)),
                 "experiments": tuple((kept(label), options) for label, options in self.experiments),
                 "suspects": tuple(map(named, self.suspects)), "culprit": named(self.culprit)}
-        for name, value in told.items():
+        for name, value in text.items():
             object.__setattr__(self, name, value)
 
     @cached_property

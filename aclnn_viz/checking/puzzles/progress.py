@@ -1,4 +1,4 @@
-"""Which puzzles are solved, kept on this machine alone: one line of JSON an attempt, added at the end of a file.
+"""Which puzzles are solved: a file on this machine, to which each attempt adds one line of JSON.
 
 Nothing is ever rewritten. So two notebooks can add at the same time, and a line that cannot be read costs no other.
 The file is puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aclnn_viz.errors import problem
 from aclnn_viz.tables import as_text
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
 VARIABLE = "ACLNN_VIZ_DATA"
 FILE = "puzzles.jsonl"
@@ -60,7 +60,7 @@ class Kept:
 
 
 def kept() -> Kept:
-    """Read the file; a line that is no attempt is told and passed over, never removed."""
+    """Read the file; a line that is no attempt gets a warning and is passed over, never removed."""
     found, unread = Kept(), 0
     try:
         path = progress_file()

@@ -12,7 +12,7 @@ from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged, nth_hint
 from aclnn_viz.errors import function
-from aclnn_viz.words.speech import kept, ntr, tr
+from aclnn_viz.words.messages import kept, ntr, tr
 
 
 class Curve(NamedTuple):

@@ -8,7 +8,7 @@ from functools import cache
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
-from aclnn_viz.words.speech import kept, named
+from aclnn_viz.words.messages import kept, named
 
 
 @dataclass(frozen=True)

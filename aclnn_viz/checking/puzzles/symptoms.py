@@ -1,4 +1,4 @@
-"""What is seen of a broken kernel: which experiments fail, where the errors lie, or which standards refuse it."""
+"""The symptoms of a broken kernel: which experiments fail, where the errors lie, or which standards refuse it."""
 
 import html
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from aclnn_viz.accuracy.standards import FAIL, PASS
 from aclnn_viz.checking.judge import Miss, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.speech import english, kept, message, tr
+from aclnn_viz.words.messages import english, kept, message, tr
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class Symptom:
         return [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
 
     def __str__(self) -> str:
-        told = self._told()
-        return "\n".join(as_text(told[0], told[1:]) if self.kind == "table" else told)
+        text = self._told()
+        return "\n".join(as_text(text[0], text[1:]) if self.kind == "table" else text)
 
     def _repr_html_(self) -> str:
         if self.kind == "table" and not str(self).isascii():  # letters of two columns are aligned by a table alone
@@ -65,7 +65,7 @@ def table(experiments, kernel) -> Symptom:
         shares.append([counts[name] / max(sizes[name], 1) if name in counts else np.nan for name in columns])
         cells.append(["-" if name not in counts else message("right") if not counts[name] else
                       message("wrong in {n} of {all}", n=counts[name], all=sizes[name]) for name in columns])
-    lines = (("", *columns), *((label, *told) for label, told in zip(rows, cells)))
+    lines = (("", *columns), *((label, *text) for label, text in zip(rows, cells)))
     return Symptom("table", lines, np.array(shares), rows, columns)
 
 

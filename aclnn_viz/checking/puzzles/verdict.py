@@ -21,7 +21,7 @@ from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.speech import english, linked, message, tr
+from aclnn_viz.words.messages import english, linked, message, tr
 
 CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
 SECONDS = 5.0  # for one call
@@ -100,11 +100,11 @@ def _case(puzzle, inputs: dict) -> Case:
     return Case(operator(puzzle.operator), inputs, "float64", 0)
 
 
-def untouched(puzzle, told: str) -> PuzzleResult:
+def untouched(puzzle, text: str) -> PuzzleResult:
     """The result of a body that is still to be written."""
     enough = message("write the body: 1 line is enough. {nudge}", nudge=NUDGE) if puzzle.lines == 1 else message(
         "write the body: {n} lines are enough. {nudge}", n=puzzle.lines, nudge=NUDGE)
-    return PuzzleResult(puzzle.name, False, (told, enough), begun=False)
+    return PuzzleResult(puzzle.name, False, (text, enough), begun=False)
 
 
 def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
@@ -112,13 +112,13 @@ def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
     return PuzzleResult(puzzle.name, False, (*lines, NUDGE), mistake)
 
 
-def solved(puzzle, answer, told: str) -> PuzzleResult:
+def solved(puzzle, answer, text: str) -> PuzzleResult:
     """The result of a right answer, with its lines."""
     lines = body_lines(answer)
     if lines is not None:
-        told = message("{told}, in 1 line; {expected} expected", told=told, expected=puzzle.lines) if lines == 1 else message(
-            "{told}, in {n} lines; {expected} expected", told=told, n=lines, expected=puzzle.lines)
-    return PuzzleResult(puzzle.name, True, (told,))
+        text = message("{text}, in 1 line; {expected} expected", text=text, expected=puzzle.lines) if lines == 1 else message(
+            "{text}, in {n} lines; {expected} expected", text=text, n=lines, expected=puzzle.lines)
+    return PuzzleResult(puzzle.name, True, (text,))
 
 
 def quoted(names) -> str:
@@ -252,7 +252,7 @@ def _worst(one: _Seen) -> str:
 
 def _given(inputs: dict, shape=None, at=()) -> str:
     """The inputs in words: an array of the output's shape by its element there, a long one by its shape."""
-    def told(value):
+    def shown(value):
         if not isinstance(value, np.ndarray):
             return repr(value)
         if shape is not None and value.shape == shape and shape:
@@ -260,7 +260,7 @@ def _given(inputs: dict, shape=None, at=()) -> str:
         if value.size > PRINTED:
             return f"array{list(value.shape)}"
         return np.array2string(value, separator=", ", precision=6, max_line_width=10**6).replace("\n", "")
-    return ", ".join(f"{name} = {told(value)}" for name, value in inputs.items())
+    return ", ".join(f"{name} = {shown(value)}" for name, value in inputs.items())
 
 
 def _conditions(seen: list[_Seen]) -> list[str]:

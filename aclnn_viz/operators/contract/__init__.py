@@ -1,4 +1,4 @@
-"""What the vendor promises for each operator, as data: parameters, dtypes, checks with their codes, constraints."""
+"""What the vendor's library checks of a call of each operator, as data: data types, checks with their status codes, constraints."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -42,7 +42,7 @@ def evaluate_launch(operator: str, *, workspace: bool, workspace_size: int, exec
                     required: int) -> tuple[int, str | None]:
     """Answer the argument checks of phase 2 with a status and a message (None on success).
 
-    `workspace` and `executor` tell whether the pointers were given; `required` is the size that phase 1 asked for.
+    `workspace` and `executor` say whether the pointers were given; `required` is the size that phase 1 asked for.
 
     >>> evaluate_launch("rms_norm", workspace=True, workspace_size=8, executor=True, required=16)[0]
     161002

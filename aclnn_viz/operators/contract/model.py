@@ -1,5 +1,4 @@
-"""A call of phase 1, the parts of which an operator's contract is made, and how they answer the call.
-"""
+"""A call of phase 1, the parts that an operator's contract is made of, and what a contract answers to a call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TensorDescriptor:
-    """What `aclCreateTensor` was told: a view (shape, strides, offset in elements) over a storage."""
+    """What `aclCreateTensor` was given: a view (shape, strides, offset in elements) over a storage."""
 
     shape: tuple[int, ...]
     dtype: int  # aclDataType
@@ -51,7 +50,7 @@ class Call:
     """One call of phase 1: every argument by the vendor's name, on one product with one CANN version.
 
     Tensors are TensorDescriptor or None (the null pointer), bool arrays tuples or None, strings str or None.
-    `workspace_pointer` and `executor_pointer` tell whether the two out-pointers were given.
+    `workspace_pointer` and `executor_pointer` say whether the two out-pointers were given.
     """
 
     product: Product
@@ -209,7 +208,7 @@ def describe(call: Call, names: tuple[str, ...]) -> str:
 class Contract:
     """What the vendor promises for one operator, and what phase 1 of its library answers.
 
-    `steps` are the checks and early successes in the order of the library. `generated` tells that the C API was made
+    `steps` are the checks and early successes in the order of the library. `generated` says that the C API was made
     by the vendor's generator from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
     that passed all steps. `kernel_inputs(launch, call, arrays, attributes, outputs)` returns the inputs of the formula
     where the device's kernel takes a call that phase 1 let pass for another; it may raise KernelFault.

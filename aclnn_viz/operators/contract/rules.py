@@ -1,4 +1,4 @@
-"""Rules that the contracts of several operators share, each written once, and the contract that is made of a declaration.
+"""Rules that the contracts of several operators share, and the contract that follows from a declaration alone.
 
 An operator without a contract of its own has what follows from its declaration, checked in C order: which checks the
 library makes in which order, and what it silently lets pass, is not known of it.
@@ -21,14 +21,13 @@ from aclnn_viz.operators.contract.model import (
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.patterns import chosen
-from aclnn_viz.operators.products import ARCHITECTURES, DAV_2201, DAV_3510, Version
+from aclnn_viz.operators.products import READ, WITH_BFLOAT16, Version
 from aclnn_viz.operators.shapes import formats_of
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
 HAND_WRITTEN = "ops-math aclnn_kernels/common/op_error_check.h"
 UINT32 = 2**32
-FIRST_950 = Version.parse("8.5.0")  # the registry of CANN 8.1 knows no 950; the first version that does is inferred
 
 
 def tensor_names(parameters: tuple[Parameter, ...], output: bool | None = None, required: bool | None = None) -> tuple:
@@ -63,8 +62,8 @@ def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str
 
 def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
     """The list of a library that knows architectures only: also products for which there is no kernel are accepted."""
-    lists = dict.fromkeys(ARCHITECTURES, common) | dict.fromkeys((DAV_2201, DAV_3510), (*common, ACL_BF16))
-    return lambda call: lists.get(call.product.npu_arch, ())
+    lists = dict.fromkeys(READ, common) | dict.fromkeys(WITH_BFLOAT16, (*common, ACL_BF16))
+    return lambda call: lists.get(call.product, ())
 
 
 def options(operator: Operator, names: str, source: str) -> tuple[Check, ...]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
 from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)

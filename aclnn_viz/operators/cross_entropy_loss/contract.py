@@ -13,10 +13,10 @@ from aclnn_viz.operators.codes import (
 )
 from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow, KernelFault
 from aclnn_viz.operators.contract.rules import (
-    FIRST_950, extent, generated_contract, narrowed, rank_in, same_extent, tensor_names, tiling_check, unchecked_dtype,
+    extent, generated_contract, narrowed, rank_in, same_extent, tensor_names, tiling_check, unchecked_dtype,
     unchecked_shape,
 )
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
+from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, WITH_ARCH35, Version
 
 from .declaration import OPERATOR
 
@@ -24,7 +24,6 @@ SOURCE = "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_ti
 SOURCE_950 = "ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_tiling_arch35.cpp"
 KERNEL = "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h"
 DOCUMENT = "aclnnCrossEntropyLossGrad, CANN documentation"
-ON_A2, ON_950 = (A2, A3), (ASCEND_950,)
 REDUCTIONS = ("none", "mean", "sum")
 
 NAMES = tensor_names(OPERATOR.c_parameters)
@@ -36,9 +35,9 @@ def row(data: int, target: int, products, **scope) -> DtypeRow:
 
 FLOATS = (ACL_FLOAT16, ACL_FLOAT, ACL_BF16)
 DTYPE_ROWS = (
-    *(row(data, ACL_INT64, ON_A2) for data in FLOATS),
-    *(row(data, ACL_INT64, ON_950, since=FIRST_950) for data in FLOATS),
-    *(row(data, ACL_INT32, ON_950, since=FIRST_950, documented=False) for data in FLOATS),
+    *(row(data, ACL_INT64, ATLAS_A2_A3) for data in FLOATS),
+    *(row(data, ACL_INT64, WITH_ARCH35, since=FIRST_ARCH35) for data in FLOATS),
+    *(row(data, ACL_INT32, WITH_ARCH35, since=FIRST_ARCH35, documented=False) for data in FLOATS),
 )
 
 
@@ -103,23 +102,23 @@ def scalar_shape(call: Call) -> tuple | None:
 
 
 CONSTRAINTS = (
-    unchecked_dtype("weightOptional", (ACL_FLOAT,), DOCUMENT, products=ON_A2),
+    unchecked_dtype("weightOptional", (ACL_FLOAT,), DOCUMENT, products=ATLAS_A2_A3),
     Constraint("z-loss data types", "gradZlossOptional and lseForZlossOptional must have the data type of gradLoss; "
                "the library does not compare them", "nobody",
                lambda call, arrays: any(call[name] is not None and call[name].dtype != call["gradLoss"].dtype
                                         for name in ("gradZlossOptional", "lseForZlossOptional")), DOCUMENT),
     Constraint("reduction", "reduction must be none, mean or sum: the library takes anything else for none",
-               "device.run", lambda call, arrays: reduction(call) not in REDUCTIONS, SOURCE, products=ON_A2),
+               "device.run", lambda call, arrays: reduction(call) not in REDUCTIONS, SOURCE, products=ATLAS_A2_A3),
     Constraint("logProb rank", "logProb must have 2 axes; the library does not check it", "device.run",
-               lambda call, arrays: call["logProb"].rank != 2, SOURCE, products=ON_A2),
+               lambda call, arrays: call["logProb"].rank != 2, SOURCE, products=ATLAS_A2_A3),
     unchecked_shape("gradLoss", scalar_shape, "gradLoss must be (N,) for reduction none, else a scalar", SOURCE,
-                    products=ON_A2),
-    unchecked_shape("target", lambda call: call["logProb"].shape[:1], "target must be (N,)", SOURCE, products=ON_A2),
+                    products=ATLAS_A2_A3),
+    unchecked_shape("target", lambda call: call["logProb"].shape[:1], "target must be (N,)", SOURCE, products=ATLAS_A2_A3),
     unchecked_shape("weightOptional", lambda call: call["logProb"].shape[1:2], "weightOptional must be (C,)", SOURCE,
-                    products=ON_A2),
+                    products=ATLAS_A2_A3),
     unchecked_shape("xGradOut", lambda call: call["logProb"].shape, "xGradOut must have the shape of logProb", SOURCE),
     Constraint("label smoothing", "labelSmoothing must be 0 on this product: the kernel writes nothing otherwise",
-               "device.run", lambda call, arrays: narrowed(call["labelSmoothing"]) != 0, KERNEL, products=ON_A2),
+               "device.run", lambda call, arrays: narrowed(call["labelSmoothing"]) != 0, KERNEL, products=ATLAS_A2_A3),
     Constraint("z-loss", "lseSquareScaleForZloss must be 0: the kernel does not compute the z-loss", "device.run",
                lambda call, arrays: narrowed(call["lseSquareScaleForZloss"]) != 0, DOCUMENT),
     Constraint("z-loss inputs", "gradZlossOptional and lseForZlossOptional should be null: the kernel does not read "
@@ -129,7 +128,7 @@ CONSTRAINTS = (
                "otherwise", "device.run", target_outside, DOCUMENT),
     Constraint("negative ignoreIndex on 950", "a target may equal ignoreIndex only where that is not negative: the "
                "kernel on this product ignores no target below 0 and stops", "device.run", ignores_negative,
-               "ops-nn loss/cross_entropy_loss_grad/op_kernel/arch35", products=ON_950),
+               "ops-nn loss/cross_entropy_loss_grad/op_kernel/arch35", products=WITH_ARCH35),
     Constraint("negative ignoreIndex with weight", "a target below 0 needs a null weightOptional before CANN 9.0.0: "
                "the kernel reads the weight of every target", "device.run",
                lambda call, arrays: call["weightOptional"] is not None and ignores_negative(call, arrays),
@@ -141,7 +140,7 @@ CONSTRAINTS = (
     Constraint("ignoreIndex in float", "class numbers from 2^24 on may be taken for a neighbouring ignoreIndex: the "
                "kernel compares them in float", "nobody",
                lambda call, arrays: call["ignoreIndex"] >= 2**24 and call["logProb"].rank == 2
-               and call["logProb"].shape[1] > 2**24, KERNEL, products=ON_A2),
+               and call["logProb"].shape[1] > 2**24, KERNEL, products=ATLAS_A2_A3),
     Constraint("batch size", "older documents ask for N < 200000", "nobody",
                lambda call, arrays: (extent(call["logProb"], 0) or 0) >= 200000, DOCUMENT),
     Constraint("class count", "the documents ask for C > 0; with none the library computes nothing", "nobody",
@@ -152,7 +151,7 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
     """The z-loss is never computed. A2 reads its tensors as bare memory; 950 asserts that targets are classes."""
     known = {"logProb": arrays["logProb"], "ignoreIndex": call["ignoreIndex"], "labelSmoothing": call["labelSmoothing"]}
     reduction = attributes.get("reduction", "mean")
-    if call.product is ASCEND_950:
+    if call.product in WITH_ARCH35:
         target = arrays["target"]
         kept = target != call["ignoreIndex"] if call["ignoreIndex"] >= 0 else np.full(target.shape, True)
         if (kept & ((target < 0) | (target >= call["logProb"].shape[1]))).any():
@@ -172,9 +171,9 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
 # That the sums of the cores fit into the system part of the workspace is inferred.
 CONTRACT = generated_contract(
     OPERATOR, DTYPE_ROWS,
-    tuple(replace(check, products=products) for checks, products in ((TILING_A2, ON_A2), (TILING_950, ON_950))
+    tuple(replace(check, products=products) for checks, products in ((TILING_A2, ATLAS_A2_A3), (TILING_950, WITH_ARCH35))
           for check in checks),
     CONSTRAINTS,
-    untouched=lambda call: ("xGradOut",) if call.product in ON_A2 and narrowed(call["labelSmoothing"]) else (),
+    untouched=lambda call: ("xGradOut",) if call.product in ATLAS_A2_A3 and narrowed(call["labelSmoothing"]) else (),
     kernel_inputs=kernel_inputs,
 )

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -46,7 +46,7 @@ OPERATOR = Operator(
     c_names={"reduction": "reductionOptional", "xGradOut": "out"},
     header="aclnn_cross_entropy_loss_grad.h",
     library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "input": Tensor("N C"),
         "logProb": Tensor("N C"),

@@ -8,7 +8,8 @@ from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_INT32, ACL_INT64
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.verification.contract import A2, ASCEND_950, Run, run
+from aclnn_viz.operators.products import A2, ASCEND_950
+from aclnn_viz.verification.contract import Run, run
 from aclnn_viz.verification.errata import model
 from aclnn_viz.verification.errata.model import (
     Computation, Contradiction, Counterexample, Lemma, Observation, erratum, gradient,

@@ -10,9 +10,9 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
-from .explorer_data import OP, Data, State, compute, inputs
+from .explorer_data import OP, Data, State, compute, data, gathered, inputs
 
 SOFTMAX, PRODUCT, TARGET, ROW, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 230, 162
@@ -160,11 +160,11 @@ def _cell(data: Data) -> str:
         data.inputs["target"], data.counted, data.factor, data.target, data.softmax, data.xGradOut))
     total = xp.sum(target)
     p, goal, gradient = (element(xp, each, state.column) for each in (softmax, target, values))
-    told = {"row": written(state.row, "d"), "column": written(state.column, "d"), "target": written(given, "d"),
+    found = {"row": written(state.row, "d"), "column": written(state.column, "d"), "target": written(given, "d"),
             "index": state.ignoreIndex, "factor": number(factor), "goal": number(goal), "gradient": signed(gradient),
             "softmax": number(p) + choose(number_is_one(total), " × " + number(total), "")}
     which = xp.where(counted, xp.where(state.column == given, 1, 0), xp.where(xp.any(xp.isnan(values)), 3, 2))
-    return choose(which, *(tr(each, **told) for each in (NO_TARGET, IS_TARGET, IGNORED, IGNORED_NAN)))
+    return choose(which, *(tr(each, **found) for each in (NO_TARGET, IS_TARGET, IGNORED, IGNORED_NAN)))
 
 
 def _divided(data: Data) -> str:
@@ -191,22 +191,22 @@ def _smoothed(data: Data) -> list[str]:
         data.inputs["target"], data.counted, data.target, data.softmax))
     at = xp.where(counted, given, 0)
     rest, p = element(xp, target, at) / xp.sum(target), element(xp, softmax, at)
-    told = {"smoothing": number(state.labelSmoothing), "row": written(state.row, "d"), "rest": number(rest),
+    found = {"smoothing": number(state.labelSmoothing), "row": written(state.row, "d"), "rest": number(rest),
             "target": written(given, "d"), "softmax": number(p)}
     there = (state.labelSmoothing > 0.0) & counted & xp.any(target != 0.0)
-    said = choose(there, "", choose(p > rest, tr(SHORT, **told), tr(BEYOND, **told)))
+    said = choose(there, "", choose(p > rest, tr(SHORT, **found), tr(BEYOND, **found)))
     return [said] if said != "" else []
 
 
 def _summed(data: Data) -> str:
     xp, state, sums = data.xp, data.state, data.xp.abs(data.xp.sum(data.xGradOut, axis=1))
-    told = {"sum": number(xp.max(sums)), "dtype": state.dtype,
+    found = {"sum": number(xp.max(sums)), "dtype": state.dtype,
             "apart": number(xp.max(xp.abs(xp.sum(data.softmax, axis=1) - 1))),
             "zloss": number(xp.max(xp.abs(xp.sum(data.xGradOut + data.zloss, axis=1)))), "error": number(xp.max(data.errors))}
     plain = tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. Largest error "
-               "{error}.", **told)
+               "{error}.", **found)
     zloss = tr("Rows sum to 0 within {sum}, as the softmax of the saved {dtype} logProb sums to 1 within {apart}. The z-loss "
-               "would make it up to {zloss}. Largest error {error}.", **told)
+               "would make it up to {zloss}. Largest error {error}.", **found)
     return choose(xp.where(xp.any(xp.isnan(sums)), 2, xp.where(xp.any(data.zloss != 0.0), 1, 0)), plain, zloss,
                   tr("A row of NaN sums to NaN; there is no error to speak of."))
 
@@ -223,4 +223,5 @@ def text(data: Data) -> str:
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text,
+                   live=(gathered, data), kept=("ignored", "lseSquareScaleForZloss"))  # they decide which rows and parts there are

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double
 from aclnn_viz.explorers.device import host
@@ -23,7 +22,7 @@ from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.state import check_indices, choice, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import ASCEND_950, PRODUCTS
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 OP = operator("cross_entropy_loss")
 WEIGHTS = {"none": "none", "rising": "rising", "balanced": message("balanced by frequency"), "random": "random",
@@ -83,24 +82,24 @@ class Data:
     notices: tuple[str, ...]
 
 
-def inputs(state: State) -> dict:
+def inputs(state: State, xp=XP, op=OP) -> dict:
     """Return the inputs of op.backward that a state stands for, with the logProb that its logits give."""
     shape = state.rows, state.classes
     rng = np.random.default_rng(state.seed)
     target = rng.integers(0, state.classes, state.rows)
     logits = state.spread * rng.standard_normal(shape)
-    logits[np.arange(state.rows), target] += state.lead
+    logits = xp.where(target[:, np.newaxis] == np.arange(state.classes), logits + state.lead, logits)
     first_ignored = rng.permutation(state.rows) < round(state.ignored * state.rows)
     target = np.where(first_ignored, state.ignoreIndex, target)
-    upstream = np.float64(state.gradLoss)
+    upstream = xp.reshape(state.gradLoss, ())
     if state.reduction == "none":
         upstream = upstream * rng.uniform(0.5, 1.5, state.rows)
     attributes = {name: getattr(state, name) for name in
                   ("reduction", "ignoreIndex", "labelSmoothing", "lseSquareScaleForZloss")}
     weight = _weight(state, target)
-    saved = OP.forward(input=round_to(logits, state.dtype), target=target, weightOptional=weight, **attributes)
+    saved = op.forward(input=xp.round_to(logits, state.dtype), target=target, weightOptional=weight, **attributes)
     zloss = state.lseSquareScaleForZloss != 0.0
-    return {"gradLoss": np.asarray(round_to(upstream, state.dtype)), "logProb": saved["logProb"], "target": target,
+    return {"gradLoss": xp.round_to(upstream, state.dtype), "logProb": saved["logProb"], "target": target,
             "weightOptional": weight, "lseForZlossOptional": saved["lseForZloss"] if zloss else None, **attributes}
 
 
@@ -126,14 +125,14 @@ def compute(state: State, backward=host(OP)) -> Data:
         return data(XP, state, **gathered(state, backward))
 
 
-def gathered(state: State, backward=host(OP)) -> dict:
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
-    given = inputs(state)
+    given = inputs(state, xp, op)
     plain = given | {"lseForZlossOptional": None, "lseSquareScaleForZloss": 0.0}
-    outputs, notices = gradients(OP, state, plain, backward)
-    right, with_zloss = OP.truth(**plain)["xGradOut"], None
+    outputs, notices = gradients(op, state, plain, backward)
+    right, with_zloss = op.truth(**plain)["xGradOut"], None
     if given["lseForZlossOptional"] is not None:
-        with_zloss = OP.truth(**given)["xGradOut"]
+        with_zloss = op.truth(**given)["xGradOut"]
         notices += (message("No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
                             "beside it."),)
     return {"given": given, "xGradOut": outputs["xGradOut"], "right": right, "with_zloss": with_zloss, "notices": notices}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.operators.faults.fault import STRIDES, TRUNCATED, Fault
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 MASK = "xp.astype(target != ignoreIndex, like.dtype)"
 WEIGHT_SUM = "xp.sum(target_weight(xp, target, weight, ignoreIndex, wide))"

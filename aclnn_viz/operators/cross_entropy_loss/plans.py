@@ -1,8 +1,8 @@
 """How the device kernels of cross entropy compute. Source: ops-nn loss/cross_entropy_loss_grad/op_kernel."""
 
 from aclnn_viz.arrays.plan import BLOCKED, Note
-from aclnn_viz.operators.products import A2, A3
-from aclnn_viz.words.speech import message
+from aclnn_viz.operators.products import ATLAS_A2_A3
+from aclnn_viz.words.messages import message
 
 
 def preset(product, version):
@@ -10,6 +10,6 @@ def preset(product, version):
     return {"order": BLOCKED, "tile": 2048}, (
         Note(message("float32 inside, output to nearest even, W summed per core and then over the cores"),
              "ops-nn loss/cross_entropy_loss_grad/op_kernel/cross_entropy_loss_grad_base.h",
-             inferred=product not in (A2, A3)),
+             inferred=product not in ATLAS_A2_A3),
         Note(message("order of the factors of a product; tiles of 2048 rows"), message("conclusion from the documented formula"),
              inferred=True))

@@ -21,8 +21,8 @@ def tiling(platform, gradLoss, logProb, target, weightOptional, gradZlossOptiona
     size = logProb.dtype.itemsize
     span = -(-rows // platform.GetCoreNumAiv())
     cores = -(-rows // span) if logProb.size else 0
-    room = platform.GetCoreMemSize() - 4096
-    tile = int(room / (2 * BUFFERS * size + BUFFERS * 4 + 4)) // 64 * 64
+    available = platform.GetCoreMemSize() - 4096
+    tile = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 4)) // 64 * 64
     tile = min(tileLength or tile, -(-columns // 64) * 64)
     return Tiling(cores, workspace=32 * cores, T=logProb.dtype, G=gradLoss.dtype, rows=rows, columns=columns, span=span,
                   tileLength=tile, mean=reduction == "mean", none=reduction == "none", ignoreIndex=ignoreIndex,
@@ -86,14 +86,16 @@ class CrossEntropyLossGrad:
             weights, count = weights + weight, count + counted
         self.part.SetValue(0, weights)
         self.part.SetValue(1, count)
-        SetFlag(HardEvent.S_MTE3, 0)
-        WaitFlag(HardEvent.S_MTE3, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.S_MTE3)
+        SetFlag(HardEvent.S_MTE3, eventID)
+        WaitFlag(HardEvent.S_MTE3, eventID)
         DataCopyPad(self.partGm[8 * GetBlockIdx()], self.part, DataCopyExtParams(1, 8, 0, 0, 0))
         SyncAll()
         # Parts lie 32 bytes apart in the workspace, and here as well.
         DataCopyPad(self.part, self.partGm, DataCopyExtParams(GetBlockNum(), 8, 24, 0, 0), NO_PAD)
-        SetFlag(HardEvent.MTE2_S, 0)
-        WaitFlag(HardEvent.MTE2_S, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_S)
+        SetFlag(HardEvent.MTE2_S, eventID)
+        WaitFlag(HardEvent.MTE2_S, eventID)
         self.weightSum, self.rowCount = F(0), F(0)
         for core in range(GetBlockNum()):
             self.weightSum = self.weightSum + self.part.GetValue(8 * core)
@@ -149,11 +151,13 @@ class CrossEntropyLossGrad:
         PipeBarrier(PIPE_V)
         Muls(self.work, self.work, scale, count)
         if start <= target < start + count:
-            SetFlag(HardEvent.V_S, 0)
-            WaitFlag(HardEvent.V_S, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.V_S)
+            SetFlag(HardEvent.V_S, eventID)
+            WaitFlag(HardEvent.V_S, eventID)
             self.work.SetValue(target - start, self.work.GetValue(target - start) - nll)
-            SetFlag(HardEvent.S_V, 0)
-            WaitFlag(HardEvent.S_V, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.S_V)
+            SetFlag(HardEvent.S_V, eventID)
+            WaitFlag(HardEvent.S_V, eventID)
         PipeBarrier(PIPE_V)
         if self.t.smoothing != 0 and self.weighted:
             self.LoadWeights(start, count)

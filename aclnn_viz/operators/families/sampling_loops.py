@@ -1,4 +1,4 @@
-"""The grid samplers, some channels of a sample after the others: the taps of the points once, then every channel by them.
+"""The grid samplers as fused loops: the taps of all points first, then one channel after the other.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.

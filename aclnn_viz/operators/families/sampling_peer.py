@@ -1,4 +1,4 @@
-"""What PyTorch needs of the coordinates of a grid."""
+"""Refuse the grids on which PyTorch's grid samplers may end the process."""
 
 from aclnn_viz.errors import NotSupported, problem
 

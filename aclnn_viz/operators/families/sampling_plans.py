@@ -1,4 +1,4 @@
-"""How device kernels and PyTorch compute the taps along one axis: without the fold, multipliers apart.
+"""How device kernels and PyTorch compute the taps along one axis, where their steps round otherwise than the page's.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """

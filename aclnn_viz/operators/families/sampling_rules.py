@@ -1,4 +1,4 @@
-"""What every sampler asks of its inputs."""
+"""Rules that the inputs of every grid sampler must satisfy."""
 
 from aclnn_viz.errors import problem
 

@@ -1,4 +1,4 @@
-"""What goes wrong: named wrong kernels, each a small change to the right page, with its story.
+"""Known mistakes: named wrong kernels, each a small change to the right page, with a sentence on what goes wrong.
 
 An operator's own are in the file of its name. In their place stand mechanical edits of its page, and what can go wrong
 with any operator.
@@ -9,7 +9,7 @@ from functools import cache
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.edits import slips
 from aclnn_viz.operators.faults.fault import STRIDES, TRUNCATED, Fault
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 __all__ = ["Fault", "faults"]
 

@@ -20,7 +20,7 @@ from functools import cache, cached_property
 from types import CodeType, ModuleType
 
 from aclnn_viz.operators import registry
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 _lock = threading.RLock()  # a tree is shared by all edits of its page
 OPERATORS = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),

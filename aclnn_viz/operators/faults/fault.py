@@ -15,7 +15,7 @@ from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.faults.edits import Edit, file_of, sources
-from aclnn_viz.words.speech import kept, message, named
+from aclnn_viz.words.messages import kept, message, named
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,9 @@ class Fault:
     edit: Edit | None = None
 
     def __post_init__(self):
-        told = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
                 "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
-        for name, value in told.items():
+        for name, value in text.items():
             object.__setattr__(self, name, value)
 
     def page(self, right: ModuleType) -> ModuleType:

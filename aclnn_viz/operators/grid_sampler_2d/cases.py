@@ -5,12 +5,12 @@ from operator import index
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw, sprinkle
+from aclnn_viz.cases.default import Draw, sprinkle
 from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families import sampling
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)

@@ -13,7 +13,7 @@ from aclnn_viz.operators.contract.rules import (
     null_pointers, options, out_pointers, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names,
     undocumented_dtypes,
 )
-from aclnn_viz.operators.products import DAV_1001, DAV_3510, INFERENCE, INFERENCE_A2, TRAINING, Version
+from aclnn_viz.operators.products import INFERENCE, INFERENCE_A2, TRAINING, WITH_ARCH35, Version
 
 from .declaration import OPERATOR
 
@@ -52,14 +52,14 @@ def empty_inputs(call: Call) -> bool:
 def workspace_size(call: Call) -> int:
     """The sizes follow from the tensors that the API makes inside; that it makes just these is inferred."""
     size = contiguous_copies(call, NAMES)
-    dtype, arch = call["input"].dtype, call.product.npu_arch
+    dtype = call["input"].dtype
     # A tensor tagged NHWC is routed by its last axis, although every shape check reads it as NCHW.
     channels = call["input"].shape[3 if call["input"].format == ACL_FORMAT_NHWC else 1]
-    if dtype != ACL_DOUBLE and arch not in (DAV_1001, DAV_3510) and channels <= 2048:
+    if dtype != ACL_DOUBLE and call.product not in (TRAINING, *WITH_ARCH35) and channels <= 2048:
         size += sum(temporary(byte_size(call[name])) for name in ("gradOutput", "input", "inputGrad"))
         if dtype != ACL_FLOAT:
             size += temporary(byte_size(call["inputGrad"], ACL_FLOAT))
-    elif arch == DAV_1001 and dtype == ACL_FLOAT16:
+    elif call.product is TRAINING and dtype == ACL_FLOAT16:
         size += sum(temporary(byte_size(call[name], ACL_FLOAT)) for name in NAMES)
     return size
 

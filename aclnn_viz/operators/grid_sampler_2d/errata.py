@@ -6,7 +6,8 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_DOUBLE
-from aclnn_viz.verification.contract import TRAINING, run
+from aclnn_viz.operators.products import TRAINING
+from aclnn_viz.verification.contract import run
 from aclnn_viz.verification.errata import model
 from aclnn_viz.verification.errata.model import STEP, Contradiction, Counterexample, Lemma, Observation, erratum, one_sided
 

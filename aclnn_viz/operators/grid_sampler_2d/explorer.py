@@ -7,16 +7,17 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, extent, number, signed, written
-from aclnn_viz.words.speech import message, ntr, tr
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, ntr, tr
 
-from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, compute, inputs, pixel_units
+from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, compute, data, gathered, inputs, pixel_units
 
 NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
 TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
-PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four of them, to be told apart
+PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four different ones
 ON = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image.")
 OUTSIDE = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
                   "image.")
@@ -186,28 +187,17 @@ def sentence(data: Data, mode: int) -> str:
     (column, slope_x), (row, slope_y) = data.sources[mode]
     taps = data.taps[mode]
     lost = data.xp.sum(1.0 - taps[:, 5])
-    told = {"column": number(column), "row": number(row), "lost": written(lost, ".0f"), "all": len(taps),
+    text = {"column": number(column), "row": number(row), "lost": written(lost, ".0f"), "all": len(taps),
             "out": number(data.at_chosen(data.outs[mode])), "x": signed(slope_x), "y": signed(slope_y)}
     return choose(data.xp.where(lost == len(taps), 2, data.xp.where(lost > 0, 1, 0)),
-                  tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **told),
-                  tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **told),
-                  tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **told))
+                  tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **text),
+                  tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **text),
+                  tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **text))
 
 
 def plane(state) -> str:
     """Which sample and channel is shown, where there are several."""
     return tr(" (n {n}, c {c})", n=written(state.sample, "d"), c=written(state.channel, "d")) if state.samples * state.channels > 1 else ""
-
-
-def corners(data: Data) -> list[str]:
-    """What alignCorners means along x, in pixels: for False and True, where -1 and 1 lie."""
-    width = data.state.width
-    edges = tr("alignCorners False: x = -1 and 1 are the outer edges, columns -0.5 and {last}; one pixel is {size} wide.",
-               last=f"{width - 0.5:g}", size=number(2 / width))
-    if width == 1:
-        return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and 0; one pixel only: the slope is 0.")]
-    return [edges, tr("alignCorners True: x = -1 and 1 are pixel centres, columns 0 and {last}; one pixel is {size} wide.",
-                      last=width - 1, size=number(2 / (width - 1)))]
 
 
 def describe(data: Data) -> str:
@@ -216,57 +206,15 @@ def describe(data: Data) -> str:
     x, y = (float(v) for v in data.inputs["grid"][state.sample, row, column])
     u, v = data.pixels[row, column]
     inside = ((data.pixels >= -0.5) & (data.pixels <= np.array([state.width, state.height]) - 0.5)).all(-1)
-    mode = NAMES[state.paddingMode]
-    lines = [
+    return "\n".join([
         tr("{name}: {points} points on {pixels} pixels ({image}); {interpolation}, {mode}, alignCorners {aligned}, {dtype}",
            name=OP.aclnn_name, points=f"{state.grid_height} x {state.grid_width}", pixels=f"{state.height} x {state.width}",
-           image=tr(state.image), interpolation=INTERPOLATIONS[state.interpolationMode], mode=mode, aligned=state.alignCorners,
-           dtype=state.dtype),
-        *_shown(state),
+           image=tr(state.image), interpolation=INTERPOLATIONS[state.interpolationMode], mode=NAMES[state.paddingMode],
+           aligned=state.alignCorners, dtype=state.dtype),
         tr("{on} of {all} points lie on the image.", on=int(inside.sum()), all=inside.size),
         tr(ON if inside[row, column] else OUTSIDE, row=row, column=column, x=number(x), y=number(y), u=number(u), v=number(v)),
-        *headline(data),
-        tr("Its taps under {mode}:", mode=mode),
-        tr("  tap  row  column  weight     d/dx       d/dy       pixel      inputGrad gets"),
-        *_tap_rows(data),
-        tr("Its gridGrad: {gradient}. All points: x {all_x}; y {all_y}.", gradient=_vector(data.gridGrad[row, column]),
-           all_x=extent(data.gridGrad[..., 0]), all_y=extent(data.gridGrad[..., 1])),
-        *(tr("out under {mode}: {extent}.", mode=name, extent=extent(out)) for name, out in zip(NAMES, data.outs)),
-        tr("inputGrad: {extent}; {some} of {all} pixels get some.", extent=extent(data.inputGrad),
-           some=int((data.inputGrad != 0).sum()), all=data.inputGrad.size),
-        tr("Coordinate map of {axis}: {zeros}; {border}; {reflection}.", axis=state.axis,
-           **{name: _kinks(data, k) for k, name in enumerate(NAMES)}),
-        *corners(data),
-    ]
-    return "\n".join([*lines, *map(tr, data.notices)])
-
-
-def _shown(state):
-    if plane(state):
-        yield tr("Shown is sample {sample} of {samples}, channel {channel} of {channels}; its gridGrad is the sum over all "
-                 "channels.", sample=state.sample, samples=state.samples, channel=state.channel, channels=state.channels)
-
-
-def _vector(pair) -> str:
-    return f"({number(pair[0])}, {number(pair[1])})"
-
-
-def _tap_rows(data: Data):
-    upstream = float(data.at_chosen(data.inputs["gradOutput"][data.state.sample, data.state.channel]))
-    for at, (row, column, weight, dx, dy, inside, value) in enumerate(data.taps[data.state.paddingMode]):
-        place = f"{row + 0.0:4.0f} {column + 0.0:7.0f}"
-        gets = number(weight * upstream) if inside else tr("nothing: outside")
-        pixel = number(value) if inside else "-"
-        yield f"  {at:3d} {place}  {number(weight):<9}  {number(dx):<9}  {number(dy):<9}  {pixel:<9}  {gets}"
-
-
-def _kinks(data: Data, mode: int) -> str:
-    axis = "xy".index(data.state.axis)
-    at = data.breaks[axis][data.kinks[mode, axis]]
-    if not at.size:
-        return tr("{mode} has no kink", mode=NAMES[mode])
-    return tr("{mode} kinks at {places}", mode=NAMES[mode], places=", ".join(number(x) for x in at))
+        *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, describe)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, describe, live=(gathered, data))

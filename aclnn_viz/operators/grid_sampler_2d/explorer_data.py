@@ -129,19 +129,31 @@ class Data:
         return element(self.xp, element(self.xp, values, self.state.row), self.state.column)
 
 
-def points(state: State) -> np.ndarray:
+def points(state: State, xp=XP):
     """Return the grid (N, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
     shape = height, width = state.grid_height, state.grid_width
     y, x = np.meshgrid((2 * np.arange(height) + 1) / height - 1, (2 * np.arange(width) + 1) / width - 1, indexing="ij")
-    if state.jitter:
-        steps = np.random.default_rng(state.seed).standard_normal((state.samples, *shape, 2)) * state.jitter
-        x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
-    turn = np.radians(state.rotate + 20.0 * np.arange(state.samples))[:, None, None]
-    grid = state.scale * np.stack([x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)], axis=-1)
-    grid += (state.shift_x, state.shift_y)
-    for row, column, x, y in state.moved:
-        grid[:, row, column] = x, y
-    return grid
+    steps = _steps(state.seed, (state.samples, *shape, 2)) * state.jitter
+    x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
+    turn = xp.reshape((state.rotate + 20.0 * np.arange(state.samples)) * (np.pi / 180), (-1, 1, 1))
+    cosine, sine = xp.cos(turn), xp.sin(turn)
+    shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
+    grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
+    dragged = placed(state.moved, (*shape, 2)) if isinstance(state.moved, tuple) else state.moved
+    return xp.where(xp.isnan(dragged), grid, dragged)
+
+
+@lru_cache(4)
+def _steps(seed: int, shape: tuple) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def placed(moved: tuple, shape) -> np.ndarray:
+    """Return the dragged points (Hout, Wout, 2) at their places, nan where none is."""
+    dragged = np.full(shape, np.nan)
+    for row, column, x, y in moved:
+        dragged[row, column] = x, y
+    return dragged
 
 
 def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
@@ -166,18 +178,18 @@ def _images(name: str, samples: int, channels: int, height: int, width: int, see
     return made
 
 
-def inputs(state: State) -> dict:
+def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward that a state stands for."""
     size, shape = (state.samples, state.channels), (state.grid_height, state.grid_width)
     upstream = np.ones((*size, *shape))
     if state.gradOutput == "random":
         upstream = np.random.default_rng(state.seed + 1).standard_normal((*size, *shape))
     elif state.gradOutput == "chosen":
-        upstream = np.zeros((*size, *shape))
-        upstream[..., state.row, state.column] = 1.0
+        mine = np.arange(shape[0] * shape[1]).reshape(shape) == state.row * state.grid_width + state.column
+        upstream = xp.where(mine, upstream, 0.0)
     pixels = _images(*_named(state))
-    return {"gradOutput": round_to(upstream, state.dtype), "input": pixels,
-            "grid": round_to(points(state), state.dtype), "interpolationMode": state.interpolationMode,
+    return {"gradOutput": xp.round_to(upstream, state.dtype), "input": pixels,
+            "grid": xp.round_to(points(state, xp), state.dtype), "interpolationMode": state.interpolationMode,
             "paddingMode": state.paddingMode, "alignCorners": state.alignCorners}
 
 
@@ -189,15 +201,15 @@ def compute(state: State, backward=host(OP)) -> Data:
     return data(XP, state, **gathered(state, backward))
 
 
-def gathered(state: State, backward=host(OP)) -> dict:
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state: the arguments of `data`, and a call for their truth."""
-    given = inputs(state)
-    n, c = state.sample, state.channel
-    shown = {"input": given["input"][n:n + 1, c:c + 1], "grid": given["grid"][n:n + 1]}
+    given = inputs(state, xp)
+    n, c = (xp.reshape(at, (1,)) for at in (state.sample, state.channel))
+    shown = {"input": xp.take(xp.take(given["input"], n, axis=0), c, axis=1), "grid": xp.take(given["grid"], n, axis=0)}
     modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
     outputs, notices = backward(state, given)
-    outs = np.stack([OP.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)])
-    return {"given": given, "outputs": outputs, "outs": outs, "notices": notices, "truth": lambda: OP.truth(**given)}
+    outs = xp.stack([op.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)])
+    return {"given": given, "outputs": outputs, "outs": outs, "notices": notices, "truth": lambda: op.truth(**given)}
 
 
 def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) -> Data:

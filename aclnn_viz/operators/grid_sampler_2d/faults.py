@@ -6,7 +6,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.families.sampling import unnormalise
 from aclnn_viz.operators.faults.fault import STRIDES, TRUNCATED, Fault
 from aclnn_viz.operators.faults.fault import ends
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 BILINEAR_FLOOR = "    first = xp.floor(u)\n    t = u - first"
 NEAREST_ROUND = "(xp.round(u), xp.ones_like(u)"

@@ -6,15 +6,15 @@ Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its a
 from aclnn_viz.arrays.plan import AWAY, EVEN, SEQUENTIAL, SHUFFLED, STORAGE, Note
 from aclnn_viz.operators.families.sampling import BICUBIC, NEAREST, channels_first
 from aclnn_viz.operators.families.sampling_plans import taps_and_slope
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
-from aclnn_viz.words.speech import message
+from aclnn_viz.operators.products import ATLAS_A2_A3, WITH_ARCH35, Version
+from aclnn_viz.words.messages import message
 
 from .page import pixel
 
 
 def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
-    if product is ASCEND_950:
+    if product in WITH_ARCH35:
         return {"page": simt_page, "leading": SEQUENTIAL, "atomics": STORAGE,
                 "scatter": SHUFFLED}, (
             Note(message("coordinates, multipliers and weights rounded to the format of the inputs; inputGrad by atomic "
@@ -29,7 +29,7 @@ def preset(product, version):
         Note(message("float32 coordinates; mirrors counted by a reciprocal; inputGrad atomic in float32, for 16-bit formats "
                      "in a float32 workspace and cast with ties away; gridGrad to nearest even"),
              "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h",
-             inferred=product not in (A2, A3)),
+             inferred=product not in ATLAS_A2_A3),
         Note(message("order of the factors of a product, and of bicubic sums"),
              message("conclusion from the order of the loops"), inferred=True), *early)
 

@@ -2,7 +2,7 @@
 
 from aclnn_viz.operators.families.sampling_rules import has_pixels
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, TRAINING
+from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
@@ -13,7 +13,7 @@ OPERATOR = Operator(
         int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, aclTensor *inputGrad,
         aclTensor *gridGrad, uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_grid_sampler3d_backward.h", library="ops-cv",
-    formats={(A2, A3, ASCEND_950): "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16 float64"},
+    formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16 float64"},
     tensors={
         "input": Tensor("N C D H W", layout="NCDHW"),
         "grid": Tensor("N (Dout Hout Wout) 3", why="N of {like}, any points, and (x, y, z)", layout="NDHWC"),

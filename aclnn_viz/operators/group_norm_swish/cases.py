@@ -4,11 +4,11 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw, stretches
+from aclnn_viz.cases.default import Draw, stretches
 from aclnn_viz.cases.vacuity import off, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SHAPE = (2, 6, 4, 4)
 OPTIONS = ()

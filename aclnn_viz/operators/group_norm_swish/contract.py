@@ -12,12 +12,12 @@ import numpy as np
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
 from aclnn_viz.operators.contract.model import Call, Check, Constraint, Workaround
 from aclnn_viz.operators.contract.rules import (
-    FIRST_950, SYSTEM_WORKSPACE, alike, byte_size, contiguous_copies, extent, generated_contract, narrowed, temporary,
+    SYSTEM_WORKSPACE, alike, byte_size, contiguous_copies, extent, generated_contract, narrowed, temporary,
     tensor_names, unchecked_shape,
 )
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
+from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, WITH_ARCH35
 
-from .declaration import OPERATOR
+from .declaration import OPERATOR, SCALED
 
 SOURCE = "ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp"
 KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
@@ -27,7 +27,7 @@ INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 # One data type for all: the tiling compares the six inputs, and that the lookup lists no mixture is inferred.
 DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
-DTYPE_ROWS = (*alike(NAMES, *DTYPES, products=(A2, A3)), *alike(NAMES, *DTYPES, products=(ASCEND_950,), since=FIRST_950))
+DTYPE_ROWS = (*alike(NAMES, *DTYPES, products=ATLAS_A2_A3), *alike(NAMES, *DTYPES, products=WITH_ARCH35, since=FIRST_ARCH35))
 
 
 def groups(call: Call) -> int:
@@ -117,7 +117,7 @@ CONSTRAINTS = (
     unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
     Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
                "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
-               RESCALED, predicted=True, until=Version.parse("9.1.0.pre")),
+               RESCALED, predicted=True, until=SCALED),
     Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
                lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),
 )

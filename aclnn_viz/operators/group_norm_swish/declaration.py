@@ -1,9 +1,11 @@
 """aclnnGroupNormSwishGrad: x (N, C, ...), mean and rstd (N, numGroups), gamma and beta (C,)."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16, Version
 
 from . import page
+
+SCALED = Version.parse("9.1.0.pre")  # the first tag whose kernel has both factors swishScale
 
 OPERATOR = Operator(
     name="group_norm_swish",
@@ -16,7 +18,7 @@ OPERATOR = Operator(
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_group_norm_swish_grad.h",
     library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "x": Tensor("N G*D *P", ranks=(2, 8)),
         "gamma": Tensor("G*D", "same or float32", why="the channels of {like}"),

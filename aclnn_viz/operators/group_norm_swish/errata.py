@@ -6,7 +6,8 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_FLOAT16
-from aclnn_viz.verification.contract import A2, Run, run
+from aclnn_viz.operators.products import CANN, SOC
+from aclnn_viz.verification.contract import Run, run
 from aclnn_viz.verification.errata import model
 from aclnn_viz.verification.errata.model import (
     STEP, Computation, Contradiction, Counterexample, Lemma, Observation, erratum, gradient,
@@ -47,7 +48,7 @@ def slope_by_x(x):
 
 
 def swish_slope(y: float, s: float, scaled: bool) -> float:
-    """T / (exp(-s y) + 1); `scaled` tells whether T has its factor s."""
+    """T / (exp(-s y) + 1); `scaled` says whether T has its factor s."""
     e = np.exp(-s * y) + 1
     return ((y - y / e) * (s if scaled else 1) + 1) / e
 
@@ -60,13 +61,13 @@ def swish_difference(y: float, s: float) -> float:
 phase_1 = partial(model.phase_1, "group_norm_swish")
 
 
-def gns_run(cann: str = "9.1", predict: bool = False, dtype=np.float32, **replaced) -> Run:
+def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replaced) -> Run:
     """x-hat [-1, 1], gamma 1, beta 0, dy [1, 0]; the outputs hold 7 before the call."""
     given = {"dy": DY[:1], "mean": [[1]], "rstd": [[1]], "x": ONE, "gamma": [1], "beta": [0]}
     arrays = {name: np.asarray(value, dtype) for name, value in given.items()}
     outputs = {name: np.full(shape, 7, dtype) for name, shape in (
         ("dxOut", (1, 1, 2)), ("dgammaOut", 1), ("dbetaOut", 1))}
-    return run("group_norm_swish", A2, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
+    return run("group_norm_swish", SOC, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
 
 
 def predicted(cann: str):

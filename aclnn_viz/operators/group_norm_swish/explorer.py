@@ -11,9 +11,9 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.speech import message, ntr, tr
+from aclnn_viz.words.messages import message, ntr, tr
 
-from .explorer_data import OP, Data, State, compute, inputs
+from .explorer_data import OP, Data, State, compute, data, gathered, inputs
 
 TAKEN, WRONG, LEFT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 222, 172
@@ -141,23 +141,23 @@ def headline(data: Data) -> list[str]:
     direct, mean, along, dx = terms(data)
     n = data.depth * state.positions
     right, wrong = data.norms[:, list(data.sizes).index(n)]
-    told = {"n": n, "group": written(data.group, "d"), "without": signed(direct - n * (mean + along)), "times": number(wrong / right)}
+    found = {"n": n, "group": written(data.group, "d"), "without": signed(direct - n * (mean + along)), "times": number(wrong / right)}
     return [tr("dx of channel {channel}, position {position}: direct {direct}, minus mean {mean}, minus x̂ times mean {along} = "
                "{dx}.", channel=written(state.channel, "d"), position=written(state.position, "d"), direct=signed(direct),
                mean=signed(mean), along=signed(along), dx=signed(dx)),
-            choose(right > 0, tr(HERE, **told), tr(OVERALL, **told)), _slope(data), _errors(data)]
+            choose(right > 0, tr(HERE, **found), tr(OVERALL, **found)), _slope(data), _errors(data)]
 
 
 def _slope(data: Data) -> str:
     state = data.state
-    told = {"scale": number(state.swishScale), "cann": state.cann} | {name: number(data.chosen(values)) for name, values in (
+    found = {"scale": number(state.swishScale), "cann": state.cann} | {name: number(data.chosen(values)) for name, values in (
         ("z", data.z), ("slope", data.slope), ("early", data.early_slope))}
     if not data.early:
-        return tr("z = {z} has the slope {slope} for swishScale {scale}.", **told)
+        return tr("z = {z} has the slope {slope} for swishScale {scale}.", **found)
     return choose(state.swishScale == 1,
                   tr("z = {z} has the slope {slope}, but the kernel of CANN {cann} leaves out one factor swishScale = {scale}: "
-                     "{early}.", **told),
-                  tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **told))
+                     "{early}.", **found),
+                  tr("z = {z} has the slope {slope}; CANN {cann} leaves out one factor swishScale, which is 1 here.", **found))
 
 
 def _errors(data: Data) -> str:
@@ -176,4 +176,4 @@ def text(data: Data) -> str:
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text, live=(gathered, data))

@@ -18,7 +18,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import host
@@ -28,6 +27,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import Version
 
 from . import page
+from .declaration import SCALED
 
 OP = operator("group_norm_swish")
 
@@ -114,17 +114,17 @@ class Data:
     def early(self) -> bool:
         """Whether the gradient is predicted for kernels that lack one factor swishScale."""
         state = self.state
-        return (state.device, state.plan) == ("host", "device") and Version.parse(state.cann) < Version.parse("9.1")
+        return (state.device, state.plan) == ("host", "device") and Version.parse(state.cann) < SCALED
 
 
 def divisors(number: int) -> list[int]:
     return [k for k in range(1, number + 1) if number % k == 0]
 
 
-def inputs(state: State) -> dict:
+def inputs(state: State, xp=XP, op=OP) -> dict:
     """Return the inputs of op.backward that a state stands for, with the statistics that its x has."""
-    drawn = vars(_tensors(state))
-    saved = OP.forward(**{name: drawn[name] for name in ("x", "gamma", "beta")}, numGroups=state.numGroups,
+    drawn = vars(_tensors(state, xp))
+    saved = op.forward(**{name: drawn[name] for name in ("x", "gamma", "beta")}, numGroups=state.numGroups,
                        swishScale=state.swishScale)
     return {"mean": saved["mean"], "rstd": saved["rstd"], **drawn, "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
             "dbetaIsRequire": state.dbetaIsRequire}
@@ -140,18 +140,18 @@ class Tensors:
     beta: np.ndarray
 
 
-def _tensors(state: State) -> Tensors:
-    return _drawn(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean, state.dy_mean, state.seed, state.dtype)
+def _tensors(state: State, xp=XP) -> Tensors:
+    return _drawn(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean, state.dy_mean, state.seed, state.dtype, xp)
 
 
 @lru_cache(8)
-def _drawn(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype) -> Tensors:
+def _drawn(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype, xp) -> Tensors:
     rng = np.random.default_rng(seed)
     shape = samples, channels, positions
     x = x_mean + 2 * rng.standard_normal(shape)
     dy = dy_mean + rng.standard_normal(shape)
     gamma, beta = 1 + 0.5 * rng.standard_normal(channels), beta_mean + 0.5 * rng.standard_normal(channels)
-    return Tensors(*(round_to(array, dtype) for array in (dy, x, gamma, beta)))
+    return Tensors(*(xp.round_to(array, dtype) for array in (dy, x, gamma, beta)))
 
 
 def compute(state: State, backward=host(OP)) -> Data:
@@ -162,11 +162,11 @@ def compute(state: State, backward=host(OP)) -> Data:
     return data(XP, state, **gathered(state, backward))
 
 
-def gathered(state: State, backward=host(OP)) -> dict:
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
-    return {"given": given, "drawn": _tensors(state), "outputs": outputs, "right": OP.truth(**given), "notices": notices}
+    given = inputs(state, xp, op)
+    outputs, notices = gradients(op, state, given, backward)
+    return {"given": given, "drawn": _tensors(state, xp), "outputs": outputs, "right": op.truth(**given), "notices": notices}
 
 
 def data(xp, state: State, given: dict, drawn: Tensors, outputs: dict, right: dict, notices=()) -> Data:

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.operators.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
 from aclnn_viz.operators.faults.fault import along, ends
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 ALONG = "xp.mean(dxhat * xhat, axis=GROUP, keepdims=True)"
 SHIFT = "xp.mean(dxhat, axis=GROUP, keepdims=True)"

@@ -4,23 +4,25 @@ Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h.
 """
 
 from aclnn_viz.arrays.plan import AWAY, SEQUENTIAL, SHUFFLED, Note
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, Version
-from aclnn_viz.words.speech import message
+from aclnn_viz.operators.products import ATLAS_A2_A3, WITH_ARCH35
+from aclnn_viz.words.messages import message
+
+from .declaration import SCALED
 
 
 def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
-    regular = product is ASCEND_950
+    regular = product in WITH_ARCH35
     settings = {"page": page, "rounding": AWAY, "tile": 1,
                 "leading": SEQUENTIAL if regular else SHUFFLED, "reciprocal_mean": regular}
     notes = (
         Note(message("x-hat as x * rstd + (-mean * rstd), slope as T / e, outputs cast with ties away"),
              "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h",
-             inferred=product not in (A2, A3)),
+             inferred=product not in ATLAS_A2_A3),
         Note(message("samples of dgamma and dbeta in turn; the compensation of stage 2 is not modelled") if regular else
              message("samples of dgamma and dbeta by atomic additions, in a seeded order"),
              "ops-nn norm/group_norm_swish_grad/op_kernel", inferred=True))
-    if version >= Version.parse("9.1.0.pre"):
+    if version >= SCALED:
         return settings, notes
     return settings | {"page": unscaled_page, "intended": page}, (
         *notes, Note(message("one factor swishScale is missing"),

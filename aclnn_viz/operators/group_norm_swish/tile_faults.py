@@ -19,7 +19,7 @@ FAULTS = (
     TileFault("planned without the scratch of Select", "Select works in the last 8 KiB on its own",
               "unified buffer full", {" - 8192 - 8 * SUMS": " - 8 * SUMS"}, {"shape": (1, 1, 6000)}),
     TileFault("samples not awaited", "sums are added before they are loaded", "missing wait",
-              {"                SetFlag(HardEvent.MTE2_V, 0)\n                WaitFlag(HardEvent.MTE2_V, 0)\n": ""},
+              {"                SetFlag(HardEvent.MTE2_V, eventID)\n                WaitFlag(HardEvent.MTE2_V, eventID)\n": ""},
               SMALL, schedule="late"),
     TileFault("a sample too far", "the sums of the next sample are taken", "beyond global memory",
               {"parts[sample * self.t.channels + start]": "parts[(sample + 1) * self.t.channels + start]"},

@@ -26,8 +26,8 @@ def tiling(platform, dy, mean, rstd, x, gamma, beta, numGroups, swishScale, tile
     tasks, positions, size = samples * numGroups, prod(x.shape[2:]), x.dtype.itemsize
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1)
-    room = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024  # Select works in the upper 8 KiB
-    most = int(room / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
+    available = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024  # Select works in the upper 8 KiB
+    most = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(positions, 1) // 64) * 64)
     strip = min(max(-(-channels // (64 * cores)) * 64, 64), tile)
     return Tiling(cores, workspace=8 * samples * channels, T=x.dtype, G=gamma.dtype, M=mean.dtype, samples=samples,
@@ -185,12 +185,14 @@ class GroupNormSwishGrad:
             count = min(self.t.strip, self.t.channels - start)
             Duplicate(self.dz, 0.0, count)
             for sample in range(self.t.samples):
-                SetFlag(HardEvent.V_MTE2, 0)
-                WaitFlag(HardEvent.V_MTE2, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
+                SetFlag(HardEvent.V_MTE2, eventID)
+                WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.xhat, parts[sample * self.t.channels + start],
                             DataCopyExtParams(1, count * 4, 0, 0, 0), NO_PAD)
-                SetFlag(HardEvent.MTE2_V, 0)
-                WaitFlag(HardEvent.MTE2_V, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
+                SetFlag(HardEvent.MTE2_V, eventID)
+                WaitFlag(HardEvent.MTE2_V, eventID)
                 Add(self.dz, self.dz, self.xhat, count)
             self.Store(out[start], self.dz, count)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw, sprinkle
+from aclnn_viz.cases.default import Draw, sprinkle
 from aclnn_viz.cases.vacuity import off, share, wide
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SHAPE = (8, 16)
 OPTIONS = ()

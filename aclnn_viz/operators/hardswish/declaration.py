@@ -1,7 +1,7 @@
 """aclnnHardswishBackward: gradOutput and self of one shape and format, rank 0 to 8."""
 
 from aclnn_viz.operators.operator import Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, TRAINING
+from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
@@ -14,7 +14,7 @@ OPERATOR = Operator(
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_hardswish_backward.h",
     library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={"self": Tensor("*P"), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
     takes=("self",),
     gives=("out",),

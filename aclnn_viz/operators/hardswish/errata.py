@@ -6,7 +6,8 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_NHWC
-from aclnn_viz.verification.contract import ASCEND_950, INFERENCE, INFERENCE_A2, run
+from aclnn_viz.operators.products import ASCEND_950, INFERENCE, INFERENCE_A2, SOC
+from aclnn_viz.verification.contract import run
 from aclnn_viz.verification.errata import model
 from aclnn_viz.verification.errata.model import Contradiction, Counterexample, Lemma, Observation, erratum, one_sided
 
@@ -82,8 +83,8 @@ ERRATA = (
         "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h",
         *(Observation(f"{soc}, {np.dtype(dtype).name}, self = nan, gradOutput = 5",
                           lambda dtype=dtype, soc=soc: of_nan(dtype, soc), "no case", [found])
-              for dtype, soc, found in ((np.float32, "Ascend910B2", 1.0), (np.float16, "Ascend910B2", np.nan),
-                                        (np.float32, ASCEND_950, 5.0))),
+              for dtype, soc, found in ((np.float32, SOC, 1.0), (np.float16, SOC, np.nan),
+                                        (np.float32, ASCEND_950.example_soc, 5.0))),
         inferred="that the TBE kernel is unchanged after CANN 8.1"),
     erratum(
         "hardswish-null-out", "contract", "A null out is refused, too",

@@ -11,9 +11,10 @@ from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
 from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, count, number
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
-from .explorer_data import KINKS, OP, Data, State, compute, curve, ends, inputs, places, stretches
+from .explorer_data import KINKS, OP, Data, State, compute, curve, data, ends, gathered, inputs, places, stretches
 
 # The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
 PIECES = np.array([[-8.0, 0.0], [-3.0, 0.0], [-3.0, np.nan], [-3.0, -0.5], [3.0, 1.5], [3.0, np.nan], [3.0, 1.0],
@@ -160,7 +161,7 @@ def headline(data: Data) -> list[str]:
     xp, sweep, size = data.xp, data.sweep, data.sweep.x.size
     worst = xp.argmax(sweep.errors)
     largest, x = (element(xp, values, worst) for values in (sweep.errors, sweep.x))
-    told = {"right": count(sweep.counts[0]), "all": count(size), "wrong": count(size - sweep.counts[0]), "largest": number(largest),
+    found = {"right": count(sweep.counts[0]), "all": count(size), "wrong": count(size - sweep.counts[0]), "largest": number(largest),
             "x": number(x)}
     cause = xp.where((largest < 0.51) & sweep.wrong[0], 1, xp.where((largest > 4) & (xp.abs(x + 1.5) < 0.1), 2, 0))
     inner, outer = map(number, data.kinks)
@@ -175,33 +176,16 @@ def headline(data: Data) -> list[str]:
         tr("On the kinks -3 and 3 the gradient is {inner} and {outer}: the interval is closed. V2 of the operator takes it "
            "open: 0 and {given}; there is no derivative, only a convention.", inner=inner, outer=outer,
            given=number(data.gradOutput)),
-        choose(cause, *(tr(each, **told) for each in (NEAREST, TIE, CANCEL))),
+        choose(cause, *(tr(each, **found) for each in (NEAREST, TIE, CANCEL))),
         tr("Computed by {who}: -inf gives {low}, inf {high}, nan {nan}.", who=tr(data.computed_by), low=low, high=high, nan=nan),
     ]
 
 
 def text(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, sweep = data.state, data.sweep
-    found = sweep.counts
-    lines = [tr("{name} in {dtype}", name=OP.aclnn_name, dtype=state.dtype), *headline(data), "",
-             tr("Window around {centre}, one line a number of the format:", centre=number(state.centre)),
-             tr("  step   x                        out            truth"),
-             *(f"  {step:+4d}   {x!r:<24} {number(out):<14} {number(truth)}" for step, x, out, truth in
-               zip(range(-state.steps, state.steps + 1), data.window.tolist(), data.window_out, data.window_truth)), "",
-             tr("{title}, in ulp of the truth: mean {mean}, largest {largest}.", title=_errors_title(data),
-                mean=number(sweep.errors.mean()), largest=number(sweep.errors.max())),
-             *(tr("  {distance} ulp from the nearest number: {count}", distance=name, count=count(each))
-               for name, each in zip(CLASSES, found))]
-    worst = sweep.missed[sweep.wrong][:12]
-    if worst.size:
-        columns = (each[worst] for each in (sweep.x, sweep.out, sweep.truth, sweep.errors))
-        lines += [tr("The {n} worst of those that are not the nearest number:", n=worst.size),
-                  tr("  x                  out                truth              error in ulp"),
-                  *(f"  {x:<18.9g} {out:<18.9g} {right:<18.12g} {number(error)}"
-                    for x, out, right, error in zip(*columns))]
-    return "\n".join([*lines, *map(tr, data.notices)])
+    first = tr("{name} in {dtype}", name=OP.aclnn_name, dtype=data.state.dtype)
+    return "\n".join([first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text, live=(gathered, data))

@@ -4,7 +4,7 @@ What is varied: one input x and the gradient that arrives there; the place and t
 single steps of the format; the format, and what computes the gradient; which inputs are swept, and with which
 gradients. What is seen: out over x with the tangent at the chosen x; the slope with both of its jumps, and the values
 that lie exactly on them; the window, in which neighbouring numbers of the format stand side by side; the error of every
-number of a 16-bit format (a sample of the wider ones) on an axis that gives each number the same room; how many of them
+number of a 16-bit format (a sample of the wider ones) on an axis that gives each number the same space; how many of them
 are exact. What is understood: at -3 and 3 there is no derivative, and a convention decides about one number each;
 the two versions of the operator decide differently, and one step further nothing is left of it. A gradient rounded once
 is half an ulp off at most; the few that are a whole ulp off were rounded twice, and around -1.5, where the slope is 0,
@@ -117,14 +117,14 @@ def compute(state: State, backward=host(OP)) -> Data:
     return data(XP, state, **gathered(state, backward))
 
 
-def gathered(state: State, backward=host(OP)) -> dict:
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
+    given = inputs(state, xp)
+    outputs, notices = gradients(op, state, given, backward)
     arriving = state.gradOutput if state.arriving == "chosen" else None
-    return {"given": given, "value": OP.forward(self=given["self"])["out"], "out": outputs["out"], "right": truth(**given),
+    return {"given": given, "value": op.forward(self=given["self"])["out"], "out": outputs["out"], "right": op.truth(**given)["out"],
             "swept": _swept(state.dtype, state.reach, arriving, state.seed, state.device, state.soc, state.cann, state.plan,
-                            backward),
+                            host(OP) if arriving is None and xp is not XP else backward, *(() if arriving is None else (xp, op))),
             "notices": notices}
 
 
@@ -158,11 +158,6 @@ def stretches(size: int) -> tuple[np.ndarray, np.ndarray]:
     lengths = np.diff(starts)
     at = np.arange(lengths.max())[:, np.newaxis]
     return starts[:-1] + np.minimum(at, lengths - 1), (at < lengths) / lengths
-
-
-def truth(gradOutput: np.ndarray, self: np.ndarray) -> np.ndarray:
-    """Return the gradient in float64, right on every tie of a 16-bit format."""
-    return np.asarray(OP.truth(gradOutput=gradOutput, self=self)["out"])
 
 
 def _window(centre: float, steps: int, dtype: str) -> np.ndarray:
@@ -199,11 +194,11 @@ def places(dtype: str, reach: str, seed: int):
 
 
 @lru_cache(8)
-def _swept(dtype, reach, arriving, seed, device, soc, cann, plan, backward) -> Swept:
+def _swept(dtype, reach, arriving, seed, device, soc, cann, plan, backward, xp=XP, op=OP) -> Swept:
     state = State(dtype=dtype, reach=reach, seed=seed, device=device, soc=soc, cann=cann, plan=plan)
     at, x = places(dtype, reach, seed)
     random = np.random.default_rng(seed + 1).standard_normal(x.size)
-    upstream = random if arriving is None else np.full(x.size, arriving)
-    given = {"gradOutput": round_to(upstream, dtype), "self": round_to(x, dtype)}
-    outputs = further(OP, state, given, backward)
-    return Swept(at, x, outputs["out"], truth(**given), float_format(dtype).bits == 16)
+    upstream = random if arriving is None else np.ones(x.size) * arriving
+    given = {"gradOutput": xp.round_to(upstream, dtype), "self": round_to(x, dtype)}
+    outputs = further(op, state, given, backward)
+    return Swept(at, x, outputs["out"], op.truth(**given)["out"], float_format(dtype).bits == 16)

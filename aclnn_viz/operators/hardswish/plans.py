@@ -4,13 +4,13 @@ Sources: ops-nn activation/hard_swish_grad/op_kernel/arch35 (Ascend 950); the TB
 """
 
 from aclnn_viz.arrays.plan import Note
-from aclnn_viz.operators.products import ASCEND_950
-from aclnn_viz.words.speech import message
+from aclnn_viz.operators.products import WITH_ARCH35
+from aclnn_viz.words.messages import message
 
 
 def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
-    if product is ASCEND_950:
+    if product in WITH_ARCH35:
         return {"page": page}, (
             Note(message("x times a rounded 1/3, closed interval, nan has slope 1"),
                  "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h"),)

@@ -112,7 +112,7 @@ MISTAKES = {
     "tile_length": (
         Mistake("planned for one buffer", "the queues are doubled, the plan is not",
                 {"3 * buffers * itemsize": "3 * itemsize"}),
-        Mistake("work buffers forgotten", "what is computed in float takes room as well", {" + 2 * 4": ""}),
+        Mistake("work buffers forgotten", "what is computed in float takes space as well", {" + 2 * 4": ""}),
         Mistake("not in whole repeats", "a tile is as long as fits, and no multiple of 64",
                 {" // 64 * 64": ""}),
         Mistake("rounded up", "the tile is longer than what fits",

@@ -20,9 +20,9 @@ def tiling(platform, gradOutput, self):
     blocks = -(-n // align)
     cores = min(platform.GetCoreNumAiv(), blocks)
     # An element takes space in three queues, and in float as x, slope and, if it is narrower, gradient; two bits.
-    room = platform.GetCoreMemSize() - 8192  # which Select works in
+    available = platform.GetCoreMemSize() - 8192  # which Select works in
     bytes_of_element = 3 * BUFFERS * size + 4 * (2 if size == 4 else 3) + 2 / 8
-    tile = int(room / bytes_of_element) // 256 * 256
+    tile = int(available / bytes_of_element) // 256 * 256
     return Tiling(cores, T=self.dtype, total=n, formerNum=blocks % max(cores, 1),
                   blockLength=blocks // max(cores, 1) * align, align=align, tileLength=tile)
 

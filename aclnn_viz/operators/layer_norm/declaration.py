@@ -1,7 +1,7 @@
 """aclnnLayerNormBackward: normalizedShape are the trailing axes of input; mean and rstd have one number a row."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 from . import page
 
@@ -13,7 +13,7 @@ OPERATOR = Operator(
         const aclBoolArray *outputMask, aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_layer_norm_backward.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (INFERENCE, TRAINING): "float32 float16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
     tensors={
         "input": Tensor("*R *K", ranks=(1, 8)),
         "gradOut": Tensor("*R *K"),

@@ -27,8 +27,8 @@ def tiling(platform, gradOut, input, normalizedShape, mean, rstd, weightOptional
     weight = input.dtype if weightOptional is None else weightOptional.dtype
     span = max(-(-rows // platform.GetCoreNumAiv()), 1)
     cores = max(-(-rows // span), 1) if any(outputMask) else 0
-    room = platform.GetCoreMemSize() - 1024
-    most = int(room / (BUFFERS * (2 * size + 4 + weight.itemsize) + 6 * 4)) // 64 * 64
+    available = platform.GetCoreMemSize() - 1024
+    most = int(available / (BUFFERS * (2 * size + 4 + weight.itemsize) + 6 * 4)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(columns, 1) // 64) * 64)
     slot = -(-columns // 8) * 8
     return Tiling(cores, workspace=8 * slot * cores, T=input.dtype, W=weight, M=mean.dtype, rows=rows, columns=columns,
@@ -160,12 +160,14 @@ class LayerNormGrad:
             count = min(self.t.strip, self.t.columns - start)
             Duplicate(self.dw, 0.0, count)
             for core in range(GetBlockNum()):
-                SetFlag(HardEvent.V_MTE2, 0)
-                WaitFlag(HardEvent.V_MTE2, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
+                SetFlag(HardEvent.V_MTE2, eventID)
+                WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, parts[core * self.t.slot + start], DataCopyExtParams(1, count * 4, 0, 0, 0),
                             NO_PAD)
-                SetFlag(HardEvent.MTE2_V, 0)
-                WaitFlag(HardEvent.MTE2_V, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
+                SetFlag(HardEvent.MTE2_V, eventID)
+                WaitFlag(HardEvent.MTE2_V, eventID)
                 Add(self.dw, self.dw, self.work, count)
             self.Store(out[start], self.dw, count)
 

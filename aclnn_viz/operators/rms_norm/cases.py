@@ -5,12 +5,12 @@ from numbers import Integral
 
 import numpy as np
 
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
 from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import STRETCH
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SHAPE = (8, 64)
 OPTIONS = ("gamma_ndim",)

@@ -11,15 +11,14 @@ import numpy as np
 from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
 from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow
 from aclnn_viz.operators.contract.rules import (
-    FIRST_950, UINT32, generated_contract, rank_in, tensor_names, tiling_check, wrapped_product,
+    UINT32, generated_contract, rank_in, tensor_names, tiling_check, wrapped_product,
 )
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING
+from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, INFERENCE, TRAINING, WITH_ARCH35, WITHOUT_ARCH35
 
 from .declaration import OPERATOR
 
 SOURCE = "ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp"
 DOCUMENT = "aclnnRmsNormGrad, CANN documentation"
-TILED = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2)  # whose tiling asks for rows
 
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
@@ -32,7 +31,7 @@ def row(data: int, gamma: int, products, **scope) -> DtypeRow:
 
 DTYPE_ROWS = (
     *(row(data, gamma, products, since=since)
-      for products, since in (((A2, A3), None), ((ASCEND_950,), FIRST_950))
+      for products, since in ((ATLAS_A2_A3, None), (WITH_ARCH35, FIRST_ARCH35))
       for data, gamma in ((ACL_FLOAT16, ACL_FLOAT), (ACL_BF16, ACL_FLOAT), (ACL_FLOAT16, ACL_FLOAT16),
                           (ACL_FLOAT, ACL_FLOAT), (ACL_BF16, ACL_BF16))),
     *(row(data, data, (INFERENCE,)) for data in (ACL_FLOAT16, ACL_FLOAT)),
@@ -80,7 +79,7 @@ TILING = (
     tiling_check("gamma size", lambda call: prod(call["gamma"].shape) % 64 != 0,
                  "the number of elements of gamma must be a multiple of 64", SOURCE, ("gamma",), products=(TRAINING,)),
     tiling_check("rows", lambda call: row_count(call) == 0, "there must be at least one row", SOURCE, ("x", "gamma"),
-                 products=TILED),
+                 products=WITHOUT_ARCH35),
 )
 
 
@@ -105,10 +104,10 @@ CONSTRAINTS = (
     Constraint("strided input", "older documents do not support strided inputs; the library makes them contiguous",
                "nobody", lambda call, arrays: any(not call[name].is_contiguous for name in INPUTS), DOCUMENT),
     Constraint("no rows", "x must have at least one row: the library answers a tiling error", "library",
-               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=TILED),
+               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=WITHOUT_ARCH35),
     Constraint("no rows on 950", "x must have at least one row: the kernel fills dgammaOut with nan", "device.run",
                lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
-               "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h", products=(ASCEND_950,)),
+               "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h", products=WITH_ARCH35),
     Constraint("empty last axis", "older documents do not support empty tensors; the library answers success and "
                "computes nothing", "nobody", lambda call, arrays: call["x"].shape[-1:] == (0,), DOCUMENT),
     Constraint("32-bit sizes", "rows and columns must each stay below 2^32: their products wrap in uint32_t",

@@ -1,7 +1,7 @@
 """aclnnRmsNormGrad: gamma spans any number of trailing axes of x; rstd has one number a row, whatever its shape."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE
+from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 
 from . import page
 
@@ -14,7 +14,7 @@ OPERATOR = Operator(
         const aclTensor *dxOut, const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_rms_norm_grad.h",
     library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*R *K", ranks=(1, 8)),
         "gamma": Tensor("*K", "same or float32", why="the trailing axes of {like}"),

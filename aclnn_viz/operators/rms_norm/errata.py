@@ -6,7 +6,8 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_NCDHW, ACL_FORMAT_ND
-from aclnn_viz.verification.contract import ASCEND_950, INFERENCE, TRAINING, Bench, run
+from aclnn_viz.operators.products import ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.verification.contract import Bench, run
 from aclnn_viz.verification.errata import model
 from aclnn_viz.verification.errata.model import (
     Computation, Contradiction, Counterexample, Lemma, Observation, erratum, gradient,

@@ -11,9 +11,9 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, count, extent, number, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.speech import message, tr
+from aclnn_viz.words.messages import message, tr
 
-from .explorer_data import OP, Data, State, compute, inputs
+from .explorer_data import OP, Data, State, compute, data, gathered, inputs
 
 ARRIVING, PART, KEPT, OTHER, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 BELOW = message("ε = {epsilon} against mean(x²) = {mean}: far below: scaling the row would not change y, so dx has no part "
@@ -117,13 +117,13 @@ def headline(data: Data) -> list[str]:
     squares = data.x**2
     total = xp.sum(squares)
     held = 100 * xp.max(squares) / xp.where(total == 0.0, 1.0, total)
-    told = {"epsilon": number(data.epsilon), "mean": number(data.mean_square), "column": written(xp.argmax(squares), "d"),
+    found = {"epsilon": number(data.epsilon), "mean": number(data.mean_square), "column": written(xp.argmax(squares), "d"),
             "share": written(held, ".0f")}
     return [
         tr("Row {row}: ⟨dx, x⟩ = {inner}, without the projection {without}; {share} of the part along x is left, in exact "
            "arithmetic {exact}.", row=written(data.state.row, "d"), inner=number(data.inner[0]), without=number(data.inner[1]),
            share=number(share), exact=number(exact)),
-        choose(xp.where(ratio < 1e-3, 0, xp.where(ratio > 1, 2, 1)), *(tr(regime, **told) for regime in (BELOW, NEAR, ABOVE))),
+        choose(xp.where(ratio < 1e-3, 0, xp.where(ratio > 1, 2, 1)), *(tr(regime, **found) for regime in (BELOW, NEAR, ABOVE))),
         tr("Relative error of {output} for sums of {n} terms in {dtype}: sequential {sequential}, tiled {tiled}, pairwise "
            "{pairwise}.", output=data.state.output, n=count(data.lengths[-1]), dtype=data.state.accumulate,
            sequential=sequential, tiled=tiled, pairwise=pairwise),
@@ -142,4 +142,4 @@ def text(data: Data) -> str:
 
 
 def subject():
-    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text)
+    return Subject(OP.name, lambda state: OP, State, inputs, compute, panels, headline, text, live=(gathered, data))

@@ -93,14 +93,13 @@ class Data:
     notices: tuple[str, ...]
 
 
-def tensors(state: State, rows: int, columns: int) -> dict:
+def tensors(state: State, rows: int, columns: int, xp=XP) -> dict:
     """Return x, dy and gamma in the format; the outlier is where it fits."""
     rng = np.random.default_rng(state.seed)
     x = 10.0**state.scale * rng.standard_normal((rows, columns))
-    if state.row < rows and state.column < columns:
-        x[state.row, state.column] *= 2.0**state.outlier
-    x = round_to(x, state.dtype)
-    if not np.isfinite(x).all():
+    chosen = (np.arange(rows)[:, np.newaxis] == state.row) & (np.arange(columns) == state.column)
+    x = xp.round_to(xp.where(chosen, x * 2.0**state.outlier, x), state.dtype)
+    if xp is XP and not np.isfinite(x).all():
         raise StateError("scale", f"x must stay below {np.finfo(np.float16).max:g} in float16",
                          f"x of size 10^{state.scale:g} with an outlier 2^{state.outlier:g}", "lower x or the outlier")
     gamma = {"ones": np.ones(columns), "random": rng.uniform(0.5, 1.5, columns), "ramp": np.linspace(0.5, 2.0, columns),
@@ -108,18 +107,18 @@ def tensors(state: State, rows: int, columns: int) -> dict:
     gamma = round_to(gamma, state.dtype)
     dy = np.ones((rows, columns))
     if state.dy == "column":
-        dy = np.eye(columns)[np.full(rows, state.column % columns)]
+        dy = xp.where(np.arange(columns) == state.column % columns, dy, 0.0)
     elif state.dy != "ones":
-        wide = x.astype(np.float64)
-        along = wide / np.sqrt(np.mean(wide * wide, axis=1, keepdims=True)) / gamma.astype(np.float64)
+        wide = double(xp, x)
+        along = wide / xp.sqrt(xp.mean(wide * wide, axis=1, keepdims=True)) / gamma.astype(np.float64)
         dy = (state.dy != "random") * along + (state.dy != "along") * rng.standard_normal((rows, columns))
-    return {"dy": round_to(dy, state.dtype), "x": x, "gamma": gamma}
+    return {"dy": xp.round_to(dy, state.dtype), "x": x, "gamma": gamma}
 
 
-def inputs(state: State) -> dict:
+def inputs(state: State, xp=XP, op=OP) -> dict:
     """Return the inputs of op.backward that a state stands for; rstd is what the forward operator saves."""
-    given = tensors(state, state.rows, state.columns)
-    rstd = OP.forward(x=given["x"], gamma=given["gamma"], epsilon=10.0**state.epsilon)["rstd"]
+    given = tensors(state, state.rows, state.columns, xp)
+    rstd = op.forward(x=given["x"], gamma=given["gamma"], epsilon=10.0**state.epsilon)["rstd"]
     return {"dy": given["dy"], "x": given["x"], "rstd": rstd, "gamma": given["gamma"]}
 
 
@@ -132,12 +131,12 @@ def compute(state: State, backward=host(OP)) -> Data:
         return data(XP, state, **gathered(state, backward))
 
 
-def gathered(state: State, backward=host(OP)) -> dict:
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
-    given = inputs(state)
-    outputs, notices = gradients(OP, state, given, backward)
-    return {"given": given, "outputs": outputs, "right": OP.truth(**given), "notices": notices,
-            "dx": further(OP, state, over_epsilon(XP, state, given), backward)["dxOut"]}
+    given = inputs(state, xp, op)
+    outputs, notices = gradients(op, state, given, backward)
+    return {"given": given, "outputs": outputs, "right": op.truth(**given), "notices": notices,
+            "dx": further(op, state, over_epsilon(xp, state, given), backward)["dxOut"]}
 
 
 def data(xp, state: State, given: dict, outputs: dict, right: dict, dx, notices=()) -> Data:

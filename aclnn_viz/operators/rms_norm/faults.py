@@ -5,7 +5,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
 from aclnn_viz.operators.faults.fault import ends
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 MEAN = "xp.mean(dy * gamma * xhat, axis=-1, keepdims=True)"
 DX = "(dy * gamma - xhat * projection(xp, dy, xhat, gamma)) * rstd"

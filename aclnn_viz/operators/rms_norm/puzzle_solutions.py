@@ -57,18 +57,22 @@ def rms_add_slots(self):
     for start in range(GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()):
         count = min(self.t.strip, self.t.columns - start)
         row = DataCopyExtParams(1, count * 4, 0, 0, 0)
-        SetFlag(HardEvent.MTE3_V, 0)
-        WaitFlag(HardEvent.MTE3_V, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
+        SetFlag(HardEvent.MTE3_V, eventID)
+        WaitFlag(HardEvent.MTE3_V, eventID)
         Duplicate(self.dgamma, 0.0, count)
         for core in range(GetBlockNum()):
-            SetFlag(HardEvent.V_MTE2, 0)
-            WaitFlag(HardEvent.V_MTE2, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
+            SetFlag(HardEvent.V_MTE2, eventID)
+            WaitFlag(HardEvent.V_MTE2, eventID)
             DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, DataCopyPadExtParams(False, 0, 0, 0))
-            SetFlag(HardEvent.MTE2_V, 0)
-            WaitFlag(HardEvent.MTE2_V, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
+            SetFlag(HardEvent.MTE2_V, eventID)
+            WaitFlag(HardEvent.MTE2_V, eventID)
             Add(self.dgamma, self.dgamma, self.work, count)
-        SetFlag(HardEvent.V_MTE3, 0)
-        WaitFlag(HardEvent.V_MTE3, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
+        SetFlag(HardEvent.V_MTE3, eventID)
+        WaitFlag(HardEvent.V_MTE3, eventID)
         DataCopyPad(self.dgammaGm[start], self.dgamma, row)
 
 
@@ -140,11 +144,11 @@ MISTAKES = {
     ),
     "rms_add_slots": (
         Mistake("load not awaited", "the slots are added before they are loaded",
-                {"            SetFlag(HardEvent.MTE2_V, 0)\n            WaitFlag(HardEvent.MTE2_V, 0)\n": ""}),
+                {"            SetFlag(HardEvent.MTE2_V, eventID)\n            WaitFlag(HardEvent.MTE2_V, eventID)\n": ""}),
         Mistake("slot overwritten", "the next slot is loaded while the last is added",
-                {"            SetFlag(HardEvent.V_MTE2, 0)\n            WaitFlag(HardEvent.V_MTE2, 0)\n": ""}),
+                {"            SetFlag(HardEvent.V_MTE2, eventID)\n            WaitFlag(HardEvent.V_MTE2, eventID)\n": ""}),
         Mistake("sum not awaited", "the sum is stored before the last slot is added",
-                {"        SetFlag(HardEvent.V_MTE3, 0)\n        WaitFlag(HardEvent.V_MTE3, 0)\n": ""}),
+                {"        SetFlag(HardEvent.V_MTE3, eventID)\n        WaitFlag(HardEvent.V_MTE3, eventID)\n": ""}),
         Mistake("columns for slots", "slots lie slot elements apart, which may be more than columns",
                 {"core * self.t.slot": "core * self.t.columns"}),
         Mistake("no zeros", "the sum starts from what the buffer holds",

@@ -10,7 +10,7 @@ from aclnn_viz.checking.puzzles.puzzle import Curve, Puzzle, Reads
 from aclnn_viz.checking.puzzles.symptoms import table
 from aclnn_viz.checking.puzzles.tiles.detective import TileDetective
 from aclnn_viz.checking.puzzles.tiles.machine import Part
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 from . import page
 
@@ -235,12 +235,12 @@ TILE_PUZZLES = (
         "Which instruction reads what the one before has written? Between those two stands PipeBarrier(PIPE_V).",
         "Mul(self.work, self.dy, self.xhat, count), the barrier, Add(...), Mul(...)"), None,
         judge=Part("AddToDgamma", FEW)),
-    Puzzle(rms_add_slots, "rms_norm", "A sum across the cores", (), 16, (
+    Puzzle(rms_add_slots, "rms_norm", "A sum across the cores", (), 20, (
         "For each strip: zeros, then slot after slot is loaded and added, then the sum is stored.",
         "A load waits for the last sum (V_MTE2), a sum for its load (MTE2_V), the store for the last sum (V_MTE3), and "
         "the zeros of the next strip for the store (MTE3_V).",
-        "SetFlag(HardEvent.V_MTE2, 0); WaitFlag(HardEvent.V_MTE2, 0); DataCopyPad(self.work, self.partGm[core * "
-        "self.t.slot + start], row, DataCopyPadExtParams(False, 0, 0, 0)) is the load."), None,
+        "Queues hold event ids, too: eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2) is one that is free; then come SetFlag and "
+        "WaitFlag, and DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, DataCopyPadExtParams(False, 0, 0, 0))."), None,
         judge=Part("AddSlots", (*FEW, ({"shape": (5, 200)}, 2)))),
 )
 

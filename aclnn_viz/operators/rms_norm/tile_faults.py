@@ -4,8 +4,8 @@ from aclnn_viz.tiles.fault import WRONG, TileFault
 
 ATOMIC = "rms_norm_atomic"
 FEW = {"shape": (8, 20)}
-WAIT_LOAD = "                SetFlag(HardEvent.MTE2_V, 0)\n                WaitFlag(HardEvent.MTE2_V, 0)\n"
-WAIT_SUM = ("            SetFlag(HardEvent.V_MTE3, 0)\n            WaitFlag(HardEvent.V_MTE3, 0)\n"
+WAIT_LOAD = "                SetFlag(HardEvent.MTE2_V, eventID)\n                WaitFlag(HardEvent.MTE2_V, eventID)\n"
+WAIT_SUM = ("            SetFlag(HardEvent.V_MTE3, eventID)\n            WaitFlag(HardEvent.V_MTE3, eventID)\n"
             "            DataCopyPad(self.dgammaGm")
 
 FAULTS = (
@@ -24,13 +24,13 @@ FAULTS = (
     TileFault("atomic mode left on", "the next plain store would add", "atomic mode left on",
               {"        SetAtomicNone()\n": ""}, FEW, program=ATOMIC),
     TileFault("gamma not awaited", "the vector unit widens gamma while it is loaded", "missing wait",
-              {"        SetFlag(HardEvent.MTE2_V, 0)\n        WaitFlag(HardEvent.MTE2_V, 0)\n        self.Widen":
+              {"        SetFlag(HardEvent.MTE2_V, eventID)\n        WaitFlag(HardEvent.MTE2_V, eventID)\n        self.Widen":
                "        self.Widen"}, FEW, schedule="late"),
     TileFault("slot not awaited", "the slots of other cores are added before they are loaded", "missing wait",
               {WAIT_LOAD: ""}, FEW, schedule="late"),
     TileFault("slot overwritten", "the next slot is loaded while the last is added", "missing barrier",
-              {"                SetFlag(HardEvent.V_MTE2, 0)  # and so the vector unit's last sum is finished, too\n"
-               "                WaitFlag(HardEvent.V_MTE2, 0)\n": ""}, FEW, schedule="late"),
+              {"                SetFlag(HardEvent.V_MTE2, eventID)  # and so the vector unit's last sum is finished, too\n"
+               "                WaitFlag(HardEvent.V_MTE2, eventID)\n": ""}, FEW, schedule="late"),
     TileFault("sum not awaited", "dgamma is stored before the last slot is added", "missing wait",
               {WAIT_SUM: "            DataCopyPad(self.dgammaGm"}, FEW, schedule="late"),
     TileFault("slots too narrow", "the tail of a slot lies in the neighbour's, that of the last nowhere",

@@ -21,8 +21,8 @@ def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
     span = -(-rows // platform.GetCoreNumAiv())
     cores = -(-rows // span) if rows else 1
     # Queues for dy, x and dx; in float dy, x, gamma, dgamma and a product, gamma once more as it comes.
-    room = platform.GetCoreMemSize() - 1024
-    most = int(room / (3 * BUFFERS * size + 5 * 4 + gamma.dtype.itemsize)) // 64 * 64
+    available = platform.GetCoreMemSize() - 1024
+    most = int(available / (3 * BUFFERS * size + 5 * 4 + gamma.dtype.itemsize)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(columns, 1) // 64) * 64)
     slot = -(-columns // 8) * 8
     strip = min(-(-columns // (64 * cores)) * 64, tile)
@@ -107,11 +107,13 @@ class RmsNormGrad:
 
     def LoadGamma(self, start, count):
         given = self.gammaInBuf.Get(self.G)
-        SetFlag(HardEvent.V_MTE2, 0)  # the last gamma has been read; the sum of a row has waited for that, too
-        WaitFlag(HardEvent.V_MTE2, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
+        SetFlag(HardEvent.V_MTE2, eventID)  # the last gamma has been read; the sum of a row has waited for that, too
+        WaitFlag(HardEvent.V_MTE2, eventID)
         DataCopyPad(given, self.gammaGm[start], DataCopyExtParams(1, count * self.G.itemsize, 0, 0, 0), NO_PAD)
-        SetFlag(HardEvent.MTE2_V, 0)
-        WaitFlag(HardEvent.MTE2_V, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
+        SetFlag(HardEvent.MTE2_V, eventID)
+        WaitFlag(HardEvent.MTE2_V, eventID)
         self.Widen(self.gamma, given, count)
 
     def CopyIn(self, start, count):
@@ -170,26 +172,30 @@ class RmsNormGrad:
 
     def StoreDgamma(self, start, count):
         """Add to the output or the own slot if that was cleared before; else write the own slot."""
-        SetFlag(HardEvent.V_MTE3, 0)
-        WaitFlag(HardEvent.V_MTE3, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
+        SetFlag(HardEvent.V_MTE3, eventID)
+        WaitFlag(HardEvent.V_MTE3, eventID)
         target = self.dgammaGm if self.t.atomic else self.partGm[GetBlockIdx() * self.t.slot]
         if self.t.atomic or self.t.columns > self.t.tileLength:
             SetAtomicAdd(float32)
         DataCopyPad(target[start], self.dgamma, DataCopyExtParams(1, count * 4, 0, 0, 0))
         SetAtomicNone()
-        SetFlag(HardEvent.MTE3_V, 0)
-        WaitFlag(HardEvent.MTE3_V, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
+        SetFlag(HardEvent.MTE3_V, eventID)
+        WaitFlag(HardEvent.MTE3_V, eventID)
 
     def Clear(self, target, start, end):
         """Write zeros to the columns from start to end."""
         count = min(self.t.tileLength, max(end - start, 0))
         Duplicate(self.work, 0.0, count)
-        SetFlag(HardEvent.V_MTE3, 0)
-        WaitFlag(HardEvent.V_MTE3, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
+        SetFlag(HardEvent.V_MTE3, eventID)
+        WaitFlag(HardEvent.V_MTE3, eventID)
         for column in range(start, end, self.t.tileLength):
             DataCopyPad(target[column], self.work, DataCopyExtParams(1, min(count, end - column) * 4, 0, 0, 0))
-        SetFlag(HardEvent.MTE3_V, 0)
-        WaitFlag(HardEvent.MTE3_V, 0)
+        eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
+        SetFlag(HardEvent.MTE3_V, eventID)
+        WaitFlag(HardEvent.MTE3_V, eventID)
 
     def ClearOutput(self):
         first = GetBlockIdx() * self.t.strip
@@ -205,18 +211,22 @@ class RmsNormGrad:
         for start in range(GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()):
             count = min(self.t.strip, self.t.columns - start)
             row = DataCopyExtParams(1, count * 4, 0, 0, 0)
-            SetFlag(HardEvent.MTE3_V, 0)  # the last strip has been stored
-            WaitFlag(HardEvent.MTE3_V, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
+            SetFlag(HardEvent.MTE3_V, eventID)  # the last strip has been stored
+            WaitFlag(HardEvent.MTE3_V, eventID)
             Duplicate(self.dgamma, 0.0, count)
             for core in range(GetBlockNum()):
-                SetFlag(HardEvent.V_MTE2, 0)  # and so the vector unit's last sum is finished, too
-                WaitFlag(HardEvent.V_MTE2, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
+                SetFlag(HardEvent.V_MTE2, eventID)  # and so the vector unit's last sum is finished, too
+                WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
-                SetFlag(HardEvent.MTE2_V, 0)
-                WaitFlag(HardEvent.MTE2_V, 0)
+                eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
+                SetFlag(HardEvent.MTE2_V, eventID)
+                WaitFlag(HardEvent.MTE2_V, eventID)
                 Add(self.dgamma, self.dgamma, self.work, count)
-            SetFlag(HardEvent.V_MTE3, 0)
-            WaitFlag(HardEvent.V_MTE3, 0)
+            eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
+            SetFlag(HardEvent.V_MTE3, eventID)
+            WaitFlag(HardEvent.V_MTE3, eventID)
             DataCopyPad(self.dgammaGm[start], self.dgamma, row)
 
 

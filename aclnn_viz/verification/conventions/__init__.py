@@ -9,11 +9,10 @@ from functools import partial
 
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import Operator, operator, operators, registry
-from aclnn_viz.tables import padded
+from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
-from aclnn_viz.words.columns import wrapped
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
 

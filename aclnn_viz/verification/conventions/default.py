@@ -8,7 +8,7 @@ import numpy as np
 from aclnn_viz.cases import case, default
 from aclnn_viz.operators import Operator
 from aclnn_viz.verification.conventions.model import Convention
-from aclnn_viz.words.speech import linked, message
+from aclnn_viz.words.messages import linked, message
 
 UNKNOWN = message("not written down")
 

@@ -1,4 +1,4 @@
-"""What a convention is: a place where a value had to be chosen, with the value of each who chose."""
+"""A convention: a place where a value had to be chosen (a kink, a tie, an empty input), with the value of each implementation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.verification.errata.model import shown
 from aclnn_viz.verification.kinks import torch_here
-from aclnn_viz.words.speech import kept, message
+from aclnn_viz.words.messages import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
 PYTORCH = "2.13.0"  # the version that the recorded values are from

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import operators, registry
-from aclnn_viz.tables import padded
+from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
-from aclnn_viz.words.columns import wrapped
-from aclnn_viz.words.speech import tr
+from aclnn_viz.words.messages import tr
 
 __all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
            "Observation", "errata", "recompute", "text_table", "to_json"]

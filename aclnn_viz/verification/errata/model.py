@@ -1,4 +1,4 @@
-"""What an erratum is, and the evidence for it: lemmas, numbers and computations, quotations, calls of the emulator."""
+"""An erratum, and its evidence: lemmas, numbers and computations, quotations, calls of the emulator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.verification.contract import A2, status
-from aclnn_viz.words.speech import kept, message, tr
+from aclnn_viz.operators.products import SOC, Product
+from aclnn_viz.verification.contract import status
+from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
 
@@ -114,7 +115,7 @@ class Observation:
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
 
 
-def phase_1(operator: str, what: str, documented, found: int, soc: str = A2, **replaced) -> Observation:
+def phase_1(operator: str, what: str, documented, found: int, soc: Product | str = SOC, **replaced) -> Observation:
     """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
     return Observation(what, partial(status, operator, soc, **replaced), documented, found)
 

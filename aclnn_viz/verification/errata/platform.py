@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from aclnn_viz.accuracy.standards.baselines import MSPROBE_SMALL
+from aclnn_viz.accuracy.msprobe import MSPROBE_SMALL
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.installation import SPLIT, WHOLE
 from aclnn_viz.operators.codes import ACL_OPT_DETERMINISTIC
-from aclnn_viz.operators.products import product_of
+from aclnn_viz.operators.products import A2, product_of
 from aclnn_viz.verification.errata.model import Contradiction, Observation, erratum
 
 
@@ -67,7 +67,7 @@ ERRATA = (
         "aclrtGetSocName answers Ascend910B on the old 910; the names of Atlas A2 have a digit there.",
         "platform configuration files <SoC>.ini of CANN 8.1",
         Observation("product of the SoC name Ascend910B", lambda: product_of("Ascend910B").name,
-                    product_of("Ascend910B2").name, "Atlas training series")),
+                    A2.name, "Atlas training series")),
     erratum(
         "msprobe-thresholds", "numerics", "msprobe's small-value thresholds differ from its document",
         "Small values are below 2^-14 (float32), 2^-11 (float16) and 2^-8 (bfloat16).",

@@ -1,6 +1,6 @@
 """Kernels as engineers write them by hand, from the formulas: rows, tiles and cores, float32 inside, storage outside.
 
-Each is right with the slip "" and wrong with any other: a mistake that people make, told by what they did. They share
+Each is right with the slip "" and wrong with any other: a mistake that people make, named by what they did. They share
 no code with the pages, and no order of operations.
 """
 

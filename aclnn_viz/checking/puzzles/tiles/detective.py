@@ -10,7 +10,7 @@ from aclnn_viz.checking.judge import Prepared, prepared
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.operators.faults.fault import diff_of
 from aclnn_viz.tiles import TileFault, faults, launch
-from aclnn_viz.words.speech import kept, message, named
+from aclnn_viz.words.messages import kept, message, named
 
 LAUNCH = ("cores", "schedule")  # of an experiment's options, those of the launch
 

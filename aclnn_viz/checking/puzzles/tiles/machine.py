@@ -14,7 +14,7 @@ from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.puzzles.verdict import SECONDS, PuzzleResult, solved, unsolved, untouched
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import Program, launch, programs
-from aclnn_viz.words.speech import message
+from aclnn_viz.words.messages import message
 
 SCHEDULES = ("eager", "late", 0)
 
@@ -31,7 +31,7 @@ class Part:
         if empty(answer):
             return untouched(puzzle, message("nothing is done yet"))
         seen = self.seen(puzzle, answer)
-        wrong = [one.told for one in seen if one.told]
+        wrong = [one.problem for one in seen if one.problem]
         if not wrong:
             return solved(puzzle, answer, message("right on {n} runs", n=len(seen)))
         solution, signs = solution_of(puzzle), [one.signs for one in seen]
@@ -67,7 +67,7 @@ class Part:
 class ProgramRun(NamedTuple):
     """What is wrong with a run, line by line; its signs, hazards and numbers; and whether it does not end."""
 
-    told: tuple
+    problem: tuple
     signs: tuple
     fatal: bool = False
 
