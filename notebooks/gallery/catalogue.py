@@ -14,20 +14,19 @@ from pathlib import Path
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import controls
-from aclnn_viz.explorers.widget import FRONT
+from aclnn_viz.explorers.scripts import FRONT
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.products import PRODUCTS
 from aclnn_viz.tiles import programs
-from aclnn_viz.words.speech import LANGUAGES, PLACE
+from aclnn_viz.words.messages import LANGUAGES, PLACE
 from babel.messages import Catalog, pofile
 from babel.messages.extract import extract
-from notebooks.gallery.declared import declared, steps
-from notebooks.gallery.told import told
+from notebooks.gallery.declared import declared, of_faults, steps
 
 ROOT = PLACE.parents[1]
-SPEECH, OWN = "words.speech import", PLACE / "speech.py"
+IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 MODULES = {
-    "aclnn_viz/sweeps": "cards driving pictures place recipes reporting sources wording workers",
+    "aclnn_viz/sweeps": "findings page place recipes reporting sweeping workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
 OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle*".split()  # of an operator's folder
@@ -78,7 +77,7 @@ def messages() -> dict:
     """Return {message: file} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names()
     speaking = [path for folder in ("aclnn_viz", "notebooks/gallery") for path in sorted((ROOT / folder).rglob("*.py"))
-                if path == OWN or SPEECH in path.read_text("utf-8")]
+                if path == OWN or IMPORTED in path.read_text("utf-8")]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         for _, message, _, _ in extract(how, BytesIO(path.read_bytes()), KEYWORDS):
@@ -86,7 +85,7 @@ def messages() -> dict:
     for path in explorer_files():
         for text in texts_of_states(module_of(path)) - kept:
             found.setdefault(text, path.relative_to(ROOT))
-    for text, where in {**steps(), **declared(), **told()}.items():
+    for text, where in {**steps(), **declared(), **of_faults()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, where)
     return found
@@ -94,8 +93,8 @@ def messages() -> dict:
 
 def texts_of_states(module) -> set[str]:
     """Return what the controls of the state that a module shows say in words: labels, groups, hints and options."""
-    told = controls(module.State) if hasattr(module, "State") else []
-    return {text for each in told for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))
+    found = controls(module.State) if hasattr(module, "State") else []
+    return {text for each in found for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))
             if WORD.search(text)}
 
 

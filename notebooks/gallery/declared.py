@@ -1,16 +1,23 @@
-"""What theorems, conventions, errata, contracts and peers declare, for the catalogues: their fields are texts, said where they are shown."""
+"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles."""
 
+import ast
 import dataclasses
+from collections.abc import Iterator
 from functools import cache
 
+from aclnn_viz.checking.puzzles.puzzle import Puzzle
+from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
-from aclnn_viz.words.speech import Message
+from aclnn_viz.words.messages import Message
 from derivations import chapters, theorems
 from derivations.prover.wording import SAID
+
+OWN_FILES = {"faults": ("FAULTS",), "tile_faults": ("FAULTS",),
+         "puzzles": ("PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES")}
 
 
 @cache
@@ -18,23 +25,23 @@ def declared() -> dict[str, str]:
     """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ."""
     found = {}
 
-    def told(kind: str, name: str, texts: set[str]) -> None:
+    def add(kind: str, name: str, texts: set[str]) -> None:
         found.update(dict.fromkeys(sorted(texts - {*found}), f"{kind}/{name}.py"))
 
-    told("derivations", "wording", {*SAID.values()})
+    add("derivations", "wording", {*SAID.values()})
     for theorem in theorems():
-        told("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
-    told("aclnn_viz/verification/conventions", "model", {*TOPICS})
-    told("aclnn_viz/verification/errata", "model", {*KINDS})
+        add("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
+    add("aclnn_viz/verification/conventions", "model", {*TOPICS})
+    add("aclnn_viz/verification/errata", "model", {*KINDS})
     for op in operators():
         folder = f"aclnn_viz/operators/{op.name}"
-        told(folder, "conventions", words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
-        told(folder, "contract", {rule.text for rule in contract(op.name).constraints})
+        add(folder, "conventions", words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
+        add(folder, "contract", {rule.text for rule in contract(op.name).constraints})
         differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()
-        told(folder, "peer",
+        add(folder, "peer",
              {one.text for some in differing for one in some} | {*registry.own("peer", op.name, "REFUSED", ())})
     for one in errata():
-        told(f"aclnn_viz/operators/{one.operator}" if one.operator != "all" else "aclnn_viz/verification", "errata", words(one))
+        add(f"aclnn_viz/operators/{one.operator}" if one.operator != "all" else "aclnn_viz/verification", "errata", words(one))
     return found
 
 
@@ -63,3 +70,39 @@ def words(entry) -> set[str]:
     if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):  # what a lemma claims is a theorem's
         return set()
     return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))
+
+
+@cache
+def of_faults() -> dict[str, str]:
+    """Return {text: file} of all that faults and puzzles say."""
+    found = {}
+    for op in operators():
+        for kind, attributes in OWN_FILES.items():
+            for one in (one for attribute in attributes for one in registry.own(kind, op.name, attribute, ())):
+                for text in _kept([one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one):
+                    found.setdefault(text, str(registry.file(kind, op.name).relative_to(registry.ROOT)))
+    return {text: file for text, file in found.items() if not is_code(text)}
+
+
+def _kept(value) -> Iterator[str]:
+    """The messages without values in a value, its items and its fields; those with values are found where they are made."""
+    if isinstance(value, Message):
+        yield from [] if value.values else [value.key]
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _kept(item)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _kept(getattr(value, field.name))
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is Python that assigns, calls or returns something.
+
+    >>> is_code("return np.sum(dy, axis=...)"), is_code("gamma is 1"), is_code("rows and columns")
+    (True, False, False)
+    """
+    try:
+        return any(isinstance(node, (ast.Assign, ast.Call, ast.Return)) for node in ast.walk(ast.parse(text)))
+    except SyntaxError:
+        return False

@@ -24,7 +24,7 @@ from jupyter_client.manager import start_new_async_kernel
 from jupyter_core.utils import run_sync
 
 from aclnn_viz.errors import problem
-from aclnn_viz.words.speech import LANGUAGES
+from aclnn_viz.words.messages import LANGUAGES
 from notebooks.gallery.pictures import SAME, distance, small
 
 LESSONS = Path(__file__).resolve().parents[1]

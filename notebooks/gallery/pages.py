@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aclnn_viz.verification import conventions
 from aclnn_viz.words import glossary, language
-from aclnn_viz.words.speech import LANGUAGES, message, tr
+from aclnn_viz.words.messages import LANGUAGES, message, tr
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -82,9 +82,9 @@ def index() -> str:
             ("glossary.html", tr("<a>The glossary</a>: the terms of the field in English and in Chinese."))]
     found = "\n".join("<li>" + text.replace("<a>", f'<a href="{place}">') + "</li>" for place, text in kept)
     head, beside = tr("aclnn-viz: the lessons"), tr("To look things up")
-    told = tr("These pages are for reading; <code>make lab</code> opens the lessons in JupyterLab, where you move the pictures by hand. "
+    shown = tr("These pages are for reading; <code>make lab</code> opens the lessons in JupyterLab, where you move the pictures by hand. "
               "If your kernel fails a test, read 0, then 13. If you write your first kernel, read 0, 1 and 2.")
-    body = (f"<h1>{head}</h1>\n<p>{told}</p>\n"
+    body = (f"<h1>{head}</h1>\n<p>{shown}</p>\n"
             f'<ol start="0">\n{rows}\n</ol>\n<h2>{beside}</h2>\n<ul>\n{found}\n</ul>')
     return _framed(head, body, "index", [])
 
@@ -156,8 +156,8 @@ def _output(output) -> str:
         named = not words.startswith("<")  # a figure of Matplotlib itself is described in the text of its lesson
         alt = escape(words.splitlines()[0]) if named else tr("Figure, described in the text")
         more = f"<figcaption>{tr(MOVES)}</figcaption>" if still else ""
-        told = tr("The picture in words")
-        more += f"<details><summary>{told}</summary><pre>{escape(words)}</pre></details>" if named else ""
+        text = tr("The picture in words")
+        more += f"<details><summary>{text}</summary><pre>{escape(words)}</pre></details>" if named else ""
         return f'<figure><img src="data:image/png;base64,{data["image/png"].strip()}" alt="{alt}">{more}</figure>'
     if "text/html" in data:
         return f'<div class="shown">{data["text/html"]}</div>'

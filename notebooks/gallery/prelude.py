@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from aclnn_viz.explorers.widget import Explorer
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
-from aclnn_viz.words.speech import meant, tr
+from aclnn_viz.words.messages import meant, tr
 from ipywidgets import Widget
 
 Widget.close_all()  # an explorer of another lesson would follow the language
@@ -49,8 +49,8 @@ def words(figure, printer, cycle):
 def spread(values):
     """Say where values begin, where they end, and between what they lie."""
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
-    told = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
-    return tr("from {first} to {last} within [{least}, {largest}]", **{name: f"{value:.3g}" for name, value in told.items()})
+    text = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
+    return tr("from {first} to {last} within [{least}, {largest}]", **{name: f"{value:.3g}" for name, value in text.items()})
 
 
 def draw(wanted):
