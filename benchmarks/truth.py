@@ -47,11 +47,7 @@ class Plain:
 def plain(op, inputs, wide) -> dict:
     arranged, xp = op.arrange_backward(**op.bind(inputs)), Plain(wide)
     results = {name: result._replace(format=FLOAT64) for name, result in arranged.results.items()}
-    arrays = arranged.arrays
-    with np.errstate(all="ignore"):
-        if arranged.prelude is not None:
-            arrays = arrays | arranged.prelude(xp, arrays)
-    return evaluate(op.page.backward, arranged.axes, arrays, arranged.attributes, results, xp, np.dtype(wide))
+    return evaluate(op.page.backward, arranged._replace(results=results, compute=np.dtype(wide)), xp)
 
 
 def seconds(call, repeats=5) -> float:

@@ -20,7 +20,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar 
 DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps)/|tests/(arrays/test_(bound|tight|truth)|checking/"
                   r"test_(check|depth|diag|engineers|exchange|expl|mutants|no_false|puzzle|scope|score|tile)|derivations/test_(deriv|neigh|theorems)|"
                   r"devices/test_atlas|explorers/test_(default|tiles|widget|numeric|two)|export/|faults/|kernels/test_rounding|"
-                  r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|standin|without)|"
+                  r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|without)|"
                   r"verification/)")
 BROWSER = "tests/browser/"
 EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
@@ -34,7 +34,7 @@ def pytest_runtest_setup(item):
 
 
 def pytest_sessionstart(session):
-    """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may be told to keep no bytecode."""
+    """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may keep no bytecode."""
     if hasattr(session.config, "workerinput"):
         return
     shared = session.config.getoption("dist", "no") != "no"

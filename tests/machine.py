@@ -25,6 +25,7 @@ def _chinese_font() -> str:
 TOOLS = {  # name: (is it here?, what to do when it is not)
     "g++": (lambda: shutil.which("g++"), "install a C++ compiler (Debian: apt-get install g++)"),
     "chromium": (lambda: shutil.which("chromium"), "install Chromium (Debian: apt-get install chromium)"),
+    "node": (lambda: shutil.which("node"), "install Node.js (Debian: apt-get install nodejs)"),
     "git": (lambda: shutil.which("git") and (ROOT / ".git").exists(), "install git and work in a clone"),
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
     "chinese font": (_chinese_font, "install a font with Chinese glyphs (Debian: apt-get install fonts-wqy-microhei)"),

@@ -1,4 +1,4 @@
-"""Whatever ends a command early is told in one line, with the exit status that belongs to it."""
+"""Whatever ends a command early is reported in one line, with the exit status that belongs to it."""
 
 import io
 import os
@@ -37,7 +37,7 @@ def command(*arguments, before="", **options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
-def told(err, text):
+def one_line(err, text):
     """Whether a complaint is one line of the kit with this text."""
     return re.fullmatch(rf"aclnn-viz: .*{text}.*\n", err) is not None
 
@@ -66,7 +66,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     text, complaint, status = KERNELS[kernel]
     (tmp_path / "k.py").write_text(text)
     assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:f"]) == status
-    assert told(capsys.readouterr().err, complaint)
+    assert one_line(capsys.readouterr().err, complaint)
 
 
 @pytest.mark.parametrize("arguments,complaint", [
@@ -82,7 +82,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
 ])
 def test_what_cannot_be_done_is_told_at_once(capsys, arguments, complaint):
     start = time.process_time()  # a busy machine does not count
-    assert cli.main(arguments) == 2 and told(capsys.readouterr().err, complaint)
+    assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
     assert time.process_time() - start < 5
 
 
@@ -124,7 +124,7 @@ def test_a_reader_that_is_gone():
     with command("conventions") as child:
         child.stdout.close()
         child.wait(60)
-        assert child.returncode == 2 and told(child.stderr.read(), "whoever read the output is gone")
+        assert child.returncode == 2 and one_line(child.stderr.read(), "whoever read the output is gone")
 
 
 def called(*arguments):
@@ -143,7 +143,7 @@ def test_without_sympy_one_line_is_told_and_numbers_are_verified():
     *without, (status, _, err) = literal_eval(done.stdout)
     assert (status, err, done.stderr) == (0, "", "") and len(without) == 3
     for status, out, err in without:
-        assert (status, out) == (2, "") and told(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
+        assert (status, out) == (2, "") and one_line(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
 
 
 def test_a_size_limit_names_the_file(tmp_path):
@@ -153,9 +153,9 @@ def test_a_size_limit_names_the_file(tmp_path):
         return called(*arguments)
 
     status, _, err = in_child(lambda: limited("check", "hardswish", "--write", tmp_path / "x"))
-    assert status == 2 and told(err, "File too large: '.*/.x[.].*'") and list(tmp_path.iterdir()) == []
+    assert status == 2 and one_line(err, "File too large: '.*/.x[.].*'") and list(tmp_path.iterdir()) == []
     status, _, err = in_child(lambda: limited("run", "--device", "host", "--out", tmp_path / "y"))
-    assert status == 2 and told(err, "File too large: '.*/y[.].*'")
+    assert status == 2 and one_line(err, "File too large: '.*/y[.].*'")
 
 
 READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"
@@ -235,7 +235,7 @@ def command_line(draw, place):
         arguments += [flag] + [draw.choice([*STRANGE, str(place / "x"), str(place / "y")])] * (flag != "--kinks")
     arguments += ["--json"] * draw.choice((0, 1)) + ["--force"] * (draw.random() < 0.2)
     if name == "verify" and not draw.random() < 0.01:
-        arguments += ["--report", "/dev/null"]  # told before anything is verified
+        arguments += ["--report", "/dev/null"]  # refused before anything is verified
     if name == "errata" and "--kinks" not in arguments:
         arguments += ["--kinks"]
     if name == "run" and "--device" not in arguments:

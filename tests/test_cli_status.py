@@ -7,12 +7,12 @@ import sys
 from contextlib import suppress
 
 import pytest
-from machine import ROOT
-from test_cli_faults import command, gone, others, told
+from machine import ROOT, SOAK
+from test_cli_faults import command, gone, one_line, others
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.sweeps.sources import source
+from aclnn_viz.sweeps.recipes import source
 
 ONE = '[{"operator": "hardswish", "shape": [4]}]'
 ENDINGS = """
@@ -47,11 +47,11 @@ def run(*arguments, python=(), **options):
     return done.returncode, *((one or b"").decode() for one in (done.stdout, done.stderr))
 
 
-@pytest.mark.parametrize("name", ["leave", "become", "kill", "close", "fork"])
+@pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][::1 if SOAK else 2])
 def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
     (tmp_path / "k.py").write_text(ENDINGS)
     status, out, err = run("check", "hardswish", f"{tmp_path}/k.py:{name}")
-    assert status == 2 and "right" not in out and told(err, "ends with its verdict: got an end of its process before it, .*; look in")
+    assert status == 2 and "right" not in out and one_line(err, "ends with its verdict: got an end of its process before it, .*; look in")
 
 
 def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
@@ -99,7 +99,7 @@ def folder(place, text):
     (b"{}['x']", "must load .* got KeyError: 'x'"), (b"raise SystemExit(0)", "must load .* got SystemExit: 0")])
 def test_a_folder_that_is_no_operator(tmp_path, capsys, words, text, complaint):
     assert cli.main([words[0], folder(tmp_path, text), *words[1:]]) == 2
-    assert told(capsys.readouterr().err, f"/declaration.py {complaint}.*; mend that file") and len(av.operators()) == 7
+    assert one_line(capsys.readouterr().err, f"/declaration.py {complaint}.*; mend that file") and len(av.operators()) == 7
 
 
 def test_a_folder_that_ends_the_process(tmp_path):
@@ -108,7 +108,7 @@ def test_a_folder_that_ends_the_process(tmp_path):
 
 def test_an_exit_inside_of_a_command_is_no_success(monkeypatch, capsys):
     monkeypatch.setattr("aclnn_viz.verification.errata.errata", lambda: sys.exit(0))
-    assert cli.main(["errata"]) == 2 and told(capsys.readouterr().err, r"SystemExit\(0\) before it")
+    assert cli.main(["errata"]) == 2 and one_line(capsys.readouterr().err, r"SystemExit\(0\) before it")
 
 
 def test_without_docstrings():
@@ -119,7 +119,7 @@ def test_without_docstrings():
 def test_closed_streams(tmp_path):
     """No file takes the number of a closed stream, where a library would write into it."""
     status, _, err = run("operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE)
-    assert status == 2 and told(err, "writes its verdict: got a closed standard output; send it")
+    assert status == 2 and one_line(err, "writes its verdict: got a closed standard output; send it")
     status, out, _ = run("check", "hardswish", "host", preexec_fn=lambda: (os.close(0), os.close(2)), capture_output=False,
                          stdout=subprocess.PIPE)
     assert status == 0 and out.startswith("hardswish: right")
@@ -138,7 +138,7 @@ def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
     text = "import aclnn_viz as av; av.explore('hardswish')"
     assert subprocess.run([sys.executable, "-c", text], cwd=ROOT, env=ASCII, capture_output=True, text=True).stderr == ""
     status, _, err = run("describe", folder(tmp_path, "# 中文".encode()), env=ASCII)
-    assert status == 2 and told(err, "defines OPERATOR, an Operator: got None; mend that file")
+    assert status == 2 and one_line(err, "defines OPERATOR, an Operator: got None; mend that file")
 
 
 def test_paths_that_are_no_utf_8(tmp_path):
@@ -156,7 +156,7 @@ def test_paths_that_are_no_utf_8(tmp_path):
     (["check", "hardswish", "host", "--shape", "{[]:1}"], "shape is a tuple of lengths: got '{..:1}'"),
     (["sweep", "--workers", "99999999999"], "executor is a number from 1 to 1024: got 99999999999")])
 def test_what_cannot_be_taken(capsys, arguments, complaint):
-    assert cli.main(arguments) == 2 and told(capsys.readouterr().err, complaint)
+    assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
 
 
 @pytest.mark.parametrize("arguments", [["report", "s", "--html"], ["sweep", "--scheduler"], ["check", "hardswish", "host", "--write"],
@@ -187,7 +187,7 @@ sys.addaudithook(hook)
 AT_END = "import atexit, os, signal, sys\natexit.register(lambda: os.killpg(0, signal.SIGINT))\n"
 
 
-@pytest.mark.parametrize("at", [1, 30, 120, 300])
+@pytest.mark.parametrize("at", [1, 30, 120, 300][::1 if SOAK else 2])
 def test_an_interrupt_as_a_command_begins(at):
     with command("check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True) as child:
         out, err = child.communicate(timeout=60)

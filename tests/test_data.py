@@ -20,7 +20,7 @@ from aclnn_viz.operators import registry
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.sweeps import report
 from aclnn_viz.sweeps.recipes import draw, recipe
-from aclnn_viz.words.stored import restored
+from aclnn_viz.words.messages import restored
 
 SILU = ROOT / "tests" / "elsewhere" / "my_silu"
 KERNELS = """

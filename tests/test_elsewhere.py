@@ -12,13 +12,13 @@ from standin.build import build, compile_program
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
-from aclnn_viz.cases.deep import deep
-from aclnn_viz.cases.draw import Draw
+from aclnn_viz.cases.default import Draw
+from aclnn_viz.cases.suites import deep
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.explorers import default as explorers
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.verification import numeric, rates
-from aclnn_viz.words.speech import language
+from aclnn_viz.words.messages import language
 
 ELSEWHERE = Path(__file__).parent / "elsewhere"
 #: Of each page five mistakes, and what the verdict names of each.
@@ -42,13 +42,17 @@ def op(request):
     return av.operator(ELSEWHERE / request.param)
 
 
-def mistaken(op, before, after):
+def mistaken_page(op, before, after):
     text = Path(op.page.__file__).read_text()
     head, backward, rest = text.rpartition("\ndef backward")
     edited = text.replace(before, after) if before not in rest else head + backward + rest.replace(before, after)
     page = ModuleType("page")
     exec(compile(edited, op.page.__file__, "exec"), page.__dict__)
-    return replace(op, page=page).backward
+    return page
+
+
+def mistaken(op, before, after):
+    return replace(op, page=mistaken_page(op, before, after)).backward
 
 
 def test_two_files_have_at_most_80_lines(op):
@@ -64,6 +68,15 @@ def test_the_right_kernel_passes_and_mistakes_are_named(op):
         found = av.check(op, mistaken(op, before, after))
         assert not found.passed and found.counterexample is not None, before
         assert found.explanation is not None and "aclnn_viz" not in str(found), before
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.soak if name == "my_avg_pool" else ()) for name in NAMES])
+def test_each_is_proved_and_its_mistakes_are_not(name):
+    op = av.operator(ELSEWHERE / name)
+    result = av.prove(op)
+    assert result.holds and len(result.theorems) == 2 - (name in ("my_swiglu", "my_softmax")), result
+    for mistake in MISTAKES[name]:
+        assert not av.prove(op, page=mistaken_page(op, *mistake)).holds, mistake
 
 
 def test_the_smallest_counterexample_has_the_least_lengths_that_fit():

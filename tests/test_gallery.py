@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from aclnn_viz.words.speech import LANGUAGES
+from aclnn_viz.words.messages import LANGUAGES
 from machine import ROOT
 from notebooks.gallery import formulas, pages, pictures, reference
 

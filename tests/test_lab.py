@@ -11,7 +11,7 @@ import pytest
 
 from aclnn_viz import cli
 from aclnn_viz.cli import lessons
-from aclnn_viz.words import speech
+from aclnn_viz.words import messages
 from machine import ROOT
 
 EDITIONS = ("", "zh/")
@@ -27,8 +27,8 @@ def copied(folder, capsys):
 
 
 def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path, capsys):
-    told = copied(tmp_path / "new", capsys)
-    assert set(told["copied"]) == LESSONS | SAMPLES | BESIDE and told["start"] in LESSONS
+    text = copied(tmp_path / "new", capsys)
+    assert set(text["copied"]) == LESSONS | SAMPLES | BESIDE and text["start"] in LESSONS
     assert all((tmp_path / "new" / name).read_bytes() == (lessons.PACKAGE / "lessons" / name).read_bytes() for name in LESSONS)
 
 
@@ -50,15 +50,15 @@ def test_what_a_killed_copy_left_beside_a_lesson_goes(tmp_path, capsys):
 
 
 def test_a_clone_is_opened_where_it_is(capsys):
-    told = copied(ROOT, capsys)
-    assert told["copied"] == [] and (ROOT / told["start"]).is_file()
+    text = copied(ROOT, capsys)
+    assert text["copied"] == [] and (ROOT / text["start"]).is_file()
 
 
 @pytest.mark.parametrize("folder", [None, ROOT], ids=["copied", "clone"])
 def test_it_begins_with_the_start_page_of_the_language(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(speech, "_chosen", ["zh"])
-    told = copied(folder or tmp_path, capsys)
-    assert told["start"].endswith("zh/00_start_here.ipynb") and ((folder or tmp_path) / told["start"]).is_file()
+    monkeypatch.setattr(messages, "_chosen", ["zh"])
+    text = copied(folder or tmp_path, capsys)
+    assert text["start"].endswith("zh/00_start_here.ipynb") and ((folder or tmp_path) / text["start"]).is_file()
 
 
 def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):

@@ -9,10 +9,10 @@ import nbformat
 import pytest
 
 from aclnn_viz.accuracy import disagreements
-from aclnn_viz.words.speech import LANGUAGES, tr
+from aclnn_viz.words.messages import LANGUAGES, tr
+from in_child import stand_in
 from machine import ROOT, SOAK
 from notebooks.gallery import outputs
-from standin.fixtures import roots  # noqa: F401, a fixture
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESSONS = {
@@ -39,6 +39,7 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
     "13_judge_your_kernel": ("answer = None", 'answer = "both"', "as you said"),
     "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
+    "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
     "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
@@ -255,13 +256,13 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
 
 @pytest.mark.needs("g++")
 @pytest.mark.filterwarnings("default")
-def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one(roots):  # noqa: F811
+def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one():
     """The stand-in for CANN takes the place of the libraries; every table has one more column."""
-    root = roots("9.x")
+    root = stand_in("9.x")
     with outputs.kernel(ASCEND_HOME_PATH=str(root), LD_LIBRARY_PATH=str(root / "lib64")) as other:
-        told = printed(outputs.executed(named("08_on_atlas"), other), "stdout")
-    assert "No Atlas" not in told[0] and "atlas:0 (stand-in)" in told[0]
-    assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in told)
+        found = printed(outputs.executed(named("08_on_atlas"), other), "stdout")
+    assert "No Atlas" not in found[0] and "atlas:0 (stand-in)" in found[0]
+    assert any(re.search(r"^ +host +capsule +atlas$", text, re.MULTILINE) for text in found)
 
 
 def test_a_lesson_that_lacks_something_is_noticed():

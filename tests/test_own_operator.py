@@ -1,4 +1,4 @@
-"""An operator in a folder outside of the house: made as a skeleton, filled in, and then as good as any other."""
+"""An operator in a folder outside of the package: made as a skeleton, filled in, and then as good as any other."""
 
 import os
 import shutil
@@ -96,7 +96,7 @@ def test_check_explore_verify_and_device_take_the_folder(folder):
         explorer = av.explore(op)
         assert explorer is not None
         return cli.main(["check", str(folder), f"{folder / 'page.py'}:forward"])
-    assert in_child(all_of_it) == 1  # forward is no kernel of the operator, and is told so
+    assert in_child(all_of_it) == 1  # forward is no kernel of the operator, and gets that answer
 
 
 EXPLORER = """

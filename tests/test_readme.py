@@ -8,13 +8,13 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.cases import deep
+from aclnn_viz.cases import suites
 from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.checking.score import USUAL, caught_by
 from aclnn_viz.explorers import explorers
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
 from machine import ROOT, SOAK
 
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))}
@@ -146,14 +146,14 @@ def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch
 
 
 def test_the_tile_program_runs_and_nothing_is_wrong_with_it():
-    (told,) = prints(block("tiles.launch"), names := {"av": av})
+    (text,) = prints(block("tiles.launch"), names := {"av": av})
     run = names["run"]
-    assert told == f"() {run.ub_bytes} {run.gm_bytes}" and run.cores == 8 and run.ub_bytes and run.gm_bytes
+    assert text == f"() {run.ub_bytes} {run.gm_bytes}" and run.cores == 8 and run.ub_bytes and run.gm_bytes
 
 
 def test_a_deep_check_has_the_sizes_that_it_says():
     assert "tensors of up to 2^21 elements, long axes, every remainder by up to 64" in CHECKING
-    assert max(deep.TOTALS) == 2**21 and all({n % by for n in deep.REMAINDERS} == {*range(by)} for by in range(1, 65))
+    assert max(suites.TOTALS) == 2**21 and all({n % by for n in suites.REMAINDERS} == {*range(by)} for by in range(1, 65))
 
 
 def test_the_lessons_are_those_that_it_says():

@@ -4,11 +4,14 @@ import importlib.util
 import inspect
 import itertools
 
+import ml_dtypes
+import mpmath
 import numpy as np
 import pytest
 
 from machine import SOAK
-from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
+from reference import cross_entropy_loss, grid_sampler_2d, grid_sampler_3d, group_norm_swish, hardswish, layer_norm, rms_norm
+from reference.exact import divide, exact, mp
 from reference.judging import agree, differentiate, dot, uniform
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -78,6 +81,44 @@ def group_norm_holds(module, shape=(2, 4, 3), groups=2, scale=-1.5):
     agree(out["dbetaOut"], differentiate(lambda v: loss(x, gamma, v), beta))
 
 
+def layer_norm_holds(module, shape=(2, 3, 4), normalised=1, weighted=True):
+    x, dy, trailing = uniform(1, *shape), uniform(2, *shape), shape[len(shape) - normalised:]
+    w, b = (uniform(seed, *trailing) for seed in (3, 4))
+
+    def forward(x, w, b):
+        return module.forward(input=x, normalizedShape=trailing, weightOptional=w if weighted else None, biasOptional=b, eps=0.25)
+
+    saved = forward(x, w, b)
+    out = module.backward(gradOut=dy, input=x, normalizedShape=trailing, mean=saved["mean"], rstd=saved["rstd"],
+                          weightOptional=w if weighted else None, biasOptional=b)
+    agree(out["gradInputOut"], differentiate(lambda v: dot(forward(v, w, b)["out"], dy), x))
+    agree(out["gradBiasOut"], differentiate(lambda v: dot(forward(x, w, v)["out"], dy), b))
+    if weighted:
+        agree(out["gradWeightOut"], differentiate(lambda v: dot(forward(x, v, b)["out"], dy), w))
+
+
+def grid_sampler_3d_holds(module, mode=BILINEAR, padding=REFLECTION, align=False):
+    image, grad = uniform(1, 1, 2, 2, 3, 4), uniform(2, 1, 2, 1, 2, 2)
+    grid = uniform(3, 1, 1, 2, 2, 3, low=-2.6, high=2.6)  # inside, one and two reflections away
+    grid[0, 0, 0] = uniform(4, 2, 3, low=-0.9, high=0.9)
+    options = dict(interpolationMode=mode, paddingMode=padding, alignCorners=align)
+    loss = lambda image, grid: dot(module.forward(input=image, grid=grid, **options)["out"], grad)  # noqa: E731
+    out = module.backward(gradOutput=grad, input=image, grid=grid, **options)
+    agree(out["inputGrad"], differentiate(lambda v: loss(v, grid), image))
+    agree(out["gridGrad"], differentiate(lambda v: loss(image, v), grid))
+
+
+@pytest.mark.parametrize("shape, normalised", [((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3), 2), ((5,), 1), ((3, 1), 1)])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_layer_norm_is_the_derivative_of_its_forward(shape, normalised, weighted):
+    layer_norm_holds(layer_norm, shape, normalised, weighted)
+
+
+@pytest.mark.parametrize("mode, padding, align", list(itertools.product((0, 1), range(3), (False, True))))
+def test_grid_sampler_3d_is_the_derivative_of_its_forward(mode, padding, align):
+    grid_sampler_3d_holds(grid_sampler_3d, mode, padding, align)
+
+
 def test_hardswish_is_the_derivative_of_its_forward():
     hardswish_holds(hardswish)
 
@@ -139,6 +180,13 @@ MUTANTS = [
     (group_norm_swish, group_norm_holds, "(1 + s * u * sigmoid(-s * u))", "(1 + u * sigmoid(-s * u))"),
     (group_norm_swish, group_norm_holds, "            xhats, dus = [], []\n            projection, shift",
      "            xhats, dus = [], []\n            if group == 0:\n                projection, shift"),
+    (layer_norm, layer_norm_holds, "- shift / columns", "- shift"), (layer_norm, layer_norm_holds, "- shift / columns", ""),
+    (layer_norm, layer_norm_holds, "xhat[i] * along / columns", "xhat[i] * along"),
+    (layer_norm, layer_norm_holds, "along += dy[row, j] * weight[j] * xhat[j]", "along += weight[j] * xhat[j]"),
+    (layer_norm, layer_norm_holds, "dweight[i] += dy[row, i] * xhat[i]", "dweight[i] = dy[row, i] * xhat[i]"),
+    (grid_sampler_3d, grid_sampler_3d_holds, "(wz * wy * sx, wz * sy * wx, sz * wy * wx)", "(sz * wy * wx, wz * sy * wx, wz * wy * sx)"),
+    (grid_sampler_3d, grid_sampler_3d_holds, "wz * wy * wx, (wz", "wy * wx, (wz"),
+    (grid_sampler_3d, grid_sampler_3d_holds, "part(g * weight)", "part(weight)"),
 ]
 
 
@@ -160,3 +208,64 @@ def test_a_wrong_formula_is_noticed(module, holds, old, new):
                          ids=lambda value: getattr(value, "__name__", ""))
 def test_an_unchanged_copy_passes(module, holds, old):
     holds(mutant(module, old, old))
+
+
+# What differentiation does not see: how numbers are taken, kinks, ties, what is not finite, what is refused.
+
+def test_numbers_are_exact_to_50_digits_in_a_context_of_their_own():
+    for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
+        value = np.array([0.1], dtype=dtype)
+        assert exact(value)[0] == mp.mpf(float(value[0]))
+    with mpmath.workdps(15):
+        assert mpmath.mp is not mp and abs(7 * (mp.one / 7) - 1) < mp.mpf("1e-49") and mp.mpf("1e-52") < abs(
+            3 * (mp.one / 7) - mp.mpf("0.428571428571428571428571428571")) < mp.mpf("1e-30")
+    agree([divide(mp.mpf(v), mp.zero) for v in (1, -1, 0, np.nan)], [np.inf, -np.inf, np.nan, np.nan])
+
+
+def test_hardswish_kinks_and_special_values():
+    x = [-4, -3, -1.5, 0, 3, 4, np.nan, np.inf, -np.inf]
+    agree(hardswish.backward(gradOutput=np.full(9, 2.0), self=x)["out"], [0, -1, 0, 1, 3, 2, 2, 2, 0])
+    agree(hardswish.backward(gradOutput=[np.inf, np.nan, 7], self=[-np.inf, 4, np.nan])["out"], [np.nan, np.nan, 7])
+
+
+def test_saved_statistics_are_used_as_given():
+    inputs = dict(dy=[[1.0, 1.0]], x=[[1.0, 2.0]], rstd=[2.0], gamma=[1.0, 3.0])
+    agree(rms_norm.backward(**inputs)["dxOut"], [[-26, -50]])
+    agree(rms_norm.terms(**inputs)["dxOut"], [[30, 62]])
+    agree(group_norm_swish.backward(dy=[[[2.0, 0, 0, 0]]], mean=[[2.0]], rstd=[[2.0]], x=[[[1.0, 2, 3, 6]]], gamma=[1.0], beta=[0.0],
+                                    numGroups=1, swishScale=0.0)["dxOut"], [[[-0.5, -0.5, 1.5, 7.5]]])  # y = u / 2
+    agree(layer_norm.backward(gradOut=[[3.0, 0.0, 0.0]], input=[[1.0, 2.0, 6.0]], normalizedShape=(3,), mean=[[2.0]], rstd=[[2.0]],
+                              weightOptional=[1.0, -1.0, 2.0])["gradInputOut"], [[-4, -2, 30]])
+
+
+def test_ignored_targets_and_those_outside():
+    inputs = dict(gradLoss=1.0, logProb=np.full((2, 3), -0.2), weightOptional=np.ones(3))
+    p = mp.exp(mp.mpf(-0.2))
+    agree(cross_entropy_loss.backward(**inputs, target=[-100, 1], reduction="sum")["xGradOut"], [[0, 0, 0], [p, p - 1, p]])
+    agree(cross_entropy_loss.backward(**inputs, target=[2, 2], ignoreIndex=2)["xGradOut"], np.full((2, 3), np.nan))
+    for target in ([0, 3], [-1, 0]):
+        with pytest.raises(ValueError, match="target"):
+            cross_entropy_loss.backward(**inputs, target=target)
+
+
+@pytest.mark.parametrize("c, size, align, position, sign", [
+    (-1, 3, False, 0, -1), (-0.5, 3, False, -0.5, 1), (-3.5, 3, False, 2.5, 1), (2.5, 3, False, 2.5, -1), (5.5, 3, False, -0.5, 1),
+    (-1, 3, True, 1, -1), (4, 3, True, 0, 1), (2, 3, True, 2, -1), (7, 1, True, 0, 0), (0.75, 1, False, 0.25, -1), (2 ** 80 + 1, 3, True, 1, 1)])
+def test_reflection(c, size, align, position, sign):
+    assert grid_sampler_2d.reflect(grid_sampler_2d.Fraction(c), size, align) == (position, sign)
+
+
+@pytest.mark.parametrize("xs, mode, padding, align, out, image_grad, grid_grad", [  # of pixels 10, 20, 40, 80 in a row
+    ([-1, 1, -0.75, 0.75], BILINEAR, BORDER, False, [10, 80, 10, 80], [2, 0, 0, 2], [0, 0, 0, 0]),  # no slope at a border
+    ([-1, 1], BILINEAR, ZEROS, True, [10, 80], [1, 0, 0, 1], [15, -120]),  # but towards the pixels outside
+    ([-0.5, 0, 0.5], NEAREST, ZEROS, False, [10, 40, 40], [1, 0, 2, 0], [0, 0, 0]),  # ties go to even
+    ([np.nan, np.inf, -np.inf], BILINEAR, BORDER, True, [0, 80, 10], [1, 0, 0, 1], [0, 0, 0]),
+    ([np.nan, np.inf, -np.inf], NEAREST, REFLECTION, True, [0, 0, 0], [0, 0, 0, 0], [0, 0, 0]),
+    ([np.nan, np.inf, -np.inf], BICUBIC, BORDER, True, [10, 10, 10], [3, 0, 0, 0], [0, 0, 0])])
+def test_borders_ties_and_coordinates_that_are_not_finite(xs, mode, padding, align, out, image_grad, grid_grad):
+    given = dict(input=[[[[10.0, 20.0, 40.0, 80.0]]]], grid=[[[[x, 0.0] for x in xs]]], interpolationMode=mode, paddingMode=padding,
+                 alignCorners=align)
+    agree(grid_sampler_2d.forward(**given)["out"][0, 0, 0], out)
+    grads = grid_sampler_2d.backward(gradOutput=np.ones((1, 1, 1, len(xs))), **given)
+    agree(grads["inputGrad"][0, 0, 0], image_grad)
+    agree(grads["gridGrad"][0, 0, :, 0], grid_grad)

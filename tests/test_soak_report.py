@@ -53,25 +53,12 @@ def test_each_run_and_each_group_has_a_row(junit):
     assert "without_numbers" not in text and "a machine" in text and failures == 0
 
 
-def test_a_failed_test_is_counted_and_named(junit):
-    text, failures = soak.report([(junit(wrong=3000), "abc")], "a machine")
-    assert failures == 1 and "| abc | 4 | 1 |" in text
-    assert "- test_it.test_sweep[A2-3000]" in text
-
-
-def test_a_later_run_of_a_test_replaces_an_earlier_one(junit):
+def test_a_failed_test_is_named_and_a_later_run_replaces_an_earlier_one(junit):
     later = junit()
     for case in list(later.iter("testcase"))[1:]:
         next(later.iter("testsuite")).remove(case)
+    text, failures = soak.report([(junit(wrong=3000), "abc")], "a machine")
+    assert failures == 1 and "| abc | 4 | 1 |" in text and "- test_it.test_sweep[A2-3000]" in text
     text, failures = soak.report([(junit(wrong=1000), "abc"), (later, "def")], "a machine")
     assert failures == 0 and "| abc | 3 | 0 |" in text and "| def | 1 | 0 |" in text
     assert any(row.startswith("| test_it.test_sweep: host | 2 | 0 | elements 5 to 1,000 |") for row in rows_of(text))
-
-
-def test_the_report_is_written_and_a_failure_fails_it(junit, pytester, monkeypatch, capsys):
-    monkeypatch.setattr(soak, "REPORT", pytester.path / "soak.md")
-    for wrong, status in ((None, 0), (5, 1)):
-        junit(wrong)
-        assert soak.main(f"{pytester.path / 'out.xml'}@abc") == status
-        assert capsys.readouterr().out.endswith(f"soak.md: 4 tests, {status} failed\n")
-        assert "| abc | 4 |" in (pytester.path / "soak.md").read_text()

@@ -118,13 +118,13 @@ def belongs_to_an_operator(path):
 
 def operators_named(source):
     """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
-    told = {id(node.body[0].value) for node in nodes(source)
+    found = {id(node.body[0].value) for node in nodes(source)
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)}
     for node in nodes(source):
         words = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
                  ast.FunctionDef: "name", ast.ImportFrom: "module"}.get(type(node))
         text = getattr(node, words) if words else node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and id(node) not in told and "documentation" not in text:  # a cited document may
+        if isinstance(text, str) and id(node) not in found and "documentation" not in text:  # a cited document may
             yield from (f"line {node.lineno} names {name}" for name in ANY_OPERATOR.findall(text))
 
 
@@ -215,9 +215,9 @@ def test_importing_the_kit_loads_no_package():
 
 
 def test_the_public_names_are_those_that_editors_see():
-    told = {name.rpartition(".")[2] for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
+    text = {name.rpartition(".")[2] for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
             if package_of(name) and name[-1] != "." and "moved" not in name}  # not f"aclnn_viz.{module}"
-    assert told == set(aclnn_viz.__all__) and told <= set(dir(aclnn_viz))
+    assert text == set(aclnn_viz.__all__) and text <= set(dir(aclnn_viz))
 
 
 def test_a_package_is_found_when_it_is_first_named_and_nothing_else_is():

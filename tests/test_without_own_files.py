@@ -23,6 +23,7 @@ from aclnn_viz.checking.puzzles import detectives, puzzles
 from aclnn_viz.cli import main
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.faults import faults
+from aclnn_viz.operators.products import A2, CANN
 from aclnn_viz.verification import contract, errata, kinks, numeric, rounding, symbolic
 
 found = {}
@@ -38,22 +39,22 @@ with av.open_device("host") as device:
         checked = (check(op, replace(op, page=one.edit.page).backward, depth="quick", time_limit=60.0)
                    for one in some)
         wrong = next((one for one in checked if not one.passed), None)
-        verified = (numeric.rate_check(op, tried=rounding.modes(op)[:1]), numeric.device_check(op, numeric.A2, "9.1"),
+        verified = (numeric.rate_check(op, tried=rounding.modes(op)[:1]), numeric.device_check(op, A2, CANN),
                     contract.status_check(op), *[numeric.rounding_check(op, "float32")] * odd,
                     *[symbolic.formula_check(op, symbolic.formula_modes(op)[:1])] * even)
         shown = subject.show(subject.compute(subject.state()))
-        told = {
+        works = {
             "right kernel passes": not even or check(op, op.backward).passed, "edited kernel fails": wrong or not some,
-            "regions are told": not wrong or wrong.regions, "mechanical faults": len(faults(op.name)) >= 15,
+            "regions are reported": not wrong or wrong.regions, "mechanical faults": len(faults(op.name)) >= 15,
             "verification holds": all(check().passed for check in verified),
             "suite sees every fault it knows": vacuity(one for _, one in suite(op)).blind == (),
             "device is within its bounds": within, "explorer has panels and words": len(shown.panels) > 2 and shown.headline,
             "C++ is exported": "GetWorkspaceSize(" in av.cpp_sample(op, case)}
-        found[op.name] = [what for what, holds in told.items() if not holds]
+        found[op.name] = [what for what, holds in works.items() if not holds]
 with contextlib.redirect_stdout(io.StringIO()):
     codes = [main([command]) for command in ("operators", "errata", "conventions")]
-told = [len(puzzles()), len(detectives()), len(kinks.rows()), sum(e.operator in found for e in errata.errata())]
-print(json.dumps([found, codes, told]))
+counts = [len(puzzles()), len(detectives()), len(kinks.rows()), sum(e.operator in found for e in errata.errata())]
+print(json.dumps([found, codes, counts]))
 """
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz.accuracy import attribute_errors
-from aclnn_viz.accuracy.conditioning import nudged
+from aclnn_viz.accuracy.envelopes import _nudged
 from aclnn_viz.dtypes import FORMATS, ordinal_distance, round_to
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
@@ -78,7 +78,7 @@ def test_special_values(fmt, output, truth, cause):
 def test_inputs_move_by_one_ulp_at_most_and_stay_finite(fmt):
     values = round_to(np.array([0, 1, -1, fmt.largest, -fmt.largest, INF, -INF, NAN, fmt.smallest_subnormal] * 50), fmt)
     with np.errstate(all="ignore"):
-        moved = nudged(values, np.random.default_rng(0))
+        moved = _nudged(values, np.random.default_rng(0))
     steps = ordinal_distance(values, moved)
     assert moved.dtype == values.dtype and set(steps.tolist()) == {0.0, 1.0}
     assert np.array_equal(np.isfinite(moved), np.isfinite(values))
@@ -88,12 +88,12 @@ def test_inputs_move_by_one_ulp_at_most_and_stay_finite(fmt):
 
 @pytest.mark.parametrize("value", [3, "mean", None, True, 1e-6])
 def test_attributes_do_not_move(value):
-    assert nudged(value, np.random.default_rng(0)) is value
+    assert _nudged(value, np.random.default_rng(0)) is value
 
 
 def test_integers_do_not_move():
     target = np.arange(5)
-    assert nudged(target, np.random.default_rng(0)) is target
+    assert _nudged(target, np.random.default_rng(0)) is target
 
 
 def test_the_seed_decides():

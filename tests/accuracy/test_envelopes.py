@@ -6,7 +6,7 @@ from reference.exact import mp
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
-from aclnn_viz.accuracy.factors import sweep_factor
+from aclnn_viz.accuracy.sweeps import sweep_factor
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.operators import plans

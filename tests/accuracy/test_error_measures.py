@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from aclnn_viz.accuracy import compare, measure, measures as module, stretches
+from aclnn_viz.accuracy import compare, measure, measures, measures as module
 from aclnn_viz.accuracy.measures import ScaledSum
 from aclnn_viz.arrays.truth import Certified
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
@@ -60,7 +60,7 @@ def test_statistics_do_not_depend_on_the_cut(fmt, monkeypatch):
     truth = rng.standard_normal((13, 77))
     actual = near(truth, fmt, rng)
     whole = measure(actual, truth)
-    monkeypatch.setattr(stretches, "LENGTH", 10)
+    monkeypatch.setattr(measures, "LENGTH", 10)
     cut = measure(actual, truth)
     assert cut.extremes == whole.extremes and cut.ulp_counts == whole.ulp_counts
     assert [getattr(cut, n) for n in SCALARS] == pytest.approx([getattr(whole, n) for n in SCALARS], rel=1e-13)
@@ -91,7 +91,7 @@ def test_a_low_part_resolves_errors_below_float64():
 def test_a_sum_to_16_bits_is_nearest_even(fmt, parts):
     steps, side, bits = parts
     exact = 1 + Fraction(steps, 2**12) + Fraction(side, 2**bits)
-    got = float(stretches.rounded_truth(certified(1 + steps / 2**12, side * 2.0**-bits), fmt)[0])
+    got = float(measures.rounded_truth(certified(1 + steps / 2**12, side * 2.0**-bits), fmt)[0])
     assert oracle.place(Fraction(got), fmt.name) == oracle.place(exact, fmt.name)
 
 

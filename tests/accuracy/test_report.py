@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from judging import FOUR, THREE
 
-from aclnn_viz.accuracy import compare, disagreements, measure, stretches
+from aclnn_viz.accuracy import compare, disagreements, measure, measures
 from aclnn_viz.accuracy.standards import STANDARDS, Verdict
 from aclnn_viz.dtypes import float_format, round_to
 
@@ -39,7 +39,7 @@ def test_report_holds_the_measures_and_the_verdict_of_each_standard(dtype):
 def test_verdicts_do_not_depend_on_the_cut(dtype, monkeypatch):
     actual, truth, baseline = example(dtype)
     whole = compare(actual, truth, baseline=baseline).verdicts
-    monkeypatch.setattr(stretches, "LENGTH", 7)
+    monkeypatch.setattr(measures, "LENGTH", 7)
     cut = compare(actual, truth, baseline=baseline).verdicts
     assert {n: v.outcome for n, v in cut.items()} == {n: v.outcome for n, v in whole.items()}
     numbers = [v.number for v in whole.values()]

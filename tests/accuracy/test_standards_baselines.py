@@ -135,7 +135,7 @@ def test_the_small_value_domain_ends_below_its_threshold(dtype, suite):
 @FORMATS3
 @SUITES
 @pytest.mark.parametrize("output, outcome", [(1.0, "pass"), (1.5, "fail")])
-def test_a_faultless_baseline_leaves_no_room(dtype, suite, output, outcome):
+def test_a_faultless_baseline_leaves_no_tolerance(dtype, suite, output, outcome):
     assert judge(f"{suite} L0", dtype, [(output, 1.0)] * 4, [1.0] * 4) == outcome
 
 

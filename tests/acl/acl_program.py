@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from aclnn_viz.acl import program
-from aclnn_viz.acl.calls import Calls
+from aclnn_viz.acl.program import Calls
 
 FLOAT, FLOAT16, INT32, INT64, DOUBLE, BF16, ND = 0, 1, 3, 9, 11, 27, 2
 TO_DEVICE, TO_HOST = 1, 2

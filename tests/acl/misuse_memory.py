@@ -70,7 +70,7 @@ def overwritten_input(p):
 
 
 def overwritten_beside_a_view(p):
-    """Elements 2 to 11 of 14 are in use: only a write that touches them is told."""
+    """Elements 2 to 11 of 14 are in use: only a write that touches them is reported."""
     address = p.put(uniform(1, 14))
     p.queue(HARDSWISH, hardswish(p, self=p.view(address, (2, 5), np.float32, offset=2, storage=(14,))).values())
     assert [p.acl.aclrtMemset(address, 8, 0, 8), p.acl.aclrtMemset(address + 48, 8, 0, 8)] == [0, 0]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from acl_program import BF16, FLOAT, INT64, ND, PARAMETERS, TO_DEVICE, TO_HOST, on_new_thread, uniform
 
-from aclnn_viz.acl.conversion import Handle
-from aclnn_viz.acl.protocol import FUNCTIONS
+from aclnn_viz.acl.protocol import FUNCTIONS, Handle
 
 
 # The protocol
@@ -252,7 +251,7 @@ def test_memset(program):
 
 # Tensors, arrays, executors
 
-def test_tensors_tell_what_they_were_told(program):
+def test_tensors_tell_what_they_were_reported(program):
     acl = program.acl
     view = program.view(program.malloc(256), (3, 2), np.float32, strides=(8, 2), offset=5, storage=(4, 16))
     assert acl.aclGetViewShape(view) == (0, (3, 2)) and acl.aclGetViewStrides(view) == (0, (8, 2))

@@ -6,7 +6,7 @@ from acl_program import TO_HOST, Program, inputs_of, uniform
 from hypothesis import given, strategies as st
 
 from aclnn_viz.acl import HostAcl, protocol
-from aclnn_viz.acl.memory import POISON, DeviceMemory, byte_range
+from aclnn_viz.acl.state import POISON, DeviceMemory, byte_range
 from aclnn_viz.operators.contract.model import TensorDescriptor
 from aclnn_viz.operators.products import A2, ASCEND_950
 

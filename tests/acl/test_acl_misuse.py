@@ -4,14 +4,17 @@ That a correct program brings no complaint is asserted behind every test of the 
 """
 
 import re
+from contextlib import suppress
 
 import pytest
 from acl_program import Program
+from in_child import StandIn, in_child, stand_in
 from misuse_handles import TABLE as HANDLES
 from misuse_memory import TABLE as MEMORY
 from misuse_steps import HARDSWISH
+from test_acl_leaks import COMPLAINTS, leak
 
-from aclnn_viz.acl import HostAcl
+from aclnn_viz.acl import CannAcl, HostAcl
 
 TABLE = MEMORY + HANDLES
 
@@ -27,12 +30,12 @@ def test_misuse_is_told_exactly_and_corrupts_nothing(wrong, complaints):
     program = Program(acl).start()
     wrong(program)
     assert list(map(without_numbers, acl.misuse)) == list(map(without_numbers, complaints))
-    told = list(acl.misuse)
+    text = list(acl.misuse)
     found = program.run(HARDSWISH)
     other = Program(HostAcl()).start()
     assert found["out"].tobytes() == other.run(HARDSWISH)["out"].tobytes()
     program.finish()
-    assert acl.misuse == told
+    assert acl.misuse == text
 
 
 def test_the_table_notices_a_missing_complaint(monkeypatch):
@@ -46,3 +49,31 @@ def test_the_table_notices_corruption(monkeypatch):
     monkeypatch.setattr(HostAcl, "run", lambda self, stream: acl_run(self, stream) if not self.misuse else 0)
     with pytest.raises(AssertionError):
         test_misuse_is_told_exactly_and_corrupts_nothing(*TABLE[0])
+
+
+#: What the stand-in cannot know: lengths of Python's arrays, handles of the emulator, the gaps between elements.
+UNNOTICED = {"overwritten_beside_a_view", "copied_outside_the_host", "tensor_of_another_process", "too_few_strides",
+             "device_reset_without_set"}
+
+
+@pytest.mark.needs("g++")
+def test_the_stand_in_notices_wrong_programs_too():
+    """Behind every test on the stand-in it is asserted that it noticed nothing."""
+    root = stand_in()
+
+    def noticed(wrong):
+        def work():
+            program = Program(CannAcl(root)).start()
+            with suppress(AssertionError, TypeError):  # its statuses may be others
+                wrong(program)
+            return bool(StandIn(root).misuse)
+        return in_child(work)
+
+    def leaks(kind):
+        def left(program):
+            leak(kind, program)
+            program.finish()
+        return left
+
+    assert {wrong.__name__ for wrong, _ in TABLE if not noticed(wrong)} == UNNOTICED
+    assert all(noticed(leaks(kind)) for kind in COMPLAINTS) and not noticed(lambda program: program.run(HARDSWISH))

@@ -11,7 +11,7 @@ from acl_program import PARAMETERS, Program, inputs_of
 from machine import SOAK
 
 from aclnn_viz.acl import HostAcl
-from aclnn_viz.acl.calls import AclError
+from aclnn_viz.acl.program import AclError
 from aclnn_viz.acl.protocol import FUNCTIONS
 
 SOCS = ("Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3")
@@ -107,11 +107,11 @@ def distorted_launches(name, seed):
             launched += getattr(acl, name)(workspace, size, executor, program.stream) == 0
             status = acl.aclrtSynchronizeStream(program.stream)
             assert status in (0, 207001, 507015, 507035)
-        told = len(acl.misuse)
+        text = len(acl.misuse)
         found = program.run("aclnnHardswishBackward")
         assert found["out"].tobytes() == Program(HostAcl()).start().run("aclnnHardswishBackward")["out"].tobytes()
         program.finish()
-        assert len(acl.misuse) == told
+        assert len(acl.misuse) == text
     return launched
 
 

@@ -12,7 +12,7 @@ from in_child import StandIn, in_child, stand_in
 from machine import ROOT
 
 from aclnn_viz.acl import CannAcl, HostAcl
-from aclnn_viz.acl.binding import HANDLES, c_type
+from aclnn_viz.acl.cann import HANDLES, c_type
 from aclnn_viz.acl.protocol import FUNCTIONS
 
 pytestmark = pytest.mark.needs("g++")

@@ -6,7 +6,7 @@ import pytest
 from machine import ROOT
 from standin.generic import without_their_own
 
-from aclnn_viz.acl.headers import PrototypeDiffers, declarations, plain, reconciled
+from aclnn_viz.acl.installation import PrototypeDiffers, declarations, plain, reconciled
 from aclnn_viz.acl.protocol import FUNCTIONS, phases
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract

@@ -98,8 +98,8 @@ def test_without_version_files_it_is_said_what_tells(tmp_path, root, runtime, ve
     files = [f"lib64/{runtime}", "opp/version.info"]
     made(tmp_path / root, *files)
     (tmp_path / root / "opp/version.info").write_text("Version=7.7.0.1.238\n")  # of the package, not of CANN
-    found, told = find(tmp_path / root).version()
-    assert str(found) == version and told.startswith(source)
+    found, text = find(tmp_path / root).version()
+    assert str(found) == version and text.startswith(source)
 
 
 def test_custom_libraries_come_in_the_vendors_order(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from in_child import StandIn, in_child, stand_in
-from standin.build import SEEDS, compile_program
+from standin.build import SEEDS, build, compile_program
 
 from aclnn_viz.acl import CannAcl
 
@@ -44,3 +44,19 @@ def test_the_other_samples_run(name, layout):
     root = stand_in(layout)
     status, text, misuse, live = in_child(lambda: in_python(name, root))
     assert (status, misuse, live) == (0, [], "") and text.count(" is: ") > 3
+
+
+def test_the_original_that_misreads_its_data_is_noticed(tmp_path):
+    """The vendor's sample passes float32 bytes as ACL_BF16, and a target of which only half is allocated."""
+    report, root = tmp_path / "report", stand_in()
+    program = compile_program(SEEDS / "aclnnCrossEntropyLossGrad.cpp", root, tmp_path / "sample")
+    assert subprocess.run([program], capture_output=True, env=os.environ | {"STANDIN_REPORT": str(report)}).returncode == 0
+    first, second = report.read_text().splitlines()
+    assert "beyond its allocation of 8 bytes" in first + second and "target[1] =" in first + second
+
+
+def test_a_compiler_that_fails_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr("standin.build.OBJECTS", tmp_path)
+    monkeypatch.setattr("standin.build.COMPILER", "false")
+    with pytest.raises(RuntimeError, match="false -std"):
+        build(tmp_path / "root")

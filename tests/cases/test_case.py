@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.cases import draw
+from aclnn_viz.cases import default
 from aclnn_viz.devices import AclError, ConstraintWarning
 from aclnn_viz.operators.rms_norm import cases as rms_norm
 
@@ -144,7 +144,7 @@ def test_without_classes_and_with_an_empty_weight_nothing_is_looked_up():
         assert op.backward(**inputs)["xGradOut"].shape == op.truth(**inputs)["xGradOut"].shape == (rows, 0)
 
 
-def test_a_list_in_the_place_of_a_tensor_is_told():
+def test_a_list_in_the_place_of_a_tensor_is_reported():
     with pytest.raises(ValueError, match=r"self must have shape \(2,\): got list \[1, 2\]; give an array of that shape"):
         av.case("hardswish", shape=(2,), self=[1, 2])
 
@@ -155,7 +155,7 @@ def test_a_list_in_the_place_of_a_tensor_is_told():
 def test_a_case_of_several_stretches_holds_the_numbers_of_one_call_of_the_generator(name, shape, monkeypatch):
     """Whoever has a seed gets the case back."""
     made = av.case(name, dtype="bfloat16", seed=4, shape=shape).inputs
-    monkeypatch.setattr(draw, "STRETCH", 1 << 20)
+    monkeypatch.setattr(default, "STRETCH", 1 << 20)
     monkeypatch.setattr(rms_norm, "STRETCH", 1 << 20)
     once = av.case(name, dtype="bfloat16", seed=4, shape=shape).inputs
     assert all(np.array_equal(made[key], once[key]) for key in made)

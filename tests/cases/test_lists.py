@@ -1,4 +1,4 @@
-"""Test lists of ATK and TTK: read, judged, written back; what they cannot say is said, and damage is told."""
+"""Test lists of ATK and TTK: read, judged, written back; what they cannot say is said, and damage is reported."""
 
 import csv
 import io
@@ -64,14 +64,14 @@ def test_a_list_of_atk_is_read(tmp_path):
     assert np.abs(rms.inputs["dy"].astype(float)).max() <= 1 < np.abs(rms.inputs["x"].astype(float)).max()  # normal
     assert {name: value for name, value in grid.inputs.items() if not isinstance(value, np.ndarray)} == {
         "interpolationMode": 1, "paddingMode": 2, "alignCorners": True, "outputMask": (True, False)}
-    told = "; ".join(found.notes)
-    assert "rstd is drawn on its own" in told and "standard of accuracy is not used" in told and "align_32B" in told
+    text = "; ".join(found.notes)
+    assert "rstd is drawn on its own" in text and "standard of accuracy is not used" in text and "align_32B" in text
     again = av.cases.read(atk(tmp_path), "rms_norm")
     assert len(again) == 1 and again[0].inputs["dy"].tobytes() == rms.inputs["dy"].tobytes()
     assert again.left_out == {"operator grid_sampler_2d": 1}
 
 
-def test_a_list_that_is_not_there_is_told(tmp_path):
+def test_a_list_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError, match="cases are read from .*: got .*none.json, where no file is; name one"):
         av.cases.read(tmp_path / "none.json")
 
@@ -82,9 +82,9 @@ def test_a_list_of_ttk_is_read(tmp_path):
     assert rms.inputs["rstd"].shape == (6,) and rms.dtype == "bfloat16" and found.names == ["my_rms_bf16_6_75", "ce"]
     assert loss.inputs["weightOptional"] is None and loss.inputs["reduction"] == "sum" and loss.inputs["ignoreIndex"] == -1
     assert loss.inputs["target"].dtype == np.int64 and set(loss.inputs["target"]) <= set(range(5))
-    told = "; ".join(found.notes)
-    assert "attribute epsilon is none of rms_norm" in told and "precision_tolerances is not used" in told
-    assert "not enabled" in told
+    text = "; ".join(found.notes)
+    assert "attribute epsilon is none of rms_norm" in text and "precision_tolerances is not used" in text
+    assert "not enabled" in text
 
 
 @FORMS
@@ -171,9 +171,9 @@ def changed(path, value):
     (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
     (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
 def test_damaged_lists_of_atk_are_told_in_three_parts(tmp_path, content, words):
-    with pytest.raises(ValueError, match=words) as told:
+    with pytest.raises(ValueError, match=words) as text:
         av.cases.read(atk(tmp_path, content))
-    assert ": got " in str(told.value) and "; " in str(told.value)
+    assert ": got " in str(text.value) and "; " in str(text.value)
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
@@ -185,9 +185,9 @@ def test_damaged_lists_of_atk_are_told_in_three_parts(tmp_path, content, words):
     ("{'epsilon': 1e-05}", "{1: 2}", "attributes are named by texts"), ("[-1,1],[-1,1],[0,1]", "[-1],[-1,1],[0,1]", "a range is"),
     ("my_rms_bf16_6_75,", '"my_rms_bf16_6_75,', "CSV|cells"), (",(),()\n", ",(),(),9\n", "as many cells as names, 26: got")])
 def test_damaged_lists_of_ttk_are_told_in_three_parts(tmp_path, old, new, words):
-    with pytest.raises(ValueError, match=words) as told:
+    with pytest.raises(ValueError, match=words) as text:
         av.cases.read(ttk(tmp_path, TTK.replace(old, new, 1)))
-    assert ": got " in str(told.value) and "; " in str(told.value)
+    assert ": got " in str(text.value) and "; " in str(text.value)
 
 
 @pytest.mark.parametrize("change", [
@@ -202,7 +202,7 @@ def test_cases_that_do_not_fit_are_left_out_and_counted(tmp_path, change):
 
 
 @FORMS
-def test_random_damage_is_read_or_told(tmp_path, form):
+def test_random_damage_is_read_or_reported(tmp_path, form):
     rng = random.Random(5)
     text = json.dumps(ATK) if form == "json" else TTK
     for _ in range(150):

@@ -5,7 +5,7 @@ import pytest
 from in_child import StandIn, in_child, stand_in
 
 import aclnn_viz as av
-from aclnn_viz.cases.rows import matrix_shape
+from aclnn_viz.cases.default import matrix_shape
 
 LAYOUTS = pytest.mark.parametrize("layout", ["8.x", "9.x"])
 SMALL = {"grid_sampler_2d": (1, 2, 4, 4), "group_norm_swish": (2, 4, 3)}

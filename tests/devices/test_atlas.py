@@ -9,7 +9,7 @@ from in_child import StandIn, in_child, stand_in
 from standin.generic import without_their_own
 
 import aclnn_viz as av
-from aclnn_viz.cases.rows import matrix_shape
+from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.devices import AclError, DeviceUnavailable, RefusedError, open_device
 
 pytestmark = pytest.mark.needs("g++")

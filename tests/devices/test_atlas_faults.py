@@ -10,7 +10,7 @@ from in_child import StandIn, in_child, stand_in
 from machine import SOAK
 
 import aclnn_viz as av
-from aclnn_viz.cases.rows import matrix_shape
+from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.devices import AclError, DeviceClosedError, open_device
 
 pytestmark = pytest.mark.needs("g++")
@@ -67,7 +67,7 @@ def test_every_failing_call_is_told_and_leaves_nothing(op, layout):
     for name, k in swept if SOAK or (op.name, layout) == ("hardswish", "9.x") else swept[10 * (layout == "9.x") :: 20]:
         raised, misuse, live, closed = in_child(lambda: attempt(root, op), {"STANDIN_FAIL": f"{name}:{k}:{STATUS}"})
         call = "aclrtSynchronizeStream" if name.startswith("task@") else name
-        assert raised is not None, f"call {k} of {name} failed and nobody was told"
+        assert raised is not None, f"call {k} of {name} failed and nobody heard of it"
         assert raised[:2] == (call, None if name in HANDLES else STATUS), f"call {k} of {name}: {raised}"
         assert raised[2] == f"{name}: failed by request, status {STATUS}", f"call {k} of {name}: {raised}"
         assert (misuse, live, closed) == ([], "", True), f"call {k} of {name}: {misuse} {live}"
@@ -105,18 +105,18 @@ def test_a_text_of_an_earlier_error_is_not_shown_again(keeps):
     def work():
         other = StandIn(root)
         other.aclInit(None), other.aclrtSetDevice(77)
-        device, told = open_device("atlas", root=root), []
+        device, text = open_device("atlas", root=root), []
         for status in (0, STATUS):
             other.standin_fail(f"aclrtMalloc:1:{STATUS}".encode() if status else b"")
             try:
                 device.run(op, **inputs_of(op) if status else av.case(op, dtype="float64").inputs)
             except AclError as error:
-                told.append(error.message)
+                text.append(error.message)
         device._session.recent_message()
-        told.append(device._session.recent_message())
+        text.append(device._session.recent_message())
         device.close()
         other.aclFinalize()
-        return told
+        return text
 
     first, second, third = in_child(work, {"STANDIN_ERRMSG": keeps})
     assert "gradOutput" in first or "dtype" in first.lower() or "type" in first
@@ -134,7 +134,7 @@ class Texts:
 
 
 def test_new_text_before_old_text_is_told_apart():
-    from aclnn_viz.devices.session import Session
+    from aclnn_viz.devices.device import Session
     session = Session.__new__(Session)
     session.acl = Texts()
     session._seen_text = session.acl.aclGetRecentErrMsg()

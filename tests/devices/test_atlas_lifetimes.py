@@ -84,23 +84,23 @@ def test_a_forked_child_may_not_use_the_device_and_does_no_harm():
 def test_a_thread_opens_its_own_device():
     op = av.operator("hardswish")
 
-    def use(root, device, told):
+    def use(root, device, shapes):
         for forbidden in (lambda: device.run(op, **case_of(op).inputs), device.close):
             with pytest.raises(DeviceClosedError, match="a device belongs to the thread that opened it"):
                 forbidden()
         with open_device("atlas", root=root) as own:
-            told.append(own.run(op, **case_of(op).inputs)["out"].shape)
+            shapes.append(own.run(op, **case_of(op).inputs)["out"].shape)
 
     def work(root):
-        told = []
+        shapes = []
         with open_device("atlas", root=root) as device:
-            threads = [threading.Thread(target=use, args=(root, device, told)) for _ in range(3)]
+            threads = [threading.Thread(target=use, args=(root, device, shapes)) for _ in range(3)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
             device.run(op, **case_of(op).inputs)
-        return told, StandIn(root).live
+        return shapes, StandIn(root).live
 
     assert on_stand_in(work) == ([(3, 4)] * 3, "")
 

@@ -12,7 +12,7 @@ import pytest
 from children import forked
 from in_child import stand_in
 
-from aclnn_viz.devices.listing import device_text, list_devices
+from aclnn_viz.devices.opening import device_text, list_devices
 from aclnn_viz.operators import operators
 
 needs_compiler = pytest.mark.needs("g++")
@@ -79,7 +79,7 @@ def test_every_device_is_asked(monkeypatch):
 
 
 @needs_compiler
-def test_what_the_product_lacks_is_told(monkeypatch):
+def test_what_the_product_lacks_is_reported(monkeypatch):
     monkeypatch.setenv("STANDIN_SOC", "Ascend310P3")
     found = listed(stand_in())
     states = found["devices"][0]["operators"]
@@ -89,7 +89,7 @@ def test_what_the_product_lacks_is_told(monkeypatch):
 
 
 @needs_compiler
-def test_an_unknown_product_is_told(monkeypatch):
+def test_an_unknown_product_is_reported(monkeypatch):
     monkeypatch.setenv("STANDIN_SOC", "Ascend1")
     assert "got 'Ascend1'" in listed(stand_in())["devices"][0]["problem"]
 
@@ -113,7 +113,7 @@ def test_no_device_in_the_machine(monkeypatch):
 
 
 @needs_compiler
-def test_a_missing_operator_is_told():
+def test_a_missing_operator_is_reported():
     found = listed(stand_in("9.x", missing=("aclnnRmsNormGrad",)))
     assert found["operators"]["rms_norm"]["reason"] == "no library exports aclnnRmsNormGrad"
 
@@ -149,9 +149,9 @@ def broken_root(tmp_path, behaviour):
 
 @needs_compiler
 @pytest.mark.parametrize(("behaviour", "problem"), [
-    ("abort();", "the process that asked died of SIGABRT, while asking device 0: the driver or a library is broken"),
-    ("*(volatile int *)0 = 1; return 0;", "the process that asked died of SIGSEGV, while asking device 0"),
-    ("_exit(3);", "the process that asked ended with 3: no text, while asking device 0"),
+    ("abort();", "the process that asked died of SIGABRT, while reading device 0: the driver or a library is broken"),
+    ("*(volatile int *)0 = 1; return 0;", "the process that asked died of SIGSEGV, while reading device 0"),
+    ("_exit(3);", "the process that asked ended with 3: no text, while reading device 0"),
 ])
 def test_a_crash_is_told_and_takes_nobody_along(tmp_path, behaviour, problem):
     found = listed(broken_root(tmp_path, behaviour))
@@ -170,8 +170,8 @@ def test_a_hang_ends_with_the_time_limit(hanging, tmp_path, monkeypatch):
     monkeypatch.setenv("HANGS", str(tmp_path / "hangs"))
     start = time.monotonic()
     found = listed(hanging, timeout=2)
-    assert "the process that asked did not answer within 2 s, while asking device 0" in found["problem"]
-    assert time.monotonic() - start < 30 and found["libraries"]  # what was told before the hang is kept
+    assert "the process that asked did not answer within 2 s, while reading device 0" in found["problem"]
+    assert time.monotonic() - start < 30 and found["libraries"]  # what was reported before the hang is kept
 
 
 @needs_compiler

@@ -10,9 +10,9 @@ import pytest
 from in_child import in_child, stand_in
 
 import aclnn_viz as av
-from aclnn_viz.cases.rows import matrix_shape
 from aclnn_viz.acl import CannAcl
-from aclnn_viz.acl.loader import built_for_another
+from aclnn_viz.acl.installation import built_for_another
+from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.devices import DeviceUnavailable, FunctionUnavailable, open_device
 
 pytestmark = pytest.mark.needs("g++")
@@ -86,13 +86,13 @@ def test_a_library_that_is_none_is_no_device(tmp_path):
 
 
 @pytest.mark.parametrize("code,order,name", [(183, 1, "aarch64"), (62, 1, "x86_64"), (8, 2, "processor 8")])
-def test_a_library_of_another_processor_is_told(tmp_path, code, order, name):
+def test_a_library_of_another_processor_is_reported(tmp_path, code, order, name):
     """The loader itself says that there is no such file."""
     library = tmp_path / "libx.so"
     library.write_bytes(b"\x7fELF\2" + bytes([order]) + bytes(12) + code.to_bytes(2, "little" if order == 1 else "big"))
     here = platform.machine()
-    told = f"{library} is built for {name}, and this machine is {here}"
-    assert built_for_another(library) == (None if name == here else told)
+    text = f"{library} is built for {name}, and this machine is {here}"
+    assert built_for_another(library) == (None if name == here else text)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"INPUT(libother.so)"])
@@ -114,7 +114,7 @@ def test_a_runtime_of_another_processor_is_no_device(tmp_path):
     assert re.search(r"libacl_rt.so must load: got .* is built for \w+, and this machine is \w+; install CANN for", text)
 
 
-def test_operators_of_another_processor_are_told(tmp_path):
+def test_operators_of_another_processor_are_reported(tmp_path):
     root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
     foreign(root / "lib64/libopapi_nn.so")
     failures = in_child(lambda: CannAcl(root).libraries.failures)

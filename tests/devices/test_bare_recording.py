@@ -25,7 +25,7 @@ sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
 """
 DYING = BARE + """
 import os
-from aclnn_viz.cases.listing import load
+from aclnn_viz.cases.lists import load
 from aclnn_viz.devices import open_device, record
 device, left = open_device("host"), [8]
 run = device.run
@@ -80,7 +80,7 @@ def test_a_killed_recording_goes_on(path):
             yield item
         kept.update({file: file.stat().st_mtime_ns for file in finished})
 
-    from aclnn_viz.cases.listing import load
+    from aclnn_viz.cases.lists import load
     from aclnn_viz.devices import record
     with av.open_device("host") as device:
         record(device, [(c.operator, c.inputs) for c in load("standard")[:20]], path, watch)

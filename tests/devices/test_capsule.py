@@ -5,7 +5,7 @@ import pytest
 from small_capsule import SMALL, same
 
 import aclnn_viz as av
-from aclnn_viz.cases.listing import load
+from aclnn_viz.cases.lists import load
 from aclnn_viz.devices import CapsuleError, DeviceClosedError, record
 from aclnn_viz.devices.capsule import digest
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.devices import record, recording
+from aclnn_viz.devices import capsule, record
 from aclnn_viz.devices.capsule import write
 
 CASES = [("hardswish", av.case("hardswish", shape=(n,)).inputs) for n in (3, 4)]
@@ -146,14 +146,14 @@ def test_an_interrupt_while_all_is_cleared_away_loses_nothing(begun, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, av.open_device("host") as device, pytest.raises(KeyboardInterrupt):
-        patch.setattr(recording, "remove", removal)
+        patch.setattr(capsule, "remove", removal)
         record(device, CASES, path)
     assert recorded(path, force=True) == 1 and list(path.parent.iterdir()) == [path]
 
 
 def test_two_recordings_to_one_place_do_not_mix(begun):
     folder, path = begun
-    with recording.alone(folder), av.open_device("host") as device, pytest.raises(BlockingIOError, match="in use by"):
+    with capsule.alone(folder), av.open_device("host") as device, pytest.raises(BlockingIOError, match="in use by"):
         record(device, CASES, path)
     assert recorded(path) == 1
 

@@ -7,7 +7,7 @@ from aclnn_viz.devices import AclError
 from aclnn_viz.operators import products
 from aclnn_viz.operators.plans import preset
 
-ROW = products.Product("960", "Ascend 960", "Ascend 960", "Ascend960", r"Ascend960\w*", "Ascend960A", 4000, ("inf_nan",), 0)
+ROW = products.Product("960", "Ascend 960", "Ascend 960", r"Ascend960\w*", "Ascend960A", 4000, ("inf_nan",), 0)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Peers as devices: what they are told and tell, what they refuse, and that a replay tells them apart."""
+"""Peers as devices: what they get and give, what they refuse, and that a replay distinguishes them."""
 
 import sys
 import types
@@ -133,7 +133,7 @@ def test_what_a_peer_does_not_compute_is_refused_in_three_parts(torch):
 
 
 def test_an_operator_without_a_file_for_torch_is_refused(torch, monkeypatch):
-    monkeypatch.setattr("aclnn_viz.devices.peers.torch_peer.registry.own", lambda *_: None)
+    monkeypatch.setattr("aclnn_viz.devices.peers.registry.own", lambda *_: None)
     with av.open_device("torch") as device, pytest.raises(UnsupportedError, match='has none; open "jax"'):
         device.run(CASE.operator, **CASE.inputs)
 
@@ -144,9 +144,9 @@ def test_a_recording_tells_the_library_its_threads_and_flags(torch, tmp_path):
         out = device.run("hardswish", **CASE.inputs)["out"]
     with av.open_device(path) as capsule:
         assert capsule.run("hardswish", **CASE.inputs)["out"].tobytes() == out.tobytes()
-        told = capsule.provenance
-        assert (told["device"], told["library"], told["threads"]) == ("torch (9.9)", "torch 9.9", 3)
-        assert told["flags"] == {"float32_matmul_precision": "highest"} and told["place"].endswith("(AVX2)")
+        text = capsule.provenance
+        assert (text["device"], text["library"], text["threads"]) == ("torch (9.9)", "torch 9.9", 3)
+        assert text["flags"] == {"float32_matmul_precision": "highest"} and text["place"].endswith("(AVX2)")
         assert "recorded on torch (9.9) at 20" in capsule.name and "(AVX2)" in capsule._repr_html_()
         assert av.check("hardswish", capsule).passed
 

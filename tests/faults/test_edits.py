@@ -1,4 +1,4 @@
-"""Mechanical edits of a page: each is one change, is told by its line, makes a page of its own, and is taken back."""
+"""Mechanical edits of a page: each is one change, is found by its line, makes a page of its own, and is taken back."""
 
 import ast
 

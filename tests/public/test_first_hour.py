@@ -13,8 +13,8 @@ import aclnn_viz as av
 
 
 def test_describe_an_operator():
-    told = str(av.operator("aclnnRmsNormGrad").describe())
-    assert "dgammaOut" in told and "Atlas inference series: float32, float16" in told and "required" in told
+    text = str(av.operator("aclnnRmsNormGrad").describe())
+    assert "dgammaOut" in text and "Atlas inference series: float32, float16" in text and "required" in text
 
 
 def test_check_a_kernel_for_one_product():

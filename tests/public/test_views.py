@@ -1,4 +1,4 @@
-"""Every result of the first hour is read in ten lines, in text and in HTML, on light and on dark paper."""
+"""Every result of the first hour is read in ten lines, in text and in HTML, on light and on dark ground."""
 
 import re
 from functools import cache

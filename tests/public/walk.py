@@ -46,6 +46,10 @@ THREE_PARTS = re.compile(r".+: got .*[;:].+", re.DOTALL)
 OWN_ERRORS = (TypeError, ValueError, OSError, RuntimeError)
 
 
+def square(xp, x):
+    return {"y": x * x}
+
+
 def public():
     """Every callable that a documented module offers, by its dotted name, once."""
     found, seen = {}, set()
@@ -109,6 +113,7 @@ def good_calls(tmp_path):
           "plan": "device", "root": None, "custom": None, "progress": None}),
         (sweeps.report, [store_of(tmp_path)], {"against": None}),
         (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}), (av.prove, ["hardswish"], {}),
+        (av.derive, [square, ("x",), (), {"x": ("n",)}], {}),
         (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
         (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),
         (op.backward, [], x), (op.truth, [], x), (op.forward, [], {"self": x["self"]}), (op.describe, [], {}),

@@ -14,7 +14,7 @@ import aclnn_viz as av
 from aclnn_viz.checking import write_suite
 from aclnn_viz.devices import record
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
-from aclnn_viz.storage.damage import StoredError
+from aclnn_viz.storage.reading import StoredError
 
 ROUNDS = 2000 if SOAK else 60
 CASES = [("hardswish", av.case("hardswish", shape=(3, 2), dtype=dtype).inputs) for dtype in ("float32", "bfloat16")]
@@ -133,7 +133,7 @@ def test_forged_capsules(capsule, tmp_path, record_property):
 def test_corrupted_dumps(dump, tmp_path, record_property):
     record_property("corruptions", ROUNDS)
     names = sorted(path.relative_to(dump).as_posix() for path in dump.rglob("*") if path.is_file())
-    told = 0
+    text = 0
     for seed in range(ROUNDS):
         draw, copy = random.Random(seed), tmp_path / "x"
         shutil.copytree(dump, copy)
@@ -144,15 +144,15 @@ def test_corrupted_dumps(dump, tmp_path, record_property):
         try:
             passed = av.check(copy).passed
         except StoredError as error:
-            told += 1
+            text += 1
             assert ": got " in str(error)
         else:
             assert after == before or "/out/" in name, f"seed {seed}: a damaged {name} was read"
-            told += not passed
+            text += not passed
             assert passed == (after == before) or "/out/" in name
         shutil.rmtree(copy)
-    record_property("told", told)
-    assert told > ROUNDS * 0.8
+    record_property("text", text)
+    assert text > ROUNDS * 0.8
 
 
 def test_a_whole_dump_passes(dump):

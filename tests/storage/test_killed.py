@@ -22,7 +22,7 @@ TIMES = 50 if SOAK else 2
 PROGRAM = """
 import json, os, sys, sympy
 from aclnn_viz import checking, cli, devices
-from aclnn_viz.cases import listing
+from aclnn_viz.cases import lists
 from aclnn_viz.operators import skeleton
 from aclnn_viz.verification import numeric, report, symbolic
 {before}

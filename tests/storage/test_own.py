@@ -134,7 +134,7 @@ def test_other_formats_of_other_libraries(form, dtype):
     assert found.dtype == dtype and (found == array).all()
 
 
-def test_a_tensor_that_numpy_cannot_take_is_told():
+def test_a_tensor_that_numpy_cannot_take_is_reported():
     class Odd:
         def __dlpack__(self):
             raise BufferError("on a device")
@@ -197,9 +197,9 @@ def cut(path, count):
 ])
 def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
     make(tmp_path)
-    with pytest.raises(ValueError, match=words) as told:
+    with pytest.raises(ValueError, match=words) as text:
         load(next(tmp_path.iterdir()), **options)
-    assert ": got " in str(told.value) and "; " in str(told.value)
+    assert ": got " in str(text.value) and "; " in str(text.value)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"PK")])

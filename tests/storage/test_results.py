@@ -52,11 +52,11 @@ def test_what_came_meanwhile_stays(tmp_path):
     assert os.listdir(tmp_path / "y") == ["theirs"]
 
 
-@pytest.mark.parametrize("content,force,told", [
+@pytest.mark.parametrize("content,force,text", [
     (b"theirs", False, "did not make"), (b"theirs", True, "did not make"), (b"mine", False, "exists; .*--force")])
-def test_a_file_that_is_there_is_kept(tmp_path, content, force, told):
+def test_a_file_that_is_there_is_kept(tmp_path, content, force, text):
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(FileExistsError, match=told), new_file(tmp_path / "x", force, ours):
+    with pytest.raises(FileExistsError, match=text), new_file(tmp_path / "x", force, ours):
         pytest.fail("something was written")
     assert (tmp_path / "x").read_bytes() == content
 

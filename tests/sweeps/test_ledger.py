@@ -8,7 +8,7 @@ import pytest
 from in_child import in_child
 from swept import held, in_children
 
-from aclnn_viz.storage.damage import AlteredError, ForeignError
+from aclnn_viz.storage.reading import AlteredError, ForeignError
 from aclnn_viz.sweeps.ledger import MEASURES, VERSION, Ledger
 from aclnn_viz.sweeps.recipes import recipe
 from aclnn_viz.sweeps.work import Judged, Row
@@ -84,7 +84,7 @@ def scratched(path):
     path.write_bytes(held_[:12000] + bytes(8000) + held_[20000:])
 
 
-@pytest.mark.parametrize(("spoil", "kind", "told"), [
+@pytest.mark.parametrize(("spoil", "kind", "text"), [
     (lambda path: path.write_text("no ledger, but a text of some length " * 50), ForeignError, "file is not a database"),
     (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), (ForeignError, AlteredError), "s.sqlite"),
     (other_program, ForeignError, "an SQLite file of another program"),
@@ -92,14 +92,14 @@ def scratched(path):
     (cut, AlteredError, "s.sqlite"), (scratched, AlteredError, "s.sqlite"),
 ], ids=["text", "head", "other program", "newer", "cut", "scratched"])
 @pytest.mark.parametrize("reading", [True, False])
-def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil, kind, told, reading):
+def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil, kind, text, reading):
     path = tmp_path / "s.sqlite"
     spoil(path)
     before = path.read_bytes()
     with pytest.raises(kind) as error:
         Ledger(path, reading=reading)
     assert str(error.value).startswith("a store is a ledger of this kit, whole and unaltered: got ")
-    assert told in str(error.value) and "; " in str(error.value) and path.read_bytes() == before
+    assert text in str(error.value) and "; " in str(error.value) and path.read_bytes() == before
 
 
 def test_where_nothing_is_a_report_makes_nothing(tmp_path):
@@ -109,7 +109,7 @@ def test_where_nothing_is_a_report_makes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["/proc/s.sqlite", "/dev/null/s.sqlite", "."])
-def test_a_place_that_cannot_be_written_is_told(place, tmp_path, monkeypatch):
+def test_a_place_that_cannot_be_written_is_reported(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OSError, match="must be readable, and writable to sweep into it: got unable to open .*; mend"):
         Ledger(place)
@@ -128,7 +128,7 @@ def test_a_full_disk_loses_nothing_that_was_done(tmp_path):
         except OSError as error:
             return seed, str(error)
 
-    seed, told = in_child(fill)
-    assert "writable to sweep into it: got" in told and "what is done stays done" in told
+    seed, text = in_child(fill)
+    assert "writable to sweep into it: got" in text and "what is done stays done" in text
     assert len(held(path)[0]) in (seed, seed - 1)
     assert len(held(written(path, range(seed + 10)))[0]) == seed + 10

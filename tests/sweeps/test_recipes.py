@@ -12,8 +12,7 @@ from machine import ROOT, SOAK
 import aclnn_viz as av
 from aclnn_viz.cases.suites import recipes
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.sweeps.recipes import draw, hashed, mode, recipe
-from aclnn_viz.sweeps.sources import source
+from aclnn_viz.sweeps.recipes import draw, hashed, mode, recipe, source
 
 GIVEN = {"operator": "hardswish", "shape": (3,), "dtype": "bfloat16", "seed": 7, "gradOutput": 1.5,
          "self": np.array([-3, np.nan, 2.0]).astype(BFLOAT16.numpy)}

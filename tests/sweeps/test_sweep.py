@@ -16,14 +16,13 @@ from machine import ROOT, SOAK
 from swept import Mortal, held, in_children, kernel
 
 import aclnn_viz as av
-from aclnn_viz.sweeps.driving import LOOKED_UP, MOST, Drive
 from aclnn_viz.sweeps.ledger import Ledger
 from aclnn_viz.sweeps.place import Place, close_all
-from aclnn_viz.sweeps.recipes import draw
-from aclnn_viz.sweeps.sources import source
+from aclnn_viz.sweeps.recipes import draw, source
+from aclnn_viz.sweeps.sweeping import LOOKED_UP, MOST, Drive
 from aclnn_viz.sweeps.work import Row, identity
 from aclnn_viz.sweeps.workers import Crew
-from aclnn_viz.words.stored import restored
+from aclnn_viz.words.messages import restored
 
 OPS = ["hardswish", "rms_norm"]
 CASES = [recipe for number, recipe in enumerate(source("suite", OPS)) if SOAK or number % 3 == 0 or "float64" in recipe]

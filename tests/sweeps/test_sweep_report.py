@@ -13,11 +13,11 @@ from swept import kernel
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.pictures import Picture
-from aclnn_viz.storage.damage import AlteredError
+from aclnn_viz.storage.reading import AlteredError
 from aclnn_viz.sweeps import report
-from aclnn_viz.sweeps.pictures import picture
+from aclnn_viz.sweeps.page import picture
 from aclnn_viz.sweeps.reporting import MADE_BY
-from aclnn_viz.words.speech import language
+from aclnn_viz.words.messages import language
 
 CASES = [{"operator": op, "dtype": dtype, "shape": (3, 5), "seed": seed} for op in ("hardswish", "rms_norm")
          for dtype in ("float32", "float16") for seed in range(3)]
@@ -63,7 +63,7 @@ def test_what_is_mended_is_no_regression(stores):
     assert "rms_norm: 3 cases wrong before, right now" in str(found)
 
 
-def test_the_same_bits_are_told(stores):
+def test_the_same_bits_are_reported(stores):
     shutil.copy(stores / "right", stores / "right.copy")
     found = report(stores / "right", stores / "right.copy")
     assert re.fullmatch(r"nothing changed: 18 outputs of cases that both have have the same bits", found.headline)
@@ -78,7 +78,7 @@ def test_two_runs_of_one_store_are_compared(stores):
         report(stores / "right", stores / "right")
 
 
-def test_without_another_run_the_state_is_told(stores):
+def test_without_another_run_the_state_is_reported(stores):
     assert report(stores / "wrong").headline.startswith("WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases")
     assert report(stores / "right").headline.startswith("all 12 judged cases are right; the worst uses 0.")
 
@@ -129,21 +129,21 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     assert cli.main(["report", "s.sqlite", "--html", "r.html"]) == 0 and (tmp_path / "r.html").exists()
     assert capsys.readouterr().out.startswith("all 6 judged cases are right")
     assert cli.main(["report", "s.sqlite", "--json"]) == 0 and json.loads(capsys.readouterr().out)["passed"]
-    for words, told in ((["report", "none"], "a report is made of a store: got none"),
+    for words, text in ((["report", "none"], "a report is made of a store: got none"),
                         (["report", "s.sqlite", "--against", "s.sqlite"], "got 1 in s.sqlite"),
                         (["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "or those of a scheduler: got both"),
                         (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file")):
-        assert cli.main(words) == 2 and told in capsys.readouterr().err
+        assert cli.main(words) == 2 and text in capsys.readouterr().err
 
 
 def test_what_was_wrong_is_told_in_the_language_of_who_reads(stores):
     before = language()
     try:
         language("zh")
-        told = str(report(stores / "wrong"))
+        text = str(report(stores / "wrong"))
     finally:
         language(before)
-    assert "is wrong in" in str(report(stores / "wrong")) and "is wrong in" not in told
+    assert "is wrong in" in str(report(stores / "wrong")) and "is wrong in" not in text
     assert "is wrong in" in str(report(stores / "wrong").to_json())
 
 
@@ -159,7 +159,7 @@ def test_the_json_is_english_whatever_is_spoken(stores):
         language(before)
 
 
-def test_a_note_that_no_ledger_wrote_is_told(stores, tmp_path):
+def test_a_note_that_no_ledger_wrote_is_reported(stores, tmp_path):
     shutil.copy(stores / "wrong", tmp_path / "altered")
     with closing(sqlite3.connect(tmp_path / "altered")) as base, base:
         base.execute("UPDATE cases SET note = '[' WHERE outcome = 'wrong'")

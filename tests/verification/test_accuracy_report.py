@@ -21,9 +21,9 @@ def tenth(op):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    told = report.symbolic.claims
+    text = report.symbolic.claims
     with pytest.MonkeyPatch.context() as patch:  # how long one operator's theorems take; that all hold, others see
-        patch.setattr(report.symbolic, "claims", lambda: [one for one in told() if SOAK or one.operator == "hardswish"])
+        patch.setattr(report.symbolic, "claims", lambda: [one for one in text() if SOAK or one.operator == "hardswish"])
         patch.setattr(report, "large", LARGE if SOAK else tenth)
         markdown, data = report.write(tmp_path_factory.mktemp("report"))
     return markdown.read_text(encoding="utf-8"), json.loads(data.read_text(encoding="utf-8"))

@@ -137,13 +137,13 @@ class Torch:
     __version__ = "9.9"
 
 
-@pytest.mark.parametrize(("there", "told"), [
+@pytest.mark.parametrize(("there", "value"), [
     ([0.0], "[0] (9.9, run here)"), ([7.0], "[7] (9.9, run here), but [0] (2.13.0)")])
-def test_pytorch_is_run_where_it_is_installed_and_another_value_is_told(there, told, monkeypatch):
+def test_pytorch_is_run_where_it_is_installed_and_another_value_is_reported(there, value, monkeypatch):
     kinks.torch_here.cache_clear()
     row = replace(conventions.conventions(operator("hardswish"))[0], peer=lambda torch: there)
     monkeypatch.setattr("aclnn_viz.verification.conventions.model.torch_here", lambda: Torch)
-    assert recomputed("hardswish", row).pytorch == told
+    assert recomputed("hardswish", row).pytorch == value
 
 
 def test_without_pytorch_its_values_are_cited_with_the_version(monkeypatch):

@@ -53,29 +53,29 @@ def test_a_peer_differs_exactly_as_documented(name, library):
     assert len(rows) >= 20 and [failure for _, failure in rows if failure] == []
 
 
-def test_documented_differences_pass_and_are_told():
+def test_documented_differences_pass_and_are_reported():
     rows = peers.found(av.operator("hardswish"), "torch", Fake(open_interval))
-    told = "the interval is open at -3: slope 0; the interval is open at 3: slope 1; below -3 an infinite gradient"
-    assert all(text.startswith(told) for text, _ in rows)
+    found = "the interval is open at -3: slope 0; the interval is open at 3: slope 1; below -3 an infinite gradient"
+    assert all(text.startswith(found) for text, _ in rows)
     assert not any(failure for _, failure in rows)
 
 
 def test_a_documented_difference_that_is_gone_fails():
-    told = failures("hardswish", lambda out, bound: out)
-    assert len(told) == 2 and all("documented to do otherwise, and does not on any case: the interval" in t for t in told)
+    text = failures("hardswish", lambda out, bound: out)
+    assert len(text) == 2 and all("documented to do otherwise, and does not on any case: the interval" in t for t in text)
 
 
 def test_another_value_than_the_documented_one_fails():
-    told = failures("hardswish", lambda out, bound: open_interval(out, bound, at_3=1.25))
-    assert "no documented difference says so" in told[0] and "does not on any case: the interval is open at 3" in told[-1]
+    text = failures("hardswish", lambda out, bound: open_interval(out, bound, at_3=1.25))
+    assert "no documented difference says so" in text[0] and "does not on any case: the interval is open at 3" in text[-1]
 
 
 @pytest.mark.parametrize("change", [
     lambda out, bound: open_interval({"out": out["out"] * out["out"].dtype.type(1.01)}, bound),
     lambda out, bound: {"out": open_interval(out, bound)["out"].astype(np.float16)}])
 def test_a_difference_that_nobody_documented_fails(change):
-    told = failures("hardswish", change)
-    assert told and all("no documented difference says so" in one for one in told)
+    text = failures("hardswish", change)
+    assert text and all("no documented difference says so" in one for one in text)
 
 
 def test_a_refusal_that_nobody_documented_fails():
@@ -90,8 +90,8 @@ def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
     op, scaled = av.operator("group_norm_swish"), lambda by: lambda out, bound: {
         name: (value.astype(np.float64) * by).astype(value.dtype) for name, value in out.items()}
     for by, right in ((1 + 2.0**-7, True), (1.2, False)):
-        told = [failure for _, failure in peers.found(op, "torch", Fake(scaled(by))) if failure]
-        assert (told == []) == right
+        text = [failure for _, failure in peers.found(op, "torch", Fake(scaled(by))) if failure]
+        assert (text == []) == right
 
 
 def differs(row):

@@ -54,8 +54,8 @@ def test_sources_are_public_and_inferences_are_marked(erratum):
         assert text.strip()
     assert erratum.evidence
     # Statuses that a launch or a kernel gives, and what happens on no published path, are nowhere written.
-    told = " ".join(shown(part.found) for part in erratum.evidence if isinstance(part, Observation))
-    if any(code in told for code in ("361001", "507015", "507035", "561103")):
+    found = " ".join(shown(part.found) for part in erratum.evidence if isinstance(part, Observation))
+    if any(code in found for code in ("361001", "507015", "507035", "561103")):
         assert erratum.inferred
 
 
@@ -75,7 +75,7 @@ def test_what_an_erratum_rests_on_is_there(erratum):
         assert erratum.rests_on == "emulator" and erratum.inferred
 
 
-def test_every_class_is_in_use_and_told(findings):
+def test_every_class_is_in_use_and_reported(findings):
     assert {e.rests_on for e in REGISTER} == set(errata.CLASSES)
     text = errata.text_table(findings)
     assert all(meaning in text for meaning in errata.CLASSES.values())

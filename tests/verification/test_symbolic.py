@@ -12,6 +12,8 @@ from in_child import in_child
 from machine import ROOT, SOAK
 
 from aclnn_viz import cli, operator, operators
+from aclnn_viz.operators.faults.fault import changed
+from aclnn_viz.proving.subjects import of_operator
 from aclnn_viz.verification import numeric, rounding, symbolic
 from derivations import theorems
 
@@ -21,20 +23,21 @@ def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process that starts anew is enough for them
     assert cli.main(["verify", "rms_norm", "--json", "--symbolic"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    told = [t for t in theorems() if t.operator == "rms_norm"]
-    assert [row["check"] for row in rows[:len(told)]] == [t.name for t in told]
-    assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, told))
-    assert sum(row["value"] != "" for row in rows[:len(told)]) > len(told) // 2  # what the proofs assume
-    assert {"kernel against symbols", "symbols against forward"} <= {row["check"] for row in rows[len(told):]}
+    text = [t for t in theorems() if t.operator == "rms_norm"]
+    assert [row["check"] for row in rows[:len(text)]] == [t.name for t in text]
+    assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, text))
+    assert sum(row["value"] != "" for row in rows[:len(text)]) > len(text) // 2  # what the proofs assume
+    assert {"kernel against symbols", "symbols against forward", "page against derivative"} == {row["check"] for row in rows[len(text):]}
 
 
 def test_every_theorem_and_every_mode_is_checked():
     known, found = {op.name for op in operators()}, symbolic.checks()  # a derivation may come before its page
-    told = [(t.operator, t.name) for t in theorems() if t.operator in known]
-    assert len(told) >= 45 and [(check.operator, check.name) for check in found[:len(told)]] == told
+    text = [(t.operator, t.name) for t in theorems() if t.operator in known]
+    assert len(text) >= 45 and [(check.operator, check.name) for check in found[:len(text)]] == text
     for op in operators():
         assert sum((check.operator, check.name) == (op.name, "kernel against symbols") for check in found) == -(
             -len(symbolic.formula_modes(op)) // 6)
+        assert sum((check.operator, check.name) == (op.name, "page against derivative") for check in found) == -(-len(of_operator(op)) // 3)
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
@@ -57,6 +60,14 @@ def test_a_mutant_that_is_proved_fails():
     true = replace(theorem.mutants[0], build=theorem.build)
     row = symbolic.theorem_check(replace(theorem, mutants=(true, *theorem.mutants[1:])))()
     assert not row.passed and row.failure.startswith("a false claim was proved: ")
+
+
+def test_a_page_whose_backward_is_not_the_derivative_fails():
+    op = operator("rms_norm")
+    for old, passed in (("(dy * gamma - xhat", True), ("(dy * gamma + xhat", False)):
+        row = symbolic.page_check(op, of_operator(op, changed(op.page, (("(dy * gamma - xhat", old),))))()
+        assert row.passed == passed and row.cases == 2 and ("K >= 1" in row.value or not passed)
+        assert passed or row.failure.startswith("not proved: dxOut")
 
 
 CHEAP = {"grid_sampler_2d": rounding.modes(operator("grid_sampler_2d"))[:1]}

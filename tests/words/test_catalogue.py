@@ -13,19 +13,18 @@ import visible
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import build, controls
-from aclnn_viz.explorers.widget import FRONT, SCRIPTS
+from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
 from aclnn_viz.pictures.panels import described
-from aclnn_viz.words import speech as room
+from aclnn_viz.words import messages as spoken
 from babel.messages import Catalog
 from machine import ROOT
 from notebooks.gallery import catalogue
-from notebooks.gallery.declared import declared
-from notebooks.gallery.told import told
+from notebooks.gallery.declared import declared, of_faults
 
 STATES = [catalogue.module_of(path) for path in catalogue.explorer_files()]
 CONTROLS = {str(text) for module in STATES if hasattr(module, "State") for each in controls(module.State) for option in each["options"]
             for text in option}
-DECLARED = {**declared(), **told(), **dict.fromkeys(CONTROLS, "a control")}
+DECLARED = {**declared(), **of_faults(), **dict.fromkeys(CONTROLS, "a control")}
 CHINESE = catalogue.catalogue("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
 
@@ -76,7 +75,7 @@ def written(source):
 def test_no_message_is_where_the_extractor_does_not_look():
     found = {one if isinstance(one, str) else one[0] for one in ENTRIES}
     sources = [path.read_text("utf-8") for path in (ROOT / "aclnn_viz").rglob("*.py") if path.parent.name != "words"]
-    assert [text for source in sources if catalogue.SPEECH in source for text in written(source) - found] == []
+    assert [text for source in sources if catalogue.IMPORTED in source for text in written(source) - found] == []
     assert written('f"{message(\'within\')} {x}"') == {"within"} and written('meant("text", "sense")') == {"sense"}
 
 
@@ -97,7 +96,7 @@ def test_the_file_is_what_make_words_writes_and_names_no_places():
 
 
 def test_what_is_read_is_what_babel_reads():
-    assert room._catalogue("zh") == {one: said for one, said in (
+    assert spoken._catalogue("zh") == {one: said for one, said in (
         (english[0], chinese[0]) if isinstance(english, tuple) else (english, chinese) for english, chinese in ENTRIES.items())}
 
 
@@ -106,8 +105,8 @@ def test_continued_and_quoted_texts_plurals_and_what_is_not_translated_are_read(
     for entry in (("a\n\"b\"\n", "甲\n\"\n\\"), (("{n} c", "{n} cs"), ("丙",)), ("later", ""), ("last", "末")):
         made.add(*entry)
     (tmp_path / "xx.po").write_bytes(catalogue.text(made))
-    monkeypatch.setattr(room, "PLACE", tmp_path)
-    assert room._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
+    monkeypatch.setattr(spoken, "PLACE", tmp_path)
+    assert spoken._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
 
 
 @pytest.mark.parametrize("path", catalogue.shown(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -171,7 +170,7 @@ def test_a_text_of_the_front_end_that_is_no_message_is_noticed():
 @pytest.fixture
 def marked(monkeypatch):
     """A picture and its controls in a language in which every message stands in brackets."""
-    monkeypatch.setattr(room, "_spoken", visible.Marked)
+    monkeypatch.setattr(spoken, "_spoken", visible.Marked)
 
     def show(subject, **values):
         data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))

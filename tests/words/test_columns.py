@@ -4,8 +4,7 @@ import textwrap
 
 import pytest
 
-from aclnn_viz.tables import columns, padded
-from aclnn_viz.words.columns import wrapped
+from aclnn_viz.tables import columns, padded, wrapped
 
 ENGLISH = "A kernel that reads the pixels behind the last one, and gives a slope that is neither one-sided derivative."
 CHINESE = "核函数在边界上也返回0：取外侧导数。按文档的系数（见ops-cv image/grid_sampler2_d_grad）会读到最后一个像素之后的像素，所得斜率不是任何一侧的导数。"

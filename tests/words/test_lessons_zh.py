@@ -9,7 +9,7 @@ import pytest
 
 import aclnn_viz as av
 import visible
-from aclnn_viz.words import speech
+from aclnn_viz.words import messages
 from machine import ROOT
 from test_notebooks import LESSONS, unknown_to_explorer
 from notebooks.gallery import outputs
@@ -104,7 +104,8 @@ def test_its_prose_is_that_of_its_texts(pair):
     ("zh/14.md", "为True。", "为True。\n<!-- cell-18 cfbc20a0 -->", "got cell-18 .*take it out")])
 def test_a_text_that_is_not_of_today_is_refused(name, old, new, says, tmp_path, monkeypatch):
     (tmp_path / "zh").mkdir()
-    for path in (PAIRS[-1]["en"], PAIRS[-1]["zh"].with_suffix(".md")):
+    lesson = next(pair for pair in PAIRS if pair["en"].name[:2] == "14")
+    for path in (lesson["en"], lesson["zh"].with_suffix(".md")):
         shutil.copy(path, (tmp_path / path.relative_to(ROOT / "notebooks")).with_stem("14"))
     monkeypatch.setattr(outputs, "LESSONS", tmp_path)
     assert prose_of(outputs.edition(tmp_path / "zh" / "14.ipynb"))[0].startswith("# 证明")
@@ -157,5 +158,5 @@ def test_what_code_reads_is_beside_both_editions():
 
 @pytest.mark.parametrize("path", [pair["zh"] for pair in PAIRS if pair["zh"].stem in LESSONS], ids=lambda path: path.stem)
 def test_the_moves_name_what_the_chinese_explorer_shows(path, monkeypatch):
-    monkeypatch.setattr(speech, "_chosen", ["zh"])
+    monkeypatch.setattr(messages, "_chosen", ["zh"])
     assert unknown_to_explorer(outputs.read(path), LESSONS[path.stem]) == []

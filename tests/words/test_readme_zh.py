@@ -19,8 +19,8 @@ HEADING = re.compile(r"^#+ ", re.MULTILINE)
 def gaps(text, whole=ENGLISH):
     """What README has, and a Chinese README has not."""
     yield from (block.splitlines()[1] for block in BLOCK.findall(whole) if block not in text)
-    there, told = (CODE.findall(BLOCK.sub("", each)) for each in (text, whole))
-    yield from {*told} - {*there}
+    there, found = (CODE.findall(BLOCK.sub("", each)) for each in (text, whole))
+    yield from {*found} - {*there}
     if HEADING.findall(BLOCK.sub("", text)) != HEADING.findall(BLOCK.sub("", whole)):
         yield "headings"
 

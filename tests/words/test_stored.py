@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from aclnn_viz.words.speech import Meant, Message, Name, language, linked, meant, message, named, tr
-from aclnn_viz.words.stored import restored, stored
+from aclnn_viz.words.messages import Meant, Message, Name, language, linked, meant, message, named, restored, stored, tr
 
 WRONG = message("{output} is wrong in {count} of {size} elements", output="dx", count=np.int64(2), size=6)
 NOTES = [

@@ -14,17 +14,17 @@ from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
-from aclnn_viz.devices.listing import device_text, list_devices
+from aclnn_viz.devices.opening import device_text, list_devices
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.hardswish import conventions as hardswish
 from aclnn_viz.verification import contract, conventions, errata, kinks, numeric, rates, rounding
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import recomputed
-from aclnn_viz.words import speech
-from aclnn_viz.words.speech import message
+from aclnn_viz.words import messages
+from aclnn_viz.words.messages import message
 from notebooks.gallery.catalogue import FILE
 
-KNOWN = speech._catalogue("zh")
+KNOWN = messages._catalogue("zh")
 NAMES = re.compile(r"\[[a-z0-9-]+\]|PyTorch|GridSampler\.h|hard_swish_grad\.py|libopapi\w*\.so")
 
 
@@ -37,7 +37,7 @@ class Known(visible.Marked):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(speech, "_spoken", Known)
+    monkeypatch.setattr(messages, "_spoken", Known)
 
 
 def unspoken(text):
@@ -54,8 +54,8 @@ def rows():
 
 def findings():
     """One of each kind of evidence, an inference, and one that does not reproduce."""
-    told = [one for one in errata.errata() if one.id in ("hardswish-kinks", "rms-norm-sample-rstd", "hardswish-310p")]
-    return [*errata.recompute(told), errata.Finding(told[0], errata.Evidence(False, ()))]
+    text = [one for one in errata.errata() if one.id in ("hardswish-kinks", "rms-norm-sample-rstd", "hardswish-310p")]
+    return [*errata.recompute(text), errata.Finding(text[0], errata.Evidence(False, ()))]
 
 
 @pytest.mark.parametrize("module, entries", [(conventions, rows), (errata, findings)], ids=["conventions", "errata"])
@@ -69,7 +69,7 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
 
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
     monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
     shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
     lines, cited = shown.replace("pytorch", "").split("\n\n")
@@ -85,15 +85,15 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
     assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]  # the line, its title and its reason
     assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2  # the pattern is what is known
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
-    monkeypatch.setattr(speech, "_spoken", dict)
+    monkeypatch.setattr(messages, "_spoken", dict)
     assert how._repr_markdown_() == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
 
 
 def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
     op = av.operator("hardswish")
     checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.status_check(op)]
     found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
@@ -107,7 +107,7 @@ def test_a_warning_of_a_rule_that_nobody_checks_is_kept_as_a_message():
     op = av.operator("rms_norm")
     with av.open_device("host") as device, pytest.warns(ConstraintWarning, match="aclnnRmsNormGrad: the documents ask for") as caught:
         device.run(op, **av.case(op, shape=(4,)).inputs)
-    assert speech.tr(caught[0].message.args[0]) == (
+    assert messages.tr(caught[0].message.args[0]) == (
         "⟦aclnnRmsNormGrad: ⟦the documents ask for two to eight axes of x; the library takes one⟧⟧")
 
 
@@ -119,18 +119,18 @@ def test_a_text_that_is_not_looked_up_is_noticed():
 
 def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are_not(monkeypatch):
     """In Chinese itself: parameters are called input and target, which are words elsewhere."""
-    told = av.operator("cross_entropy_loss").describe()
-    before = json.dumps([told.rows, told.products])
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
-    lines = str(told).splitlines()
+    text = av.operator("cross_entropy_loss").describe()
+    before = json.dumps([text.rows, text.products])
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    lines = str(text).splitlines()
     assert [line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))] == [
         ["gradLoss", "上一层的输出梯度，Tensor", "N"], ["target", "Tensor", "N"], ["input", "正向计算Tensor", "N"]]
-    assert "形状：" in lines[-1] and "必填" in told._repr_html_() and json.dumps([told.rows, told.products]) == before
+    assert "形状：" in lines[-1] and "必填" in text._repr_html_() and json.dumps([text.rows, text.products]) == before
 
 
 def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
     found = vacuity([av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")])
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
     assert "因子1/n" in str(found) and "factor" not in str(found) and "factor 1/n" in found.blind
     layers = vacuity([av.case("layer_norm", weightOptional=None)])
     assert "  input " in str(layers) and "未给出biasOptional" in str(layers)
@@ -139,7 +139,7 @@ def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
 def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
     one = av.case("rms_norm", shape=(2, 3))
     with av.open_device("host") as device:
-        monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
+        monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
         assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
     assert "已关闭" in device._repr_html_() and "始终可用" in device_text(list_devices(root="/nowhere"))
 
@@ -148,13 +148,13 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
     without, given, alone = (Traits.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
         {"weightOptional": None}, {}, {"reduction": "none"}))
     assert common([without], [given]) == "exactly the cases with weightOptional='none'"
-    monkeypatch.setattr(speech, "_spoken", lambda: KNOWN)
-    assert "weightOptional=未给出" in speech.tr(common([without], [given])) and "已给出" in speech.tr(common([given], [without]))
-    assert "reduction='none'" in speech.tr(common([alone], [given]))
+    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    assert "weightOptional=未给出" in messages.tr(common([without], [given])) and "已给出" in messages.tr(common([given], [without]))
+    assert "reduction='none'" in messages.tr(common([alone], [given]))
 
 
 def test_what_a_peer_does_otherwise_is_looked_up_and_its_source_is_cited(monkeypatch):
     one = registry.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
     assert str(one) == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
-    monkeypatch.setattr(speech, "_spoken", dict)
+    monkeypatch.setattr(messages, "_spoken", dict)
     assert str(one) == f"{one.text} ({one.source})"

@@ -30,6 +30,7 @@ CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
 BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")  # words (in brackets)
 TAG = re.compile(r"<[^<>]*>")
 STYLE = re.compile(r"@media ")
+QUERY = re.compile(r"(SELECT|JOIN|cases AS) ")  # of SQL
 LINES = (ast.Assign, ast.Return, ast.Assert, ast.Import, ast.ImportFrom, ast.Attribute)  # in lines of a program
 LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
 NAME = re.compile(r"\w+")
@@ -55,7 +56,8 @@ def english(source: str, declared=()):
                     STYLE.match(text) or "".join(parts).isidentifier() or any(_is_code(each, LINES) for each in (text, "".join(parts)))):
                 yield node.lineno, text
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(TAG.sub(" ", node.value)):
-            if not (node.value in declared or LIFTED.search(node.value) or _is_code(node.value)):
+            if not (node.value in declared or LIFTED.search(node.value) or STYLE.search(node.value) or QUERY.match(node.value)
+                    or _is_code(node.value)):
                 yield node.lineno, node.value
         elif isinstance(node, ast.Call):
             for value in _read(node):
@@ -69,7 +71,7 @@ def _of_errors(tree):
     made += [node.test for node in ast.walk(tree) if isinstance(node, ast.If)]  # is asked, and not shown
     there = {id(part) for node in made for part in ast.walk(node)}
     read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    told = {node.id for node in read} - {node.id for node in read if id(node) not in there}
+    text = {node.id for node in read} - {node.id for node in read if id(node) not in there}
     for node in ast.walk(tree):
         pairs = [(one, node.value) for one in node.targets] if isinstance(node, ast.Assign) else []
         pairs += [pair for one, value in pairs if isinstance(one, ast.Tuple) and isinstance(value, ast.Tuple)
@@ -77,7 +79,7 @@ def _of_errors(tree):
         if isinstance(node, ast.For) and isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Tuple):
             pairs = [pair for row in node.iter.elts if isinstance(row, ast.Tuple) for pair in zip(node.target.elts, row.elts)]
         for name, value in pairs:
-            if isinstance(name, ast.Name) and name.id in told:
+            if isinstance(name, ast.Name) and name.id in text:
                 yield from ast.walk(value)
 
 

@@ -1,7 +1,7 @@
 """aclnnAvgPool2dBackward: self (N, C, H, W), gradOutput (N, C, Ho, Wo) by kernel, stride and padding."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -12,7 +12,7 @@ OPERATOR = Operator(
         const aclIntArray *padding, bool countIncludePad, aclTensor *gradInput, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",
     header="aclnn_avgpool2d_backward.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "self": Tensor("(N C) H W"), "gradInput": Tensor("(N C) H W"),
         "out": Tensor("(N C) Ho Wo"), "gradOutput": Tensor("(N C) Ho Wo"),

@@ -1,7 +1,7 @@
 """aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -11,7 +11,7 @@ OPERATOR = Operator(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *gradWeight, uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_embedding_dense_backward.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "weight": Tensor("V E"), "indices": Tensor("*I", "int64 or int32", low=0, high="V - 1"),
         "out": Tensor("*I E"), "grad": Tensor("*I E"), "gradWeight": Tensor("V E"),

@@ -1,7 +1,7 @@
 """aclnnSiluBackward: gradOutput and self of one shape and format."""
 
 from aclnn_viz.operators import Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -11,7 +11,7 @@ OPERATOR = Operator(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *gradInput, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",
     header="aclnn_silu_backward.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={"gradOutput": Tensor("*P"), "self": Tensor("*P"), "gradInput": Tensor("*P"), "out": Tensor("*P")},
     takes=("self",),
     gives=("out",),

@@ -1,7 +1,7 @@
 """aclnnSoftmaxBackward: gradOutput, output and gradInput of one shape, dim one of its axes."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -11,7 +11,7 @@ OPERATOR = Operator(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *gradInput,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_softmax_backward.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16 float64"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16 float64"},
     tensors={
         "x": Tensor("*A D@dim *B"), "out": Tensor("*A D *B"), "output": Tensor("*A D@dim *B"),
         "gradOutput": Tensor("*A D *B"), "gradInput": Tensor("*A D *B"),

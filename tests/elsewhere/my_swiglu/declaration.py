@@ -1,7 +1,7 @@
 """aclnnSwiGluGrad: x with an even axis dim, yGrad half as long there."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE
+from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 
 from . import page
 
@@ -11,7 +11,7 @@ OPERATOR = Operator(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *xGrad, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",
     header="aclnn_swi_glu_grad.h", library="ops-nn",
-    formats={(A2, A3, ASCEND_950): "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*A 2*H@dim *B"), "yGrad": Tensor("*A H *B"), "xGrad": Tensor("*A 2*H *B"), "out": Tensor("*A H *B"),
     },

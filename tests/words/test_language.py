@@ -7,20 +7,18 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli, tiles
-from aclnn_viz.accuracy import conditioning
-from aclnn_viz.accuracy.standards import verdict
+from aclnn_viz.accuracy import envelopes, standard
+from aclnn_viz.checking.puzzles import puzzles
 from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
 from aclnn_viz.explorers.state import build
-from aclnn_viz.checking.puzzles import puzzles
 from aclnn_viz.pictures import Provenance, error_plot, error_runs, errors, fonts, ulp_histogram
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
-from aclnn_viz.tables import columns
-from aclnn_viz.words import speech
-from aclnn_viz.words.columns import WIDE, wrapped
-from aclnn_viz.words.speech import meant, tr
+from aclnn_viz.tables import WIDE
+from aclnn_viz.words import messages
+from aclnn_viz.words.messages import meant, tr
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -28,12 +26,12 @@ VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch):
     """A choice lasts as long as the test; no locale of this machine is asked."""
-    monkeypatch.setattr(speech, "_chosen", [])
-    for name in (*VARIABLES, speech.VARIABLE):
+    monkeypatch.setattr(messages, "_chosen", [])
+    for name in (*VARIABLES, messages.VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    speech._of_the_process.cache_clear()
+    messages._of_the_process.cache_clear()
     yield
-    speech._of_the_process.cache_clear()
+    messages._of_the_process.cache_clear()
 
 
 @pytest.fixture
@@ -49,7 +47,7 @@ def all_words(explorer):
 
 @pytest.mark.parametrize("variable, value, expected", [
     ("LANG", "zh_CN.UTF-8", "zh"), ("LANG", "de_DE.UTF-8", "en"), ("LANG", "C", "en"), ("LC_ALL", "zh_TW", "zh"),
-    ("LANGUAGE", "zh:en", "zh"), (speech.VARIABLE, "zh", "zh"), (speech.VARIABLE, "fr", "en")])
+    ("LANGUAGE", "zh:en", "zh"), (messages.VARIABLE, "zh", "zh"), (messages.VARIABLE, "fr", "en")])
 def test_the_language_is_that_of_the_process(variable, value, expected, monkeypatch):
     monkeypatch.setenv(variable, value)
     assert av.language() == expected
@@ -57,7 +55,7 @@ def test_the_language_is_that_of_the_process(variable, value, expected, monkeypa
 
 def test_the_variable_comes_before_the_locale_and_a_choice_before_both(monkeypatch):
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
-    monkeypatch.setenv(speech.VARIABLE, "en")
+    monkeypatch.setenv(messages.VARIABLE, "en")
     assert av.language() == "en" and av.language("zh") == "zh" == av.language()
 
 
@@ -67,7 +65,7 @@ def test_another_language_is_refused():
 
 
 def test_the_command_line_hands_the_language_to_what_it_opens(monkeypatch, capsys):
-    monkeypatch.setenv(speech.VARIABLE, "en")
+    monkeypatch.setenv(messages.VARIABLE, "en")
     assert cli.main(["--lang", "zh", "glossary", "tail"]) == 0 and av.language() == "zh"
 
 
@@ -115,10 +113,10 @@ def test_the_values_of_a_parameter_have_one_name_in_all_languages():
 
 
 def test_a_word_that_means_two_things_has_two_translations():
-    kind, cause = next(kind for kind in tiles.KINDS if kind == "format"), conditioning.CAUSES[0]
+    kind, cause = next(kind for kind in tiles.KINDS if kind == "format"), envelopes.CAUSES[0]
     assert kind == cause == tr(kind) == "format"
     av.language("zh")
-    assert (tr(kind), tr(cause)) == ("不支持的格式", "格式") and (tr(meant("fail", "the mutant raises an error")), tr(verdict.FAIL)) == ("报错", "不通过")
+    assert (tr(kind), tr(cause)) == ("不支持的格式", "格式") and (tr(meant("fail", "the mutant raises an error")), tr(standard.FAIL)) == ("报错", "不通过")
 
 
 @pytest.mark.parametrize("name, values, english, chinese", [
@@ -176,18 +174,9 @@ def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
     assert fonts.drawn(english) and not fonts.drawn(chinese)
 
 
-def test_chinese_lines_are_as_wide_as_asked_and_lose_nothing():
-    text = "所选点(5, 15)：x = 1.434，y = -0.07105，即填充前的第38.44列、第14.36行，位于图像外。"
-    for width in (12, 20, 40, 200):
-        lines = wrapped(text, width)
-        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-        assert all(columns(line) <= width + 2 for line in lines)  # a comma may stand beyond the end
-        assert not any(line[0] in "，。；：、）" for line in lines)
-
-
 def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
     av.language("zh")
     runs = {name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine") for name in ("kit", "document")}
     for picture in (error_runs(runs), ulp_histogram(runs)):
-        assert all(name in picture.text and speech.tr(name) != name for name in runs)
-        assert not any(speech.tr(name) in picture.text for name in runs)
+        assert all(name in picture.text and messages.tr(name) != name for name in runs)
+        assert not any(messages.tr(name) in picture.text for name in runs)

@@ -10,24 +10,24 @@ from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import by_letter
-from aclnn_viz.words import speech
-from aclnn_viz.words.speech import Message, Name, named, tr
-from notebooks.gallery.told import is_code, told
+from aclnn_viz.words import messages
+from aclnn_viz.words.messages import Message, Name, named, tr
+from notebooks.gallery.declared import is_code, of_faults
 
 TASKS, CASES = (*puzzles(), *tile_puzzles()), (*detectives(), *tile_detectives())
 
 
 @pytest.fixture
 def marked(monkeypatch):
-    monkeypatch.setattr(speech, "_spoken", lambda: {} if speech._english.get() else visible.Marked())
+    monkeypatch.setattr(messages, "_spoken", lambda: {} if messages.spoken_now() == "en" and messages._for_now.get() else visible.Marked())
 
 
 @pytest.fixture
 def chinese():
-    before = speech.language()
-    speech.language("zh")
+    before = messages.language()
+    messages.language("zh")
     yield
-    speech.language(before)
+    messages.language(before)
 
 
 def unspoken(text):
@@ -74,7 +74,7 @@ def test_a_name_stays_what_is_passed_and_tells_what_it_means(chinese):
 def test_a_text_follows_the_language_after_it_was_made(chinese):
     result, symptom = puzzle("rms_dx").check(lambda **inputs: None), detective("long_rows").symptom
     before = str(result), str(symptom)
-    speech.language("en")
+    messages.language("en")
     assert str(result) == f"rms_dx: {result.text}" != before[0] and str(symptom) == symptom.text != before[1]
 
 
@@ -96,7 +96,7 @@ def test_every_text_of_a_fault_and_of_a_case_is_kept_as_a_message():
 
 
 def test_what_is_declared_is_collected_but_code():
-    found = told()
+    found = of_faults()
     assert {"the row mean is written as a row sum", "there is one row", "Rows of a certain length", "four rows, gamma is 1",
             "the row is summed, not averaged", puzzle("rms_dx").task, puzzle("rms_dx").hint(1)} <= {*found}
     assert puzzle("rms_dgamma").hints[2] not in found
@@ -109,5 +109,5 @@ def test_places_are_named_in_the_language(chinese):
 def test_a_table_with_wide_letters_is_one_in_a_notebook_too(chinese):
     one = detective("long_rows")
     assert "<table>" in one._repr_html_() and "每行17个元素</td>" in one._repr_html_() and "漏掉行尾" in one._repr_html_()
-    speech.language("en")
+    messages.language("en")
     assert "<table>" not in one._repr_html_() and f"{one.symptom}\n\nsuspects:\n" in one._repr_html_()
