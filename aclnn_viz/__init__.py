@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.devices.cpp import cpp_sample
     from aclnn_viz.operators import operator
     from aclnn_viz.pictures import judge
-    from aclnn_viz.proving import prove
+    from aclnn_viz.proving import derive, prove
     from aclnn_viz.storage.own import load
     from aclnn_viz.sweeps import sweep
     from aclnn_viz.words import glossary, language
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
 # The module of every public name, loaded when the first of its names is needed.
 _MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
-    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "explore": "explorers",
+    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "derive": "proving", "explore": "explorers",
     "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
     "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "",
 }

@@ -1,4 +1,4 @@
-"""The one form of every message about bad input: what was asked, what was got, what to do; and the usual questions."""
+"""The one form of every message about bad input (what was asked, what was got, what to do), and the usual checks."""
 
 import os
 import re
@@ -74,8 +74,8 @@ def loaded(place, load: Callable):
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit included
-        told = " ".join("".join(traceback.format_exception_only(error)).split())
-        raise ValueError(problem(f"{place} must load before it is used", told, "mend that file")) from error
+        text = " ".join("".join(traceback.format_exception_only(error)).split())
+        raise ValueError(problem(f"{place} must load before it is used", text, "mend that file")) from error
 
 
 def place_of(path) -> Path:
