@@ -26,7 +26,7 @@ def _as_judged(value):
 
     Checks look at dtypes and shapes, and at values only where these are whole numbers, such as targets.
     """
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray | np.generic):
         return value
     return value.dtype, value.shape, value.tobytes() if value.dtype.kind in "iu" else b""
 
