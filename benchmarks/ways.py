@@ -9,9 +9,9 @@ For rms_norm, at commit 0337fff -> since inputs are bound and arranged once:
 
 | call | places | stretches | climbs |
 | --- | ---: | ---: | ---: |
-| check | 139 -> 62 | 43 -> 17 | 20 -> 9 |
+| check | 139 -> 60 | 43 -> 14 | 20 -> 7 |
 | backward | 64 -> 56 | 12 -> 10 | 5 -> 4 |
-| explore | 374 -> 394 | 91 -> 99 | 42 -> 46 |
+| explore | 374 -> 396 | 91 -> 99 | 42 -> 46 |
 
 An explorer's words are now read from its marks, and its numbers are computed over `xp`: that is what came to `explore`.
 """

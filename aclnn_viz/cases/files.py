@@ -17,6 +17,7 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import place_of, problem, whole
 from aclnn_viz.operators import Operator, recorded
 from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
+from aclnn_viz.storage.own import is_number
 from aclnn_viz.storage.reading import (
     HEADER_ROOM, AlteredError, ForeignError, StoredError, from_bin, from_npy, read_file,
 )
@@ -134,12 +135,3 @@ def read_output(folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype
     if contents.get("bin", value.tobytes()) != value.tobytes():
         raise AlteredError(f"{name}.npy and {name}.bin, which hold different numbers: delete the older one")
     return value
-
-
-def is_number(dtype: np.dtype) -> bool:
-    """Whether elements are real numbers; the formats of ml_dtypes are, although NumPy counts them as void.
-
-    >>> is_number(np.dtype(float)), is_number(np.dtype(complex)), is_number(np.dtype("V2"))
-    (True, False, False)
-    """
-    return dtype.kind in "biufV" and dtype.type is not np.void

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases import Case
-from aclnn_viz.cases.files import is_number
 from aclnn_viz.checking.judge import Prepared, documented
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import printable
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import Message, linked, message
 
 REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case

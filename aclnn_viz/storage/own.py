@@ -112,6 +112,15 @@ def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
     return array.dtype.itemsize == 2 and (array.dtype.type is np.void or unsigned and array.dtype.kind == "u")
 
 
+def is_number(dtype: np.dtype) -> bool:
+    """Whether elements are real numbers; the formats of ml_dtypes are, although NumPy counts them as void.
+
+    >>> is_number(np.dtype(float)), is_number(np.dtype(complex)), is_number(np.dtype("V2"))
+    (True, False, False)
+    """
+    return dtype.kind in "biufV" and dtype.type is not np.void
+
+
 def is_own(value) -> bool:
     """Whether a value is an array of another library, or the path of a file, rather than a NumPy array or a number."""
     return not isinstance(value, (np.ndarray, np.generic)) and (
