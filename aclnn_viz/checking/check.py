@@ -29,6 +29,7 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
+from aclnn_viz.tiles.cpp import SOURCES, cpp
 from aclnn_viz.words.messages import message
 
 
@@ -104,7 +105,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             if dump is None and cases is None and isinstance(device, Capsule):
                 dump = _recorded(device, op)
         elif isinstance(kernel, str):
-            kernel = load_kernel(kernel)
+            kernel = load_kernel(kernel, op)
         if not callable(kernel):
             raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
@@ -180,8 +181,10 @@ def _names_a_dump(op) -> bool:
         *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
 
 
-def load_kernel(name: str) -> Callable:
+def load_kernel(name: str, op=None) -> Callable:
     """Return the function that "path/to/file.py:function" or "package.module:function" names.
+
+    "path/to/file.cpp:entry" is an Ascend C kernel of the operator `op`, which runs on the tile machine.
 
     Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
 
@@ -192,8 +195,13 @@ def load_kernel(name: str) -> Callable:
                               "pass such as 'kernel.py:norm'").rpartition(":")
     if not place:
         raise _misnamed(repr(name), "name the function as well")
-    if place.endswith(".py") and not Path(place).is_file():
+    if Path(place).suffix in (".py", *SOURCES) and not Path(place).is_file():
         raise _misnamed(f"{name!r}: no file {place}", "mend the name")
+    if Path(place).suffix in SOURCES:
+        source = cpp(place)
+        if function not in source.names:
+            raise _misnamed(f"{name!r}, where {place} has no entry {function!r}", f"name one of: {', '.join(source.names)}")
+        return source[function].program(op)
     try:
         module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
     except ValueError as error:
@@ -211,7 +219,7 @@ def load_kernel(name: str) -> Callable:
 
 
 def _misnamed(got: str, fix: str) -> ValueError:
-    return ValueError(problem("a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION", got, fix))
+    return ValueError(problem("a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix))
 
 
 def _module_of_file(path: Path):

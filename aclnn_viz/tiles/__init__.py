@@ -7,6 +7,7 @@ vendor published.
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles.costs import Costs
+from aclnn_viz.tiles.cpp import CompileError, CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
@@ -15,8 +16,8 @@ from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.sketch import sketch
 from aclnn_viz.tiles.timing import Times, timeline
 
-__all__ = ["KINDS", "Costs", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "TileFault", "Tiling", "Times",
-           "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
+__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "Source", "TileFault", "Tiling", "Times",
+           "cpp", "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
 
 
 def programs(op) -> tuple[Program, ...]:

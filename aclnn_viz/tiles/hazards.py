@@ -131,6 +131,8 @@ KINDS = {
     message("deadlock"): Kind(message("waits for ever"), message("let every core call SyncAll the same number of times")),
     message("output not written"): Kind(
         message("leaves elements of an output unwritten"), message("let the tiles cover the whole tensor")),
+    message("program ended"): Kind(
+        message("ends the program, or never ends"), message("mend the pointer or the loop behind the last call that is named")),
 }
 MEANT = {kind: kind for kind in KINDS}  # a plain text as the message that says it
 

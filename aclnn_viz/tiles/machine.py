@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import prod
 from pathlib import Path
 
@@ -83,6 +84,7 @@ class Core:
         self.pipes: list = []  # the TPipes, for the look back at the end
         self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
         self.moved = 0  # bytes between global memory and the Unified Buffer
+        self.at: tuple[str, int] | None = None  # file and line of a program that is not in Python
 
     def __enter__(self):
         _local.core = self
@@ -102,6 +104,8 @@ class Core:
 
     def where(self) -> tuple[str, int]:
         """File and line of the program."""
+        if self.at is not None:
+            return self.at
         frame = self.frame()
         return frame.f_code.co_filename, frame.f_lineno
 
@@ -260,19 +264,21 @@ class Machine:
         self.waits: set[int] = set()  # the lines of the program that make something wait
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
+        self.launched = None  # the processes of a kernel that is not in Python
 
     def run(self, kernel: Callable, arguments):
         """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raises what a program raises."""
-        if len(self.cores) == 1:
-            _Thread(self.cores[0], kernel, arguments).work()
-        else:
-            self._threads = {core: _Thread(core, kernel, arguments) for core in self.cores}
-            try:
-                self._phases()
-            finally:
-                for thread in self._threads.values():
-                    thread.end()
-        self.schedule.drain(self.cores)
+        with kernel.opened(self, arguments) if hasattr(kernel, "opened") else nullcontext():
+            if len(self.cores) == 1:
+                _Thread(self.cores[0], kernel, arguments).work()
+            else:
+                self._threads = {core: _Thread(core, kernel, arguments) for core in self.cores}
+                try:
+                    self._phases()
+                finally:
+                    for thread in self._threads.values():
+                        thread.end()
+            self.schedule.drain(self.cores)
         for core in self.cores:
             self._finish(core)
 

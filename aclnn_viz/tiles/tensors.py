@@ -222,7 +222,7 @@ class TPipe:
                 end=self.top + num * length, size=self.core.ub.size), True)
         where = self.core.where()
         name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
-        label = _variable(buffer, self.core.frame())
+        label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         self.top += num * length
         self.buffers += blocks

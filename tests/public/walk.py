@@ -29,7 +29,7 @@ MADE_BY_THE_KIT = set("""
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
     Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
-    Costs Times
+    Costs Times CompileError CppKernel Source
 """.split())
 
 MANY = 10**30
@@ -176,7 +176,7 @@ def good_calls(tmp_path):
                                       **av.case("hardswish", shape=(4,)).inputs}),
         (av.tiles.sketch, [program], {"soc": "A2", "cores": 1, **av.case("hardswish", shape=(4,)).inputs}),
         (av.tiles.explore, [program], {"limit": 2, "cores": 1, **av.case("hardswish", shape=(4,)).inputs}),
-        (av.tiles.timeline, [run], {}),
+        (av.tiles.timeline, [run], {}), (av.tiles.cpp, [ROOT / "tests/tiles/cpp/add_custom.cpp"], {"defines": {"N": "1"}, "include": [ROOT]}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}),
         (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),

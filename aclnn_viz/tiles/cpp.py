@@ -1,0 +1,443 @@
+"""Ascend C sources on the tile machine: compiled against a header of our own, each core a process, every call done here.
+
+A kernel in C++ computes nothing itself. Its calls come over a socket with the file and the line that made them, and are those
+of the tile programs in Python; the machine is the same, and so are hazards, orders and traces. Global memory is shared, so
+that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from inspect import Parameter, Signature
+from mmap import mmap
+from pathlib import Path
+from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+from types import SimpleNamespace
+
+import numpy as np
+
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.errors import listed, need, place_of, problem, shown
+from aclnn_viz.operators import operator
+from aclnn_viz.tiles import copies, events, reductions, tensors, vector
+from aclnn_viz.tiles.launching import Program, Tiling
+from aclnn_viz.tiles.machine import Core, Machine, current
+from aclnn_viz.tiles.memory import Address, GlobalMemory
+from aclnn_viz.tiles.platforms import (
+    bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
+)
+from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
+from aclnn_viz.words.messages import message
+
+INCLUDE = Path(__file__).parent / "include"
+SOURCES = (".cpp", ".cc", ".cxx", ".asc")
+COMPILERS = ("g++", "clang++")
+FLAGS = ("-std=c++17", "-O0", "-w")
+SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
+APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
+# What start.h and kernel_operator.h number: formats, enumerations, parameters.
+FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
+                                          bfloat16_t, float32))
+CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMode, reductions.CMPMODE, reductions.SELMODE,
+                            (copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL), copies.CacheLine)))
+PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
+              vector.BinaryRepeatParams)
+ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+
+
+class CompileError(ValueError):
+    """A source that a compiler refuses; the text is the compiler's."""
+
+
+def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) -> "Source":
+    """Compile an Ascend C source; its entries are kernels for `av.tiles.run` and `av.check`.
+
+    `defines` are macros, `include` folders of further headers. Raises FileNotFoundError, CompileError (a ValueError) with the
+    compiler's own text, and ValueError for a file without an entry and where no compiler is installed.
+
+    >>> import aclnn_viz as av, numpy as np, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "twice.cpp"
+    >>> _ = file.write_text('''#include "kernel_operator.h"
+    ... extern "C" __global__ __aicore__ void twice(GM_ADDR x, GM_ADDR y, uint32_t n) {
+    ...     AscendC::LocalMemAllocator<> ub;
+    ...     AscendC::GlobalTensor<float> given, made;
+    ...     given.SetGlobalBuffer((__gm__ float *)x), made.SetGlobalBuffer((__gm__ float *)y);
+    ...     auto tile = ub.Alloc<float>(n);
+    ...     AscendC::DataCopy(tile, given, n);
+    ...     AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(0), AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(0);
+    ...     AscendC::Muls(tile, tile, 2.0f, n);
+    ...     AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(0), AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(0);
+    ...     AscendC::DataCopy(made, tile, n);
+    ... }''')
+    >>> y = np.zeros(8, np.float32)
+    >>> av.tiles.run(cpp(file)["twice"], np.ones(8, np.float32), y, 8).hazards, y[0].item()
+    ((), 2.0)
+    """
+    file = place_of(file).resolve()
+    text = file.read_text("utf-8", "replace")
+    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    entries = {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+    if not entries:
+        raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
+                                 'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
+    defines = need({} if defines is None else defines, Mapping, "defines are macros with their values", 'pass such as {"N": "1"}')
+    options = [f"-D{name}={value}" for name, value in defines.items()] + [
+        f"-I{place_of(one)}" for one in (file.parent, *listed("include", include, (str, Path), "folders"))]
+    return Source(file, _compiled(file, tuple(entries), options), entries)
+
+
+def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
+    """The program of a source, from the cache where the same text has been compiled before."""
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++", "install one (Debian and Ubuntu: apt-get install g++)"))
+    table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
+    whole = (f'#include "kernel_operator.h"\n#include "{file}"\n#include "start.h"\nint main(int count, char **words) {{\n'
+             f"    static const aclnn_viz::Entry entries[] = {{{table}}};\n"
+             f"    return aclnn_viz::start(entries, {len(names)}, count, words);\n}}\n")
+    command = [compiler, *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    seen = subprocess.run([*command, "-E"], input=whole, capture_output=True, encoding="utf-8")
+    if seen.returncode:
+        raise CompileError(_refusal(seen.stderr, file))
+    key = hashlib.sha256("\0".join((*command, seen.stdout)).encode()).hexdigest()[:32]
+    program = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "aclnn-viz", "cpp", key)
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+            made = subprocess.run([*command, "-o", f"{folder}/program"], input=whole, capture_output=True, encoding="utf-8")
+            if made.returncode:
+                raise CompileError(_refusal(made.stderr, file))
+            Path(folder, "program").replace(program)  # whole, or not at all
+    return program
+
+
+def _refusal(text: str, file: Path) -> str:
+    """The compiler's words, from the first that name the source on; notes about the kit's own headers are left out."""
+    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text) if not part.startswith(str(INCLUDE)) or "error" in part.split("\n")[0]]
+    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]
+
+
+class Source:
+    """A compiled source; `names` are its entries, and `source[name]` is one of them."""
+
+    def __init__(self, file: Path, program: Path, entries: dict[str, tuple[int, str]]):
+        self.file, self.binary, self._entries = file, program, entries
+        self.names = tuple(entries)
+
+    @cached_property
+    def _kinds(self) -> dict[str, list[str]]:
+        listed = subprocess.run([self.binary, "list"], capture_output=True, encoding="utf-8", check=True).stdout
+        return {name: kinds for name, *kinds in map(str.split, listed.splitlines())}
+
+    def __getitem__(self, name: str) -> "CppKernel":
+        if name not in self._entries:
+            raise KeyError(problem(f"{self.file.name} has the entries {', '.join(self.names)}", shown(name), "use one of these"))
+        line, written = self._entries[name]
+        kinds = self._kinds[name]
+        found = [re.search(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", one.strip(), re.DOTALL) for one in written.split(",")]
+        names = [one[1] if one else f"argument_{place}" for place, one in enumerate(found)]
+        if len(names) != len(kinds):  # macros hide what the parameters are called
+            names = [f"argument_{place}" for place in range(len(kinds))]
+        return CppKernel(self.file, self.binary, name, line, tuple(zip(names, kinds)))
+
+    def __repr__(self) -> str:
+        return f"<{self.file.name}: {', '.join(self.names)}>"
+
+
+class CppKernel:
+    """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
+
+    `seconds` is what a launch may take in all.
+    """
+
+    seconds = SECONDS
+
+    def __init__(self, file: Path, binary: Path, name: str, line: int, parameters: tuple[tuple[str, str], ...]):
+        self.file, self.binary, self.name, self.parameters = file, binary, name, parameters
+        self.__name__ = self.__qualname__ = name
+        self.__code__ = SimpleNamespace(co_filename=str(file), co_firstlineno=line)
+        self.__signature__ = Signature([Parameter(one, Parameter.POSITIONAL_ONLY) for one, _ in parameters])
+
+    def __call__(self, *arguments):
+        """Run on one core of a launch; `av.tiles.run` calls it."""
+        core = current()
+        core.machine.launched.serve(core)
+
+    def program(self, op, tiling: Callable | None = None, *, cores: int = 8, plan: Plan = Plan(), sync: str = "auto") -> Program:
+        """Return the kernel as a tile program of an operator, for `av.check` and `av.tiles.launch`.
+
+        Pointers are taken in the vendor's order: tensors, outputs, workspace. Other parameters are named as numbers of the
+        Tiling that `tiling(platform, **inputs)` returns (bytes where they point to a struct). Without `tiling` there are `cores`
+        cores, an attribute has its vendor's name, and `n` is the number of elements of the tensor that sets the sizes.
+        """
+        op = operator(op)
+
+        def numbers(platform, **inputs) -> Tiling:
+            attributes = {name: value for name, value in inputs.items() if isinstance(value, int | float)}
+            return Tiling(min(cores, platform.GetCoreNumAiv()), n=inputs[op.like].size, **attributes)
+        return Program(op.name, self.name, tiling or numbers, _Arranged(self), plan, sync=sync, text=str(self.file.name))
+
+    @contextmanager
+    def opened(self, machine: Machine, arguments) -> Iterator[None]:
+        """The processes of a launch, and its tensors in memory that they share; both are gone at the end."""
+        launched = Launched(self, machine, arguments)
+        machine.launched = launched
+        try:
+            yield
+        finally:
+            machine.launched = None
+            launched.close()
+
+    def __repr__(self) -> str:
+        return f"<{self.name}({', '.join(name for name, _ in self.parameters)}) of {self.file.name}>"
+
+
+class _Arranged(CppKernel):
+    """An entry as the kernel of a program, which is given tensors, outputs, a workspace and a Tiling."""
+
+    def __init__(self, kernel: CppKernel):
+        super().__init__(kernel.file, kernel.binary, kernel.name, kernel.__code__.co_firstlineno, kernel.parameters)
+
+    def opened(self, machine: Machine, arguments):
+        *pointers, tiling = arguments
+        taken = iter(pointers)
+        try:
+            found = [tiling.numbers[name] if name in tiling.numbers else next(taken if kind[0] == "p" else iter(()))
+                     for name, kind in self.parameters]
+        except StopIteration:
+            raise TypeError(problem(f"each parameter of {self.name} is a tensor, an output, the workspace, or named in its Tiling",
+                                    ", ".join(name for name, _ in self.parameters), "pass tiling= with those numbers")) from None
+        left = len(list(taken))
+        if left > 1:  # the workspace may be left out
+            raise TypeError(problem(f"{self.name} takes each tensor and output", f"{left - 1} too many", "add the missing parameters"))
+        return super().opened(machine, found)
+
+
+class Launched:
+    """One launch: shared memory, a socket a core, and how the cores ended."""
+
+    def __init__(self, kernel: CppKernel, machine: Machine, arguments):
+        if len(arguments) != len(kernel.parameters):
+            raise TypeError(problem(f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
+                                    f"{len(arguments)} arguments", "pass each"))
+        self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
+        self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
+        self.values = []  # bytes of each argument, or the offset of what a pointer points to
+        regions, top = [], APART
+        for (name, kind), value in zip(kernel.parameters, arguments):
+            if kind[0] == "p" and value is not None:
+                content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
+                size = content.size if isinstance(content, GlobalMemory) else len(content)
+                regions.append((top, content))
+                self.values.append(top)
+                top += -(-size // APART) * APART + APART
+            else:
+                self.values.append(_number(value, name, kind))
+        self.file = os.memfd_create("aclnn-viz")
+        os.truncate(self.file, top)
+        self.shared = np.frombuffer(mmap(self.file, top), np.uint8)
+        for start, content in regions:
+            if isinstance(content, GlobalMemory):
+                self.memories.append((start, content, content.array))
+                self.shared[start:start + content.size] = content.bytes
+                content.bytes = self.shared[start:start + content.size]
+                content.array = content.bytes.view(content.array.dtype).reshape(content.array.shape)
+            else:
+                self.shared[start:start + len(content)] = np.frombuffer(content, np.uint8)
+        pairs = [socketpair(AF_UNIX, SOCK_SEQPACKET) for _ in machine.cores]
+        self.sockets, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
+        self.report, reporting = os.pipe()
+        self.ends: dict[int, int] = {}
+        self.printed = tempfile.TemporaryFile("w+b")
+        passed = [self.file, reporting, *(one.fileno() for one in theirs)]
+        self.process = subprocess.Popen(
+            [kernel.binary, "run", kernel.name, str(self.file), str(top), str(top + BYTES), str(reporting),
+             *(str(one.fileno()) for one in theirs)],
+            pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
+        os.close(reporting)
+        for one in theirs:
+            one.close()
+
+    def serve(self, core: Core):
+        """Do what the kernel on one core calls, until it ends."""
+        mine = self.sockets[core.index]
+        core.at = self.kernel.__code__.co_filename, self.kernel.__code__.co_firstlineno
+        try:
+            address = self._received(core, mine)
+            base, = struct.unpack("=q", address)
+            mine.send(b"".join(struct.pack("=q", base + one) if isinstance(one, int) else one for one in self.values))
+            Calls(self, core, mine, base).serve()
+        finally:
+            mine.close()
+
+    def _received(self, core: Core, mine: socket) -> bytes:
+        """The next message of a core; a core that does not send one any more cannot go on."""
+        mine.settimeout(max(self.until - time.monotonic(), 1e-3))
+        try:
+            text = mine.recv(4096)
+        except TimeoutError:
+            core.stop("program ended", message("the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds))
+        except ConnectionError:
+            text = b""
+        if not text:
+            core.stop("program ended", self._end(core.index))
+        return text
+
+    def _end(self, index: int):
+        """How the process of a core ended, which its parent reports."""
+        text = b""
+        while index not in self.ends and (more := os.read(self.report, 4096)):
+            text += more
+            self.ends |= {int(one): int(status) for one, status in (line.split() for line in text.decode().splitlines()) if status}
+        status = self.ends.get(index)
+        if status is None:
+            return message("the kernel ended before it could begin")
+        if os.WIFSIGNALED(status):
+            return message("the kernel was ended by {signal} after this call", signal=signal.Signals(os.WTERMSIG(status)).name)
+        return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))
+
+    def close(self):
+        for one in self.sockets:
+            one.close()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for start, memory, array in self.memories:
+            array.reshape(-1).view(np.uint8)[...] = memory.bytes
+            memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)
+        os.close(self.report)
+        os.close(self.file)
+        self.printed.seek(0)
+        if text := self.printed.read().decode("utf-8", "replace"):
+            print(text, end="")
+        self.printed.close()
+
+
+def _bytes(value, name: str) -> bytes:
+    """What a pointer to a struct, or a struct, is given: bytes, or anything that holds some."""
+    try:
+        return bytes(memoryview(value).cast("B"))
+    except TypeError:
+        raise TypeError(problem(f"{name} is a pointer: an array, bytes, a ctypes.Structure or None", shown(value), "pass one of these")) from None
+
+
+def _number(value, name: str, kind: str) -> bytes:
+    """The bytes of an argument that is no pointer, filled up to a multiple of 8."""
+    form, size = kind[0], int(kind[1:])
+    if form in "iu":
+        if isinstance(value, bool | np.bool_) or isinstance(value, int | np.integer):
+            bits = int(value).to_bytes(16, "little", signed=True)
+            if int.from_bytes(bits[:size], "little", signed=form == "i") == int(value):
+                return bits[:8]
+    elif form == "f" and isinstance(value, int | float | np.integer | np.floating):
+        return np.asarray(value, f"f{size}").tobytes().ljust(8, b"\0")
+    elif form == "p" and value is None:
+        return bytes(8)
+    elif form == "s":
+        content = _bytes(value, name)
+        if len(content) == size:
+            return content.ljust(-(-size // 8) * 8, b"\0")
+    wanted = {"i": "a whole number", "u": "a whole number from 0 on", "f": "a number", "s": "a struct"}[form]
+    raise TypeError(problem(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value"))
+
+
+class Calls:
+    """The calls of one core: their arguments as the machine takes them, and what they give back."""
+
+    def __init__(self, launched: Launched, core: Core, mine: socket, base: int):
+        self.launched, self.core, self.mine, self.base = launched, core, mine, base
+        self.made: list = []  # what a number of the kernel stands for: pipes, queues, buffers, tensors
+        self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
+        self.files: dict[bytes, str] = {}
+
+    def serve(self):
+        while True:
+            text = self.launched._received(self.core, self.mine)
+            line, named, filed, length, _ = struct.unpack_from("=iHHHH", text)
+            if not named:
+                return
+            name, file = text[12:12 + named].decode(), text[12 + named:12 + named + filed]
+            self.core.at = self.files.setdefault(file, file.decode()), line
+            answer = self.answered(name, self.arguments(text[12 + named + filed:]))
+            self.mine.send(answer)
+
+    def answered(self, name: str, arguments: list) -> bytes:
+        """Do one call; a number comes back as itself, anything else as the number that will stand for it."""
+        owner, _, method = name.rpartition(".")
+        if method == "GetSize":
+            value = arguments[0].GetSize()
+        elif owner:
+            value = getattr(arguments[0], method)(*arguments[1:])
+        else:
+            value = FUNCTIONS[name](*arguments)
+        if value is None:
+            return bytes(8)
+        if isinstance(value, int | np.integer):
+            return struct.pack("=q", int(value)) if value < 2**63 else struct.pack("=Q", int(value))
+        if isinstance(value, float | np.generic):
+            return struct.pack("=d", float(value))
+        self.made.append(value)
+        return struct.pack("=q", len(self.made) - 1)
+
+    def arguments(self, text: bytes) -> list:
+        found, at = [], 0
+        while at < len(text):
+            letter, (first,) = text[at:at + 1], struct.unpack_from("=q", text, at + 1)
+            at += 9
+            match letter:
+                case b"i":
+                    found.append(first)
+                case b"f":
+                    found.append(struct.unpack_from("=d", text, at - 8)[0])
+                case b"h":
+                    found.append(self.made[first])
+                case b"t":
+                    found.append(FORMATS[first])
+                case b"e":
+                    found.append(CHOICES[first][struct.unpack_from("=q", text, at)[0]])
+                    at += 8
+                case b"m":
+                    found.append(struct.unpack_from("=QQ", text, at - 8))
+                    at += 8
+                case b"l" | b"g":
+                    key = letter, *struct.unpack_from("=qqq", text, at - 8)
+                    found.append(self.tensors.get(key) or self.tensor(*key))
+                    at += 16
+                case b"p":
+                    count, = struct.unpack_from("=q", text, at)
+                    kind, values = PARAMETERS[first], struct.unpack_from(f"={count}d", text, at + 8)
+                    found.append(kind(*(value if name == "paddingValue" else int(value)
+                                        for name, value in zip(kind.__annotations__, values))))
+                    at += 8 + 8 * count
+        return found
+
+    def tensor(self, letter: bytes, first: int, code: int, last: int) -> LocalTensor | GlobalTensor:
+        """The tensor of (number, format, byte offset) in the Unified Buffer, or of (address, format, elements) in global memory."""
+        if letter == b"g":
+            made = GlobalTensor(FORMATS[code])
+            held = [(start, memory) for start, memory, _ in self.launched.memories if self.base + start - APART // 2 <= first]
+            if first and held:
+                start, memory = held[-1]
+                made.SetGlobalBuffer(Address(memory, first - self.base - start), None if last < 0 else last)
+        else:
+            if first < 0:
+                self.core.stop("not initialised", message("a LocalTensor is used that no queue and no buffer gave"))
+            base = self.made[first]
+            made = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
+            made.turn = base.turn
+        self.tensors[letter, first, code, last] = made
+        return made
+
+
+FUNCTIONS = {name: value for module in (copies, events, reductions, tensors, vector) for name, value in vars(module).items()
+             if callable(value) and name[0].isupper()}

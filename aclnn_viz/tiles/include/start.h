@@ -1,0 +1,115 @@
+// Starts a kernel on each core as a process of its own, and carries its calls to the machine.
+//
+// The program is started as: PROGRAM list, which prints each entry with its arguments, or
+// PROGRAM run ENTRY MEMORY BYTES LIMIT REPORT SOCKET..., all but the first two numbers: descriptors of shared memory, of a pipe
+// that tells how cores ended and of one socket a core, and bytes of that memory and of all that a core may take.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+namespace aclnn_viz {
+
+struct Entry {
+    const char *name;
+    void (*print)();
+    void (*start)(char *arguments);
+};
+
+template <class A>
+void print_kind() {
+    if constexpr (std::is_pointer_v<A>) std::printf(" p8");
+    else if constexpr (std::is_integral_v<A>) std::printf(" %c%zu", std::is_unsigned_v<A> ? 'u' : 'i', sizeof(A));
+    else if constexpr (std::is_floating_point_v<A> || std::is_same_v<A, half>) std::printf(" f%zu", sizeof(A));
+    else std::printf(" s%zu", sizeof(A));
+}
+
+template <class A>
+A take(char *&from) {  // each argument begins at a multiple of 8 bytes
+    static_assert(std::is_trivially_copyable_v<A>, "an argument of an entry is copied byte by byte");
+    A value;
+    std::memcpy(&value, from, sizeof value);
+    from += (sizeof value + 7) / 8 * 8;
+    return value;
+}
+
+template <auto entry>
+struct Of;
+template <class... A, void (*entry)(A...)>
+struct Of<entry> {
+    static void print() { (print_kind<std::decay_t<A>>(), ...); }
+    static void start(char *arguments) {
+        std::tuple<std::decay_t<A>...> values{take<std::decay_t<A>>(arguments)...};  // braces: from left to right
+        std::apply(entry, values);
+    }
+};
+
+inline int machine = -1;
+
+inline int run(void (*entry)(char *), char **words, int cores) {
+    int memory = std::atoi(words[0]), report = std::atoi(words[3]);
+    size_t size = std::strtoull(words[1], nullptr, 10);
+    rlimit most = {std::strtoull(words[2], nullptr, 10), std::strtoull(words[2], nullptr, 10)}, none = {0, 0};
+    setrlimit(RLIMIT_AS, &most);
+    setrlimit(RLIMIT_CORE, &none);
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    char *base = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+    if (base == MAP_FAILED) return 1;
+    pid_t started[1024];
+    for (int core = 0; core < cores; ++core) {
+        if ((started[core] = fork()) != 0) continue;
+        machine = std::atoi(words[4 + core]);
+        for (int other = 0; other < cores; ++other)
+            if (other != core) close(std::atoi(words[4 + other]));
+        int64_t address = int64_t(base);
+        static char arguments[1 << 16];
+        if (write(machine, &address, 8) == 8 && read(machine, arguments, sizeof arguments) >= 0) {
+            entry(arguments);
+            std::fflush(stdout);
+            AscendC::send("", {"", 0}, "", 0);
+        }
+        _exit(0);
+    }
+    for (int core = 0; core < cores; ++core) close(std::atoi(words[4 + core]));
+    for (int core = 0, status; core < cores; ++core) {
+        pid_t ended = wait(&status);
+        for (int one = 0; one < cores; ++one)
+            if (started[one] == ended) dprintf(report, "%d %d\n", one, status);
+    }
+    return 0;
+}
+
+inline int start(const Entry *entries, int count, int argc, char **argv) {
+    for (int k = 0; k < count; ++k) {
+        if (argc == 2) {
+            std::printf("%s", entries[k].name);
+            entries[k].print();
+            std::printf("\n");
+        } else if (!std::strcmp(argv[2], entries[k].name)) {
+            return run(entries[k].start, argv + 3, argc - 7);
+        }
+    }
+    return argc == 2 ? 0 : 1;
+}
+
+}  // namespace aclnn_viz
+
+int64_t AscendC::send(const char *name, Place at, const char *arguments, int length) {
+    char message[2048];
+    uint16_t words[4] = {uint16_t(std::strlen(name)), uint16_t(std::strlen(at.file)), uint16_t(length), 0};
+    int32_t line = at.line;
+    int size = 0;
+    auto add = [&](const void *from, int bytes) { std::memcpy(message + size, from, bytes), size += bytes; };
+    if (words[1] > 1024) words[1] = 1024;
+    add(&line, 4), add(words, 8), add(name, words[0]), add(at.file, words[1]), add(arguments, length);
+    int64_t answer;
+    if (write(aclnn_viz::machine, message, size) != size || read(aclnn_viz::machine, &answer, 8) != 8) _exit(0);
+    return answer;
+}

@@ -1,0 +1,179 @@
+"""Ascend C sources on the tile machine: right ones without a hazard, wrong ones at their line, and nothing that hangs."""
+
+import ctypes
+import re
+from pathlib import Path
+from time import monotonic, sleep
+
+import numpy as np
+import psutil
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.tiles.cpp import CHOICES, FORMATS, FUNCTIONS, INCLUDE, PARAMETERS, cpp
+
+pytestmark = pytest.mark.needs("g++")
+SOURCES = Path(__file__).parent / "cpp"
+ADD, HARDSWISH = (SOURCES / f"{name}.cpp" for name in ("add_custom", "hardswish_grad"))
+HEADER = (INCLUDE / "kernel_operator.h").read_text("utf-8")
+
+
+def edited(tmp_path, before, after, file=ADD):
+    text = file.read_text("utf-8")
+    assert text.count(before) == 1
+    (copy := tmp_path / file.name).write_text(text.replace(before, after), "utf-8")
+    return copy
+
+
+def added(file, **how):
+    kernel = cpp(file)["add_custom"]
+    x, y = np.random.default_rng(0).standard_normal((2, 2048), np.float32)
+    z = np.zeros_like(x)
+    kernel.seconds = how.pop("seconds", 60)
+    return av.tiles.run(kernel, x, y, z, x.size, cores=how.pop("cores", 4), **how), np.array_equal(z, x + y)
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", *range(3)])
+def test_a_right_kernel_is_right_in_every_order_without_a_hazard(schedule):
+    run, right = added(ADD, schedule=schedule)
+    assert right and run.hazards == () and run.cores == 4
+
+
+WRONG = [
+    ("        inQueueX.EnQue(xLocal);", "", "queue empty", "DeQue"),
+    ("yLocal, tileLength);\n        outQueueZ", "yLocal, tileLength);\n        Muls(zLocal, yLocal, 1.0f, tileLength + 8);\n        outQueueZ",
+     "beyond tensor", "tileLength + 8"),
+    ("        inQueueX.FreeTensor(xLocal);", "", "queue not freed", "inQueueX.AllocTensor"),
+    ("outQueueZ.EnQue<float>(zLocal);", "outQueueZ.EnQue<float>(zLocal);\n        Adds(zLocal, zLocal, 0.0f, tileLength);",
+     "used after EnQue", "Adds(zLocal"),
+    ("DataCopy(yLocal, yGm[progress * tileLength], tileLength);", "DataCopy(yLocal, yGm[progress * tileLength], tileLength - 1);",
+     "shortened copy", "tileLength - 1"),
+    ("(__gm__ float *)z + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)z", "race between cores", "DataCopy(zGm"),
+    ("(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)x + 2048", "beyond global memory", "DataCopy(xLocal"),
+    ("pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));", "", "not initialised", "outQueueZ.AllocTensor"),
+    ("Add(zLocal, xLocal, yLocal, tileLength);", "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);", "not initialised", "Add(zLocal"),
+]
+
+
+@pytest.mark.parametrize("before, after, kind, at", WRONG)
+def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
+    file = edited(tmp_path, before, after)
+    found = next(hazard for hazard in added(file)[0].hazards if hazard.kind == kind)
+    assert found.file == str(file) and at in file.read_text("utf-8").splitlines()[found.line - 1]
+
+
+def children():
+    return [each for each in psutil.Process().children(recursive=True) if each.exe().startswith(str(cpp(ADD).binary.parent))]
+
+
+@pytest.mark.parametrize("body, said", [
+    ("for (;;) {}", "takes longer than 1 s"), ("*(volatile int *)8 = 1;", "SIGSEGV after this call"), ("exit(3);", r"exit\(3\)"),
+    ("assert(total == 0);", "SIGABRT"), ("volatile char big[100 << 20]; big[0] = 1;", "SIGSEGV"),
+    ("((volatile char *)std::malloc(100ull << 30))[0] = 1;", "SIGSEGV"), ("op.Process(); kill(getpid(), 9);", "SIGKILL")])
+def test_what_crashes_exits_or_never_ends_is_one_hazard_and_leaves_nothing(body, said, tmp_path):
+    file = edited(tmp_path, "op.Process();", body)
+    file.write_text("#include <csignal>\n#include <cstdlib>\n#include <unistd.h>\n" + file.read_text("utf-8"), "utf-8")
+    start = monotonic()
+    run, _ = added(file, seconds=1, cores=2)
+    assert run.hazards[0].kind == "program ended" and re.search(said, str(run.hazards[0])) and monotonic() - start < 30
+    while children() and monotonic() - start < 40:
+        sleep(0.01)
+    assert not children() and added(ADD)[1]
+
+
+@pytest.mark.parametrize("before, after, said", [
+    ("op.Process();", "op.Process()", r"add_custom\.cpp:52:\d+: error: expected .;."),
+    ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad.* was not declared"),
+    ("#include \"kernel_operator.h\"", "#include \"kernel_operator.h\"\n#include \"no such.h\"", "no such.h: No such file"),
+    ("    op.Process();", "    op.Process();\n    LocalTensor<half>().GetPhyAddr();", "use GetValue, SetValue or vector calls"),
+    ("__global__", "", "a kernel has an entry marked __global__: got none in add_custom.cpp")])
+def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        cpp(edited(tmp_path, before, after))
+
+
+def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_path, monkeypatch):
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "size.h").write_text("constexpr int SIZE = 1;\n", "utf-8")
+    file = edited(tmp_path, "constexpr int32_t BUFFER_NUM = 2;", '#include "size.h"\nconstexpr int32_t BUFFER_NUM = SIZE + MORE;')
+    first = cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary
+    made = first.stat().st_mtime_ns
+    assert cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary == first and first.stat().st_mtime_ns == made
+    assert cpp(file, {"MORE": "2"}, [tmp_path / "inc"]).binary != first
+    (tmp_path / "inc" / "size.h").write_text("constexpr int SIZE = 3;\n", "utf-8")
+    assert cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary != first
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ValueError, match=r"C\+\+ needs a compiler: got neither g\+\+ nor clang\+\+"):
+        cpp(ADD)
+
+
+@pytest.mark.parametrize("code", range(len(FORMATS)))
+def test_each_format_keeps_its_bits(code):
+    dtype = FORMATS[code]
+    rng, whole = np.random.default_rng(1), dtype.kind in "iu"
+    ends = [np.iinfo(dtype).min, np.iinfo(dtype).max] if whole else [0.0, -0.0, np.inf, 1.5]
+    x = np.append(np.array(ends, dtype), (rng.standard_normal(9) * (1 if not whole else 40 if dtype.kind == "i" else 0)).astype(dtype))
+    y = np.ones_like(x)
+    run = av.tiles.run(cpp(SOURCES / "formats.cpp")["copied"], x, y, x.size, code)
+    assert run.hazards == () and y.tobytes() == x.tobytes()
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint32), ("factor", ctypes.c_float))
+
+
+def test_arguments_of_every_kind_and_what_is_printed(capsys):
+    kernel = cpp(SOURCES / "formats.cpp")["scaled"]
+    assert [name for name, _ in kernel.parameters] == ["x", "y", "tiling", "same", "more", "twice"]
+    x, y = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+    av.tiles.run(kernel, x, y, Sizes(5, 2.0), bytes(Sizes(0, 3.0)), 0.5, True, cores=2)
+    np.testing.assert_array_equal(y, x * 6 + 1)
+    assert sorted(capsys.readouterr().out.splitlines()) == ["core 0 of 2", "core 1 of 2"]
+    for wrong, said in (((x, y, Sizes(), bytes(4), 0.5, True), "same is a struct of 8 bytes"), ((x, y), "2 arguments"),
+                        ((x, y, 3, bytes(8), 0.5, True), "tiling is a pointer"), ((x, y, None, bytes(8), "a", True), "more is a number")):
+        with pytest.raises(TypeError, match=said):
+            av.tiles.run(kernel, *wrong)
+    with pytest.raises(TypeError, match="n is a whole number from 0 on of 4 bytes: got -1"):
+        av.tiles.run(cpp(SOURCES / "formats.cpp")["copied"], x, y, -1, 0)
+    with pytest.raises(KeyError, match="has the entries copied, scaled: got 'add'"):
+        cpp(SOURCES / "formats.cpp")["add"]
+
+
+def test_the_header_numbers_what_the_machine_numbers():
+    names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
+    for kind, choice in enumerate(CHOICES):
+        members = [getattr(one, "name", None) for one in choice]
+        name = "pipe_t" if members[0] is None else type(choice[0]).__name__
+        listed = re.search(rf"enum (?:class )?{name} {{(.*?)}}", HEADER)[1].replace(" ", "").split(",")
+        assert listed == names.get(name, members) and set(re.findall(r"Choice<(\d), (?:HardEvent|TPosition|\w+)>", HEADER)) >= {str(kind)}
+    for kind, params in enumerate(PARAMETERS):
+        count = len(re.search(rf"struct {params.__name__} {{.*?fields\({kind}, (.*?)\);", HEADER, re.DOTALL)[1].split(", "))
+        assert count in (len(params.__annotations__), 4)
+    called = set(re.findall(r'call\("(\w+)"', HEADER)) | set(re.findall(r"ASCENDC_(?:BINARY|UNARY|SCALAR|REDUCE|WHOLE|BLOCKS)\((\w+)\)", HEADER))
+    assert called - {"Name"} <= FUNCTIONS.keys()
+
+
+def test_the_files_of_the_wheel_hold_the_headers():
+    assert "tiles/include/**/*.h" in (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("file, wrong", [(None, None), ("3.0f, CMPMODE::LE", "3.0f, CMPMODE::LT"), ("slope, 0.5f", "slope, 0.4f")])
+def test_a_kernel_of_an_operator_is_judged(file, wrong, tmp_path, capsys):
+    source = HARDSWISH if file is None else edited(tmp_path, file, wrong, HARDSWISH)
+    status = cli.main(["check", "hardswish", f"{source}:hardswish_grad", "--dtypes", "float32", "--depth", "quick"])
+    said = capsys.readouterr().out
+    assert status == (file is not None), said
+    assert file is None or wrong != "3.0f, CMPMODE::LT" or "x < 3 instead of x <= 3" in said
+
+
+def test_a_program_takes_numbers_from_its_tiling():
+    kernel = cpp(HARDSWISH)["hardswish_grad"]
+    case = av.case("hardswish", shape=(3, 50))
+    program = kernel.program("hardswish", lambda platform, gradOutput, self: av.tiles.Tiling(2, n=self.size))
+    run = av.tiles.launch(program, schedule="late", **case.inputs)
+    assert run.hazards == () and run.cores == 2 and av.check("hardswish", program, dtypes="float32", depth="quick").passed
+    with pytest.raises(TypeError, match="each parameter of hardswish_grad .* pass tiling="):
+        av.tiles.launch(kernel.program("hardswish", lambda platform, **inputs: av.tiles.Tiling(2)), **case.inputs)
+
+
