@@ -27,10 +27,10 @@ from aclnn_viz.operators.codes import (
     ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
     ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
 )
-from aclnn_viz.operators.contract import Call, TensorDescriptor, contract
+from aclnn_viz.operators.contract import Call, Contract, TensorDescriptor, contract
 from aclnn_viz.operators.products import Product, Version, product_of
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.messages import kept, meant, message, tr
+from aclnn_viz.words.messages import Message, kept, meant, message, tr
 
 
 class RefusedError(ValueError):
@@ -278,15 +278,40 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
     >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
     ''
     """
-    bound, promise = op.bind(inputs), contract(op.name)
-    tensors, _ = _tensors(op, bound, promise)
-    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    call = Call(product, cann, {p.name: (bound | described).get(p.name) for p in promise.parameters})
+    promise, call, arrays = _call(op, inputs, product, cann)
     outcome = promise.evaluate(call)
     if outcome.status or outcome.launch_status:
         return outcome.message or f"status {outcome.status or outcome.launch_status}"
-    silent = (one.text for one in promise.violations(call, bound | tensors) if one.enforced_by == "device.run")
+    silent = (one.text for one in promise.violations(call, arrays) if one.enforced_by == "device.run")
     return next(silent, "")
+
+
+def answer(op: Operator, inputs: dict, product: Product, cann: Version, predicts: bool = False) -> tuple[Message, ...]:
+    """Return the documented constraints that a call violates and nobody enforces, without running anything.
+
+    Raises and returns what `Device.run` on the host raises and warns of: RefusedError, AclError.
+
+    >>> import aclnn_viz as av
+    >>> from aclnn_viz.operators.products import A2
+    >>> answer(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
+    ()
+    """
+    promise, call, arrays = _call(op, inputs, product, cann)
+    objections = _objections(promise, call, arrays, predicts)
+    outcome, name = promise.evaluate(call), promise.aclnn_name
+    if outcome.status:
+        raise AclError(f"{name}GetWorkspaceSize", outcome.status, outcome.message)
+    if outcome.launch_status:
+        raise AclError(name, outcome.launch_status, f"{name}: the kernel could not be launched")
+    return objections
+
+
+def _call(op, inputs, product, cann) -> tuple[Contract, Call, dict[str, np.ndarray]]:
+    """The contract of an operator, a call of its phase 1, and all inputs and outputs of the call."""
+    bound, promise = op.bind(inputs), contract(op.name)
+    tensors, _ = _tensors(op, bound, promise)
+    given = bound | {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
+    return promise, Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}), bound | tensors
 
 
 def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -305,7 +330,10 @@ def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
     wanted, promise = op.arrange_backward(**bound).results, contract(op.name)
     tensors, outputs = _tensors(op, bound, promise)
     described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    _refuse(session, op, promise, bound | described, tensors, predicts)
+    values = bound | described
+    call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
+    for text in _objections(promise, call, tensors, predicts):
+        warnings.warn(text, ConstraintWarning, stacklevel=4)
 
     with session.program() as program:
         addresses = {name: _unwritten(program, array) if name in outputs else program.put(array)
@@ -318,14 +346,15 @@ def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
                 for name, array in outputs.items() if name in wanted}
 
 
-def _refuse(session, op, promise, values, arrays, predicts) -> None:
-    call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
+def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
+    """The violated constraints that nobody enforces; RefusedError for one that the library would go wrong on in silence."""
+    found = []
     for constraint in promise.violations(call, arrays):
         if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
-            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, values))
+            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, call.arguments))
         if constraint.enforced_by != "library":
-            text = message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text))
-            warnings.warn(text, ConstraintWarning, stacklevel=5)
+            found.append(message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text)))
+    return tuple(found)
 
 
 def _fix(constraint, values) -> str:

@@ -11,9 +11,10 @@ from contextlib import suppress
 import numpy as np
 
 from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
-from aclnn_viz.devices.device import ConstraintWarning, DeviceClosedError
+from aclnn_viz.devices.device import ConstraintWarning, DeviceClosedError, answer
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
+from aclnn_viz.operators.products import Version, product_of
 
 
 def host(op):
@@ -43,42 +44,42 @@ class DeviceOfState:
     def backward(self, state, inputs: dict) -> tuple[dict, tuple[str, ...]]:
         """Return the outputs, and what the documents object to; StateError for what the device refuses.
 
-        The host judges a call by its signature and computes what `op.backward` does, so a second call of the same
-        signature goes there straight: the contract would take a third of the time of a redraw. A precision that is
-        predicted for the product is let through where only its known error is objected to.
+        The host computes what `op.backward` does, and the contract answers for the product; it is asked once for calls of
+        one signature, since its answer would take a third of the time of a redraw. A precision that is predicted for
+        the product is let through where only its known error is objected to.
         """
         op = self._operator_of(state)
-        signature = (op.name, state.device, state.soc, state.cann, state.plan, *map(_as_judged, inputs.values()))
-        if state.device == "host" and signature == self._judged:
-            outputs, notices = op.backward(**inputs), self._notices
-        else:
-            outputs, notices = self._thread.submit(self._backward, op, state, inputs).result()
-            self._judged, self._notices = signature, notices
+        try:
+            if state.device == "host":
+                outputs, notices = None, self._answer(op, state, inputs)
+            else:
+                outputs, notices = self._thread.submit(self._backward, op, state, inputs).result()
+        except (AclError, DeviceClosedError, DeviceUnavailable, ValueError, OSError) as error:
+            raise StateError.of("device", error) from error
         if state.plan == "device":
             outputs = run(op, preset(op, state.soc, state.cann), **inputs)
-        return outputs, notices
+        return op.backward(**inputs) if outputs is None else outputs, notices
+
+    def _answer(self, op, state, inputs):
+        predicts = state.plan == "device"
+        signature = (op.name, state.soc, state.cann, predicts, *map(_as_judged, inputs.values()))
+        if signature != self._judged:
+            self._notices = answer(op, inputs, product_of(state.soc), Version.parse(state.cann), predicts)
+            self._judged = signature
+        return self._notices
 
     def _backward(self, op, state, inputs):
         try:
+            if state.device != self._name:
+                self._release()
+                self._open, self._name = open_device(state.device), state.device
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ConstraintWarning)
-                outputs = self._device(state).run(op, **inputs)
-        except (AclError, DeviceClosedError, DeviceUnavailable, ValueError, OSError) as error:
+                outputs = self._open.run(op, **inputs)
+        except (AclError, DeviceClosedError, DeviceUnavailable, ValueError, OSError):
             self._release()
-            raise StateError.of("device", error) from error
-        if state.device == "host":
-            self._release()  # an emulator remembers every block it ever gave out, to notice its misuse
+            raise
         return outputs, tuple(warning.message.args[0] for warning in caught)  # messages
-
-    def _device(self, state):
-        options = {}
-        if state.device == "host":  # a prediction may compute what is otherwise refused for being computed wrongly
-            options = {"soc": state.soc, "cann": state.cann, "plan": "device" if state.plan == "device" else None}
-        if (state.device, options) != self._name:
-            self._release()
-            self._open = open_device(state.device, **options)
-            self._name = state.device, options
-        return self._open
 
     def close(self) -> None:
         """Close the device and end its thread; closing again does nothing."""

@@ -1,6 +1,8 @@
 """`device.run` on the emulator: the values of the page through the whole two-phase flow, and nothing left behind."""
 
+import itertools
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.devices import AclError, ConstraintWarning, DeviceClosedError, RefusedError
-from aclnn_viz.devices.device import Device
+from aclnn_viz.devices.device import Device, answer
+from aclnn_viz.operators.products import PRODUCTS, VERSIONS, Version
 
 ALL = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 
@@ -109,6 +112,33 @@ def test_what_nobody_enforces_is_a_warning(device):
     case = av.case("cross_entropy_loss", shape=(4, 3), ignoreIndex=5)
     with pytest.warns(ConstraintWarning, match="ignoreIndex < C"):
         device.run("cross_entropy_loss", **case.inputs)
+
+
+def outcome(call):
+    """What a call warns of, or the error it raises."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConstraintWarning)
+        try:
+            found = call()
+        except (AclError, RefusedError) as error:
+            return type(error), str(error)
+    return [str(one.message.args[0]) for one in caught] or list(map(str, found if isinstance(found, tuple) else ()))
+
+
+@ALL
+def test_the_answer_without_a_run_is_that_of_a_run(op):
+    """Errors, refusals and warnings, on each product and version, in each format, with reversed views, predicted or not."""
+    seen = set()
+    for k, (product, cann) in enumerate(itertools.product(PRODUCTS, VERSIONS)):
+        with av.open_device("host", soc=product.example_soc, cann=cann, plan="device" if k % 2 else None) as device:
+            for seed, dtype in enumerate(("float16", "bfloat16", "float32")):
+                given = av.case(op, dtype=dtype, seed=seed).inputs
+                if (k + seed) % 3 == 0:
+                    given = {name: v[::-1] if isinstance(v, np.ndarray) and v.ndim else v for name, v in given.items()}
+                found = outcome(lambda: answer(op, given, product, Version.parse(cann), bool(k % 2)))
+                assert found == outcome(lambda: device.run(op, **given)), (product.name, cann, dtype)
+                seen.add(found[0] if isinstance(found, tuple) else bool(found))
+    assert len(seen) > 1  # both what runs and what does not
 
 
 def test_bad_input_is_what_the_page_says(device):
