@@ -143,7 +143,7 @@ def mean(values) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def told(times: dict) -> list[float]:
+def growth(times: dict) -> list[float]:
     """Milliseconds of the engines, then how much faster than PyTorch they are, and than what memory allows."""
     *kit, torch, memory = (times.get(name, math.nan) for name in (*ENGINES, "memory"))
     return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / min((mine for mine in kit if mine == mine), default=math.nan)]
@@ -160,7 +160,7 @@ def table(chosen, dtypes, rounds: int, engines) -> None:
         for op in chosen:
             ratios = []
             for mode, times in rows(op, dtype, rounds, engines):
-                values = told(times)
+                values = growth(times)
                 ratios.append(values[TIMES:])
                 name = " ".join([op.name, *(f"{value:g}" if not isinstance(value, str) else value
                                             for value in mode.values())])

@@ -120,13 +120,13 @@ class DeviceMemory:
         return message("{n} bytes outside the allocation of {block}", n=beyond, block=str(block)) if beyond else None
 
     def read(self, address: int, count: int) -> np.ndarray:
-        """Return `count` bytes from an address in a live block, not to be changed; poison behind its end."""
+        """Return `count` bytes from an address in a live block, not to be changed; poison beyond its end."""
         block = self.find(address)
         inside = block.data[address - block.start:][:count]
         return np.pad(inside, (0, count - inside.size), constant_values=POISON) if inside.size < count else inside
 
     def write(self, address: int, values: np.ndarray) -> None:
-        """Store bytes at an address in a live block, and drop those behind its end."""
+        """Store bytes at an address in a live block, and drop those beyond its end."""
         block = self.find(address)
         inside = block.data[address - block.start:][:values.size]
         inside[...] = values[:inside.size]

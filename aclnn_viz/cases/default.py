@@ -102,7 +102,7 @@ def fitted(op: Operator, options: dict) -> dict:
     shape = options.get("shape")
     if shape is None:
         return options
-    attributes = _told(op, options)
+    attributes = _attributes(op, options)
     pattern = chosen(op.tensors[op.first].shape, attributes)
     if pattern.placed in options and not -len(shape) <= options[pattern.placed] < len(shape):
         return fitted(op, {name: value for name, value in options.items() if name != pattern.placed})
@@ -122,7 +122,7 @@ def fitted(op: Operator, options: dict) -> dict:
     return options | {"shape": shape}
 
 
-def _told(op: Operator, options: dict) -> dict:
+def _attributes(op: Operator, options: dict) -> dict:
     """The attributes that a case of these options has, as far as they or the declaration give them."""
     return {name: value for name, a in op.attributes.items() if (value := options.get(name, a.default)) is not REQUIRED}
 

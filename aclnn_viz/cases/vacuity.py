@@ -1,6 +1,6 @@
 """The vacuity meter: which terms and branches of an operator a set of inputs can show to be wrong, and which it cannot.
 
-A test that passes says nothing about a term that its inputs make vanish: on groups of one element the factor 1/n is 1,
+A test that passes does not test a term that is zero for its inputs: on groups of one element the factor 1/n is 1,
 on gradients of ones a forgotten gradient is not missed.
 """
 

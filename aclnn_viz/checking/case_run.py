@@ -22,8 +22,8 @@ from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
 FEW = 0.1  # where float64 disagrees in at most this share of elements, float32 and moved inputs are tried
-ORDERS = 16.0  # times what is allowed of a right kernel: a wrong one may make rounding errors grow
-STEPS = 1.51  # of a 16-bit output, which may have been rounded before it was changed
+ORDERS = 16.0  # two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
+STEPS = 1.51  # ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
 SINGLE = 2.0**-24
 LETTERS = 10  # of a description count as one of a formula
 FORGOTTEN = 3

@@ -199,11 +199,11 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
 
 
 class Budget:
-    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many by the clock on the wall."""
+    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many of elapsed time."""
 
     def __init__(self, seconds: float):
         self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
-        self.look = 0.0  # time on the wall clock before which the limit cannot be reached; reading the processor's takes ten times as long
+        self.look = 0.0  # elapsed time before which the limit cannot be reached; reading the processor's clock takes ten times as long
 
     @property
     def over(self) -> bool:

@@ -33,7 +33,7 @@ CLOSEST_AMONG = message("{text}; closest is {fault!r}, on {n} of the {all} small
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
 FRESH, SMALL = 6, 2000  # fresh cases on which the kernel is run, and their elements at most
-TOLD = 6  # equal candidates
+SHOWN = 6  # equal candidates
 EXCEPT = message("not with {case}")
 
 
@@ -235,22 +235,22 @@ def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: i
         return list(_fresh(tested, seed, Budget(seconds))) if tested else []
     for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
-        whole = [one for at, one in enumerate(found) if (at < TOLD or not budget.over)
+        whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
                  and all(one.same(other) for other in passing)]
         if whole:
             whole = [one for one in whole if all(one.same(other) for other in fresh())]
             if whole:
-                return _told(whole, len(failing) + len(passing) + len(fresh()))
-        for one in budget.within(found[:TOLD]):
+                return _in_words(whole, len(failing) + len(passing) + len(fresh()))
+        for one in budget.within(found[:SHOWN]):
             if (text := _conditional(one, failing, passing, right)) and all(
                     _borne_out(one, text, other) for other in fresh()):
-                return _told([one], len(failing) + len(passing), text)
+                return _in_words([one], len(failing) + len(passing), text)
     return None
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:
     """The explanation that a named fault is, or the edit that stands in the place of one."""
-    return _told([as_candidate(op, fault)], cases)
+    return _in_words([as_candidate(op, fault)], cases)
 
 
 def _agree(candidates: Iterable[Candidate], failing: list[CaseRun]) -> Iterator[Candidate]:
@@ -349,11 +349,11 @@ def _fresh(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseR
     return islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), FRESH)
 
 
-def _told(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
+def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     text = tuple(dict.fromkeys(equal))
-    more = (message("and {n} others", n=len(text) - TOLD),) if len(text) > TOLD else ()
+    more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
                        message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
-                       text[:TOLD] + more, lambda one: _borne_out(first, condition, one))
+                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one))

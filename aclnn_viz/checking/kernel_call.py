@@ -63,7 +63,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
         did = message("cannot be called with the keywords {keywords}: {error}", keywords=linked("{some}, {more}", copies),
-                      error=_told(error)) if uncalled else message("raises {error}", error=_told(error))
+                      error=_in_words(error)) if uncalled else message("raises {error}", error=_in_words(error))
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names, case.operator.outputs), case)
@@ -71,7 +71,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         raise
     except BaseException as problem:  # what a kernel returns may be of any class, and raise SystemExit
         text = next((one for one in problem.args if isinstance(one, Message)), None)
-        return Outcome(None, text or message("returns what cannot be read: {error}", error=_told(problem)))
+        return Outcome(None, text or message("returns what cannot be read: {error}", error=_in_words(problem)))
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
@@ -130,7 +130,7 @@ def to_numpy(value) -> np.ndarray:
         array = np.asarray(as_array(value))
     except Exception as error:  # of any library
         raise TypeError(message("returns {kind}, which NumPy cannot take: {error}", kind=type(value).__name__,
-                                error=_told(error))) from error
+                                error=_in_words(error))) from error
     if not is_number(array.dtype):
         text = message("an array of dtype {dtype}", dtype=array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
         raise TypeError(message("returns {kind} where an array of numbers is expected", kind=text))
@@ -154,7 +154,7 @@ def _trace(error: BaseException) -> str:
                 code=frame.line) for frame in frames[-FRAMES:]])
 
 
-def _told(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return printable(" ".join("".join(traceback.format_exception_only(error)).split())[:LONGEST])
 
 

@@ -51,7 +51,7 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
 
 
 def in_documented_form(one: CaseRun) -> CaseRun:
-    """The same numbers in the documented shapes and formats, where there are as many, without outputs that are none."""
+    """The same numbers in the documented shapes and formats, where their count fits; names that are no output are dropped."""
     if all(miss.wrong is not None for miss in one.misses):
         return one
     outputs = {}

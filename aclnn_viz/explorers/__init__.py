@@ -9,7 +9,7 @@ from aclnn_viz.operators import operator, operators, registry
 
 
 def explorers() -> tuple[str, ...]:
-    """Return what `explore` opens: every operator, and the subjects of this room that are no operators.
+    """Return what `explore` opens: every operator, and the subjects of this package that are no operators.
 
     >>> explorers()[-3:]
     ('numeric_error', 'tiles', 'two_phase')
@@ -19,13 +19,13 @@ def explorers() -> tuple[str, ...]:
 
 
 def _subjects() -> list[str]:
-    """The modules of this room that say themselves that they are a subject."""
+    """The modules of this package that say themselves that they are a subject."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
     return [path.stem for path in modules if re.search(r"^def subject\(\)", path.read_text("utf-8"), re.MULTILINE)]
 
 
 def subject_of(name):
-    """Return the subject of an explorer: of a module of this room, else of an operator by any of its names.
+    """Return the subject of an explorer: of a module of this package, else of an operator by any of its names.
 
     Raises ValueError for a name that is neither.
     """

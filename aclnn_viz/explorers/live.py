@@ -21,7 +21,7 @@ from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, message, spoken, tr
+from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, message, tr
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 MOST = 24  # combinations of choices that a page holds
@@ -146,16 +146,16 @@ class _Page:
         if not variants:
             chosen, variants = [], {"": self._still()}
         alive = [*chosen, *moving]
-        told = {}
+        texts = {}
         for name in LANGUAGES:
-            with spoken(name):
+            with in_language(name):
                 shown = self.subject.controls()
                 labels = {c["field"]: c["label"] for c in shown}
                 notice = tr(NOTICE, alive=tr(", ").join(labels[field] for field in alive)) if alive else tr(STILL)
-                told[name] = {"controls": shown, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
+                texts[name] = {"controls": shown, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
                               "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
         return _html(self, {"name": self.subject.name, "values": asdict(self.state), "initial": asdict(self.subject.state()),
-                            "chosen": chosen, "alive": alive, "told": told, "variants": variants})
+                            "chosen": chosen, "alive": alive, "texts": texts, "variants": variants})
 
     def _traced(self, state) -> dict:
         xp, moved = TracedArrays(self.tables), object.__new__(type(state))
@@ -219,25 +219,25 @@ class _Page:
                     "x": plain(one.x), "y": plain(one.y)}
         pictures = {}
         for name in LANGUAGES:
-            with spoken(name):
+            with in_language(name):
                 pictures[name] = {"panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
                                   "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)]}
         function = xp.script(outputs)
         return {"pictures": pictures, "shapes": shapes, "compute": self.functions.setdefault(function, len(self.functions))}
 
-    def _pooled(self, told) -> int:
-        return self.pool.setdefault(json.dumps(told, ensure_ascii=False, separators=(",", ":")), len(self.pool))
+    def _pooled(self, part) -> int:
+        return self.pool.setdefault(json.dumps(part, ensure_ascii=False, separators=(",", ":")), len(self.pool))
 
 
 def _coded(kind: str, raw: bytes) -> list[str]:
     return [kind[1:], base64.b64encode(raw).decode()]
 
 
-def _html(page: _Page, told: dict) -> str:
-    told |= {"tables": {name: _coded(*array) for array, name in page.tables.items()},
+def _html(page: _Page, content: dict) -> str:
+    content |= {"tables": {name: _coded(*array) for array, name in page.tables.items()},
              "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in page.drawn.items()},
              "pool": [json.loads(text) for text in page.pool],
              "colours": DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}}}
     parts = {"name": page.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(page.functions),
-             "told": json.dumps(told, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")}
+             "content": json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")}
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The explorer of numeric error in five panels, a headline and the words behind them."""
+"""The panels, the headline and the text of the explorer of numeric error; `numeric_error_data` computes its numbers."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
-WORDS = 3.4  # where the words behind it begin
+WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 20.0, 58  # of the axis; columns of the words
 TALL, LOW = 216, 222  # pixels of the two rows
 MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from aclnn_viz.pictures.palette import DRAWING
-from aclnn_viz.words.messages import spoken_now, tr
+from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
 SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
@@ -29,4 +29,4 @@ def style() -> str:
 def wording(names=SCRIPTS) -> dict:
     """What scripts of the front end say by themselves, by its English, and in which language; nothing in English."""
     said = {message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message}
-    return {"lang": spoken_now(), "texts": said} if said else {}
+    return {"lang": language_here(), "texts": said} if said else {}

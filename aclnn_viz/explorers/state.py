@@ -22,7 +22,7 @@ class StateError(ValueError):
 
     @classmethod
     def of(cls, field_name: str, error: Exception) -> "StateError":
-        """The error of another room, whose message has its three parts already, beside a control."""
+        """The error of another package, whose message has its three parts already, beside a control."""
         made = cls(field_name, "", "", "")
         made.args = (str(error),)
         return made
@@ -73,7 +73,7 @@ def controls(state_class) -> list[dict]:
 
 
 def worded(described: list[dict]) -> list[dict]:
-    """Return controls with all that is read of them in the language that is spoken."""
+    """Return controls with all that is read of them in the chosen language."""
     return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name]}
             | {"options": [[value, text if control.get("names") else tr(text)] for value, text in control["options"]]}
             for control in described]
@@ -145,7 +145,7 @@ def read_state(text: str) -> dict:
         pairs = parse_qsl(text.removeprefix("#"), keep_blank_values=True, strict_parsing=bool(text.removeprefix("#")))
         return {name: json.loads(value) for name, value in pairs if name != "lang"}
     except (AttributeError, TypeError, ValueError):
-        raise ValueError(problem("a state is what a link has behind its #, such as rotate=30.0&paddingMode=1", shown(text),
+        raise ValueError(problem("a state is what a link has after its #, such as rotate=30.0&paddingMode=1", shown(text),
                                  'copy it by "Copy link"')) from None
 
 

@@ -44,7 +44,7 @@ class Subject:
         """Return what the browser draws: the arrays by name, and the panels."""
         return described(self.panels(data))
 
-    def told(self, data) -> dict:
+    def words(self, data) -> dict:
         """Return what the browser says."""
         return {"headline": list(self.headline(data)), "text": self.text(data), "notices": list(self.notices(data))}
 

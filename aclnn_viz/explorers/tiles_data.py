@@ -1,12 +1,12 @@
-"""The explorer of tile programs: state -> run of the machine -> who owns what, which pipe does what, what lies where.
+"""The numbers of the explorer of tile programs: `compute` runs a program on the simulated machine and returns `Data`.
 
-What is varied: the program, and one of its named faults; format and shape; the product, the cores offered to the
-tiling, the bytes of their Unified Buffer, one buffer or two for each queue; the order in which things land. What is
-seen: the outputs by the core and the tile that write each element, tails and wrong numbers; the pipes of a core step by
-step with what waits for what, below them every buffer with what is written, read and kept; the lines of the program
-that are at work; the bytes moved beside the fewest possible; hazards in words and at their lines and steps. What is
-understood: a tensor is cut twice, for cores and for tiles, and seldom without a rest; two buffers let a copy run beside
-the arithmetic; a wait that is missing shows in the order of steps before it shows in a number.
+A person chooses the program and one of its named faults, format and shape, the product, the number of cores, the size of
+their Unified Buffer, one buffer or two for each queue, and the order in which operations take effect. `Data` holds:
+
+- for each element of the outputs the core and the tile that wrote it, and whether it is wrong;
+- for each step of a core what its pipes do, what they wait for, and which buffers are written, read and kept;
+- the lines of the program that run in the chosen step, and the hazards with their lines and steps;
+- the bytes that are copied, beside the fewest with which the operator could do.
 """
 
 from collections import defaultdict

@@ -164,7 +164,7 @@ def pipes(data: Data) -> Panel:
 
 
 def _brief(job: Job) -> str:
-    """A copy is told by its tensor, everything else by its name."""
+    """A copy is named by its tensor, everything else by its name."""
     if job.pipe in (MTE2, MTE3):
         return next((memory.name for memory, _ in (*job.reads, *job.writes) if hasattr(memory, "name")), job.name)
     return job.name

@@ -236,8 +236,8 @@ def headline(data: Data) -> list[str]:
         lines.append(tr(said, k=failing + 1, n=len(data.calls), call=call.function, status=call.status,
                         name=status_name(call.status), result=result))
     if data.misuse:
-        lines.append(ntr("The emulator has one complaint that no status tells of: the library does not notice.",
-                         "The emulator has {n} complaints that no status tells of: the library does not notice.",
+        lines.append(ntr("The emulator has one complaint that no status code reports: the library does not notice.",
+                         "The emulator has {n} complaints that no status code reports: the library does not notice.",
                          len(data.misuse)))
     elif failing is None:
         lines.append(tr("The emulator has no complaint either."))

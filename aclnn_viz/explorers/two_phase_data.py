@@ -2,7 +2,7 @@
 
 What is varied: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout
 of one tensor, an input or an output. What is seen: the calls in their order with their status codes, the first one
-that fails, what each of them keeps alive and until when; what the emulator recorded that no status tells; where the
+that fails, what each of them keeps alive and until when; what the emulator recorded that no status code reports; where the
 elements of the view lie in the storage; whether the result is right.
 What is understood: phase 1 checks and plans everything, and fails with a code; phase 2 only queues, so that a fault of
 the kernel shows at synchronise; and what the library does not check it does not notice: all codes are 0, and the result

@@ -80,7 +80,7 @@ class Explorer(anywidget.AnyWidget):
             before = self.values
             super().set_state({"values": values})
             if self.values == before and [*map(type, self.values.values())] != [*map(type, before.values())]:
-                self._moved({"new": self.values})  # 1 for True is no change that an observer would be told of
+                self._moved({"new": self.values})  # traitlets takes 1 and True for equal and calls no observer
 
     @traitlets.validate("values")
     def _whole(self, proposal):
@@ -96,7 +96,7 @@ class Explorer(anywidget.AnyWidget):
             self._show(change["new"])
 
     def _show(self, values):
-        """Send the picture, and the words after it: whoever moves a control does not wait for what only they tell."""
+        """Send the picture, and the words after it: a person who moves a control does not wait for them."""
         try:
             data = self.subject.compute(build(self.subject.state, values), self._device.backward)
             arrays, panels = self.subject.drawn(data)
@@ -114,7 +114,7 @@ class Explorer(anywidget.AnyWidget):
         """Send the words; interrupted, none at all rather than those of another state."""
         text = {"headline": [], "text": "", "notices": []}
         try:
-            text = self.subject.told(data)
+            text = self.subject.words(data)
         finally:
             if self.picture["for"] is values:  # or else whoever observes the picture has moved on
                 self.words = {"for": values, **text}
@@ -174,7 +174,7 @@ class Explorer(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        text = self.words if self.words.get("for") is self.picture.get("for") else self.subject.told(self.data)
+        text = self.words if self.words.get("for") is self.picture.get("for") else self.subject.words(self.data)
         return data | {"text/plain": f"{self!r}\n\n{text.get('text', self.problem.get('text', ''))}"}, metadata
 
     def close(self):

@@ -155,7 +155,7 @@ def _dots(axes, mark, look):
 
 def _bars(axes, mark, look):
     axes.bar(mark.x, mark.y, mark.width, label=mark.label, hatch=SERIES[mark.kind % len(SERIES)][4],
-             edgecolor=look.paper, linewidth=0, facecolor=_colour(mark, look)["color"])
+             edgecolor=look.background, linewidth=0, facecolor=_colour(mark, look)["color"])
 
 
 def _band(axes, mark, look):
@@ -227,7 +227,7 @@ def _rule(axes, mark, look):
         axes.axhline(mark.at, **style)
         place, moved, transform, align = (1.0, mark.at), (-4, 3), axes.get_yaxis_transform(), "right"
     axes.annotate(mark.label, place, moved, xycoords=transform, textcoords="offset points", ha=align, fontsize=SMALL,
-                  bbox={"facecolor": look.paper, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
+                  bbox={"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
 
 
 def _box(axes, mark, look):
@@ -240,7 +240,7 @@ def _box(axes, mark, look):
     down = axes.yaxis_inverted()
     axes.annotate(mark.label, (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)), (4, -4),
                   textcoords="offset points", va="top", fontsize=SMALL,
-                  bbox=None if mark.filled else {"facecolor": look.paper, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
+                  bbox=None if mark.filled else {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
 
 
 def _note(axes, mark, look):

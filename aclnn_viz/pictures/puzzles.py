@@ -130,9 +130,9 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     chosen[wanted.index] = True
     panels.append(_cells(wanted.output, spec.outputs[wanted.output], _boxes(chosen, OUTPUT, 0.0)))
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
-    lines = [tr("{output} is made of {inputs}", output=place, inputs=_told(spec, wanted)),
+    lines = [tr("{output} is made of {inputs}", output=place, inputs=_in_words(spec, wanted)),
              *[tr("with {inputs}", inputs=rest)] * bool(rest)]
-    lines += [tr("yours is made of {inputs}: dotted", inputs=_told(yours, wanted))] if yours else [complaint] if complaint else []
+    lines += [tr("yours is made of {inputs}: dotted", inputs=_in_words(yours, wanted))] if yours else [complaint] if complaint else []
     values = [f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
               for name, value in [*arrays.items(), (wanted.output, spec.outputs[wanted.output])]]
     return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]))
@@ -152,7 +152,7 @@ def _mask(seen: Recording | None, wanted, name: str) -> np.ndarray:
     return np.zeros(wanted.inputs[name].shape, bool)
 
 
-def _told(seen: Recording, wanted) -> str:
+def _in_words(seen: Recording, wanted) -> str:
     masks = {name: _mask(seen, wanted, name) for name in seen.places}
     read = [tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size) for name, mask in masks.items() if mask.any()]
     return tr(linked("{some}, {more}", read)) if read else tr("no element that can be recorded")

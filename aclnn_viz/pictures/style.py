@@ -13,7 +13,7 @@ class Theme:
     """The colours of one theme; `index` is its column in SERIES."""
 
     index: int
-    paper: str
+    background: str
     ink: str
     quiet: str
     grid: str
@@ -31,9 +31,9 @@ class Theme:
         The fonts `besides` are for letters that it has not.
         """
         return {"font.family": ["DejaVu Sans", *besides], "font.size": 10, "text.color": self.ink, "axes.edgecolor": self.quiet,
-                "axes.labelcolor": self.ink, "axes.facecolor": self.paper, "figure.facecolor": self.paper,
+                "axes.labelcolor": self.ink, "axes.facecolor": self.background, "figure.facecolor": self.background,
                 "xtick.color": self.quiet, "ytick.color": self.quiet, "xtick.labelcolor": self.ink,
-                "ytick.labelcolor": self.ink, "grid.color": self.grid, "axes.grid": False, "hatch.color": self.paper,
+                "ytick.labelcolor": self.ink, "grid.color": self.grid, "axes.grid": False, "hatch.color": self.background,
                 "hatch.linewidth": DRAWING["line"]["hatch"], "axes.spines.top": False, "axes.spines.right": False,
                 "legend.frameon": False, "axes.axisbelow": True, "axes.unicode_minus": True}
 

@@ -1,6 +1,7 @@
-"""The report as a page of HTML that stands alone (no other file, no network, no script), and its pictures.
+"""The report of a sweep as one HTML file with its pictures; it needs no other file, no network and no script.
 
-A picture shows what errors use of what is allowed, by output, format and mode, and how ulps are spread.
+The pictures show each error as a share of the error that is allowed, by output, format and mode, and how many elements
+are off by how many ulps.
 """
 
 import base64
@@ -95,7 +96,7 @@ def _spread(places: dict) -> Panel:
 _STYLE = """
 :root { color-scheme: light dark; %s }
 @media (prefers-color-scheme: dark) { :root { %s } }
-body { margin: 0 auto; max-width: 62rem; padding: 1rem 1.5rem 4rem; color: var(--ink); background: var(--paper);
+body { margin: 0 auto; max-width: 62rem; padding: 1rem 1.5rem 4rem; color: var(--ink); background: var(--background);
   font: 0.95rem/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.35rem; line-height: 1.35; border-left: 5px solid var(--mark); padding-left: 0.8rem; }
 h1.wrong { border-left: 5px dashed var(--alarm); }
@@ -118,7 +119,7 @@ _LINK = {"light": "#0a5c9e", "dark": "#79bdf2"}
 
 def page(report) -> str:
     """The whole page."""
-    colours = [" ".join(f"--{name}: {getattr(look, name)};" for name in ("ink", "paper", "quiet", "grid", "band", "inner", "alarm"))
+    colours = [" ".join(f"--{name}: {getattr(look, name)};" for name in ("ink", "background", "quiet", "grid", "band", "inner", "alarm"))
                + f" --mark: {_LINK[name]};" for name, look in THEMES.items()]
     return (f'<!doctype html>\n<html lang="{language()}"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width"><title>{html.escape(tr(report.headline))}</title>'

@@ -99,19 +99,19 @@ def _catalogue(name: str) -> dict[str, str]:
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
-def spoken_now() -> str:
-    """Return the language in which `tr` speaks here: that of `spoken`, else the chosen one."""
+def language_here() -> str:
+    """Return the language into which `tr` translates here: that of `in_language`, else the chosen one."""
     return _for_now.get() or language()
 
 
-def _spoken() -> dict[str, str]:
-    name = spoken_now()
+def _translations() -> dict[str, str]:
+    name = language_here()
     return {} if name == "en" else _catalogue(name)
 
 
 @contextmanager
-def spoken(name: str):
-    """While it is open, `tr` and `ntr` speak this language, whatever the chosen one is."""
+def in_language(name: str):
+    """Within it, `tr` and `ntr` translate into this language, whatever the chosen one is."""
     token = _for_now.set(name)
     try:
         yield
@@ -120,8 +120,8 @@ def spoken(name: str):
 
 
 def english():
-    """While it is open, `tr` and `ntr` speak English, whatever the language is."""
-    return spoken("en")
+    """Within it, `tr` and `ntr` give English, whatever the chosen language is."""
+    return in_language("en")
 
 
 class Message(str):
@@ -131,7 +131,7 @@ class Message(str):
     values: dict
 
     def said(self, values: dict) -> str:
-        """The message in the language that is spoken, with further values."""
+        """The message in the chosen language, with further values."""
         return tr(self.key, **self.values | values)
 
 
@@ -147,7 +147,7 @@ class Meant(Message):
     """A text that means several things: English as it stands, elsewhere said by what it means here."""
 
     def said(self, values: dict) -> str:
-        return tr(self.key) if _spoken() else str(self)
+        return tr(self.key) if _translations() else str(self)
 
 
 def message(key: str, /, **values) -> Message:
@@ -207,14 +207,14 @@ def linked(link: str, parts) -> str:
 
 
 def tr(message: str, /, **values) -> str:
-    """Return a message in the language that is spoken, with these values at its named places.
+    """Return a message in the chosen language, with these values at its named places.
 
     >>> tr("x = {x}", x=1)
     'x = 1'
     """
     if isinstance(message, Message):
         return message.said(values)
-    message = _spoken().get(message, message)
+    message = _translations().get(message, message)
     return _filled(message, values) if values else message
 
 
@@ -225,7 +225,7 @@ def _filled(message: str, values: dict) -> str:
 
 
 def said(value):
-    """Return what is kept as a message in the language that is spoken, anything else, such as a name, as it is.
+    """Return what is kept as a message in the chosen language, anything else, such as a name, as it is.
 
     >>> said(message("x = {x}", x=1)), said("input"), said(2)
     ('x = 1', 'input', 2)
@@ -234,12 +234,12 @@ def said(value):
 
 
 def ntr(one: str, many: str, n: int, /, **values) -> str:
-    """Return the message for a count, in the form that the language spoken has for it; {n} is the count.
+    """Return the message for a count, in the form that the chosen language has for it; {n} is the count.
 
     >>> ntr("{n} tap", "{n} taps", 4)
     '4 taps'
     """
-    return _filled(_spoken().get(one, one if n == 1 else many), {"n": n} | values)
+    return _filled(_translations().get(one, one if n == 1 else many), {"n": n} | values)
 
 
 LONGEST = 1 << 20  # characters of a message from a file

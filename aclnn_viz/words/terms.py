@@ -49,7 +49,7 @@ class Glossary(tuple):
 
 
 def _first(both: tuple[str, str]) -> tuple[str, ...]:
-    """English and Chinese, that of the language that is spoken first."""
+    """English and Chinese, that of the chosen language first."""
     return both[::-1] if language() == "zh" else both
 
 

@@ -50,7 +50,7 @@ def editions(path: Path) -> dict[str, Path]:
     return {language: each for language in LANGUAGES for each in lessons(language) if each.name == path.name}
 
 
-def spoken(path: Path) -> str:
+def language_of(path: Path) -> str:
     """Return the language of a notebook, which is the name of its folder unless it is English."""
     return path.parent.name if path.parent.name in LANGUAGES else LANGUAGES[0]
 
@@ -70,7 +70,7 @@ def edition(path: Path):
 
     A translation is the English notebook with the texts of the file beside it, one for each cell of Markdown.
     """
-    if spoken(path) == LANGUAGES[0]:
+    if language_of(path) == LANGUAGES[0]:
         return read(path)
     notebook, texts = read(LESSONS / path.name), path.with_suffix(".md")
     _, *parts = MARK.split(texts.read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def _near(one: str, other: str) -> bool:
 
 def write(path: Path, client: AsyncKernelClient) -> None:
     """Run a lesson in a kernel and write it with its outputs."""
-    notebook = executed(edition(path), client, spoken(path))
+    notebook = executed(edition(path), client, language_of(path))
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):

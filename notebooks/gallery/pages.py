@@ -17,7 +17,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from notebooks.gallery.formulas import html
-from notebooks.gallery.outputs import lessons, read, spoken
+from notebooks.gallery.outputs import language_of, lessons, read
 
 CODE = HtmlFormatter(style="friendly")
 DARK = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
@@ -103,7 +103,7 @@ def write(folder: Path, chosen: list[Path]) -> list[Path]:
     """Write the pages of the chosen lessons, with the outputs they are committed with, and the index; return the paths."""
     made = {}
     for each in LANGUAGES:
-        if mine := [path for path in chosen if spoken(path) == each]:
+        if mine := [path for path in chosen if language_of(path) == each]:
             with speaking(each):
                 pages = {"index": index(), "conventions": chosen_values(), "glossary": terms()} | {
                     path.stem: page(read(path), path.stem) for path in mine}
@@ -115,12 +115,12 @@ def write(folder: Path, chosen: list[Path]) -> list[Path]:
 
 
 def _below() -> str:
-    """Where the pages of the language that is spoken lie, seen from those in English."""
+    """Where the pages of the chosen language lie, seen from those in English."""
     return "" if language() == LANGUAGES[0] else language()
 
 
 def _up() -> str:
-    """Where the pages in English lie, seen from those of the language that is spoken."""
+    """Where the pages in English lie, seen from those of the chosen language."""
     return "../" if _below() else ""
 
 

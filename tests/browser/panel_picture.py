@@ -34,7 +34,7 @@ MOST = 200  # places of a mark that are looked at
 def check(opened, state):
     """Raise AssertionError unless the panels shown are those of the state."""
     data = opened.data(state)
-    (arrays, panels), found = opened.subject.drawn(data), opened.subject.told(data)
+    (arrays, panels), found = opened.subject.drawn(data), opened.subject.words(data)
     shown = opened.page.evaluate(TOLD)
     assert [(name, title) for name, title, _ in shown] == [(panel["name"], panel["title"]) for panel in panels]
     axes = {name: json.loads(said) for name, _, said in shown}

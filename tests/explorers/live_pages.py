@@ -38,8 +38,8 @@ def saved(name: str, **values) -> tuple:
     return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
 
 
-def told(page: str) -> dict:
-    return json.loads(re.search(r"^const told = (.*);$", page, re.MULTILINE)[1])
+def page_of(page: str) -> dict:
+    return json.loads(re.search(r"^const content = (.*);$", page, re.MULTILINE)[1])
 
 
 def in_node(page: str, states: list[dict], folder) -> list[dict]:
@@ -83,8 +83,8 @@ writeFileSync("said.json", JSON.stringify(said));""", "utf-8")
 def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[dict]:
     """Random states of what a page moves, ends of the sliders among them."""
     rng, start = np.random.default_rng(seed), {e: getattr(state, e) for e in state.__dataclass_fields__}
-    alive, found, chosen = told(page)["alive"], [], told(page)["chosen"]
-    variants = [[int(at) for at in key.split(",") if at] for key in told(page)["variants"]]
+    alive, found, chosen = page_of(page)["alive"], [], page_of(page)["chosen"]
+    variants = [[int(at) for at in key.split(",") if at] for key in page_of(page)["variants"]]
     while len(found) < count:
         values, variant = dict(start), dict(zip(chosen, variants[rng.integers(len(variants))]))
         for c in controls(subject.state):

@@ -67,8 +67,8 @@ def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
 
 
 def assert_lifted_cell_opens_the_same_state(explorer):
-    import aclnn_viz.explorers as room
-    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    import aclnn_viz.explorers as av
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": av})
     try:
         assert again.data.state == explorer.data.state
     finally:

@@ -13,7 +13,7 @@ from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers import explorers, live, subject_of
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build, read_state, state_text
-from live_pages import computed, differences, in_node, random_states, saved, told
+from live_pages import computed, differences, in_node, random_states, saved, page_of
 from machine import SOAK
 
 ODD = np.array([0.0, -0.0, 1.0, -1.5, 0.5, 2.5, -2.5, 3.0, 1e30, -1e-30, 65520.0, 5e-8, 3.1, np.nan, np.inf, -np.inf])
@@ -132,14 +132,14 @@ def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypa
 
 @pytest.mark.parametrize("name", [name for name in explorers() if name not in PAGES])
 def test_what_cannot_be_traced_is_said_on_the_page(name):
-    page = told(saved(name)[-1])
-    assert page["alive"] == [] and "needs Python" in page["told"]["en"]["notice"] and page["told"]["zh"]["notice"] != page["told"]["en"]["notice"]
+    page = page_of(saved(name)[-1])
+    assert page["alive"] == [] and "needs Python" in page["texts"]["en"]["notice"] and page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
 
 
 def test_a_page_says_what_it_leaves_and_speaks_both_languages():
-    page = told(saved("rms_norm")[-1])
-    assert {"rows", "seed", "device", "dy"} <= page["told"]["en"]["needs"].keys() and not {"epsilon", "row"} & page["told"]["zh"]["needs"].keys()
-    assert page["told"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
+    page = page_of(saved("rms_norm")[-1])
+    assert {"rows", "seed", "device", "dy"} <= page["texts"]["en"]["needs"].keys() and not {"epsilon", "row"} & page["texts"]["zh"]["needs"].keys()
+    assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
 
 def test_save_writes_the_page_and_a_link_opens_the_state(tmp_path):
@@ -148,7 +148,7 @@ def test_save_writes_the_page_and_a_link_opens_the_state(tmp_path):
     try:
         explorer.save(tmp_path / "one.html")
         assert again.data.state == explorer.data.state and again.data.state.moved == ((1, 2, 0.5, -0.25),)
-        assert told((tmp_path / "one.html").read_text("utf-8"))["values"]["rotate"] == 30.0
+        assert page_of((tmp_path / "one.html").read_text("utf-8"))["values"]["rotate"] == 30.0
     finally:
         explorer.close()
         again.close()

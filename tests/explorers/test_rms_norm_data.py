@@ -272,8 +272,8 @@ def test_a_refusing_product_is_named_beside_the_device(explorer):
 
 
 def test_a_lifted_cell_opens_the_same_state(explorer):
-    import aclnn_viz.explorers as room
-    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": room})
+    import aclnn_viz.explorers as av
+    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": av})
     assert again.data.state == explorer.data.state == State(outlier=3.5, rows=4, columns=6, dtype="float16")
     again.close()
 

@@ -32,7 +32,7 @@ def line():
 def test_the_browser_gets_panels_words_and_notices(line):
     arrays, drawn = line.drawn(State())
     assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0] and [text["title"] for text in drawn] == ["a line"]
-    assert line.told(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
+    assert line.words(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
 
 
 def test_a_picture_holds_panels_and_words(line):

@@ -35,14 +35,14 @@ def test_the_picture_is_that_of_the_state(explorer):
     arrays, panels = explorer.subject.drawn(data)
     for name, array in shown(explorer).items():
         np.testing.assert_array_equal(array, np.asarray(arrays[name], np.float32), err_msg=name)
-    assert panels == explorer.picture["panels"] and explorer.subject.told(data).items() <= explorer.words.items()
+    assert panels == explorer.picture["panels"] and explorer.subject.words(data).items() <= explorer.words.items()
     assert explorer.picture["for"] == explorer.words["for"] == explorer.values and explorer.problem == {}
 
 
 def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
     sent = []
     monkeypatch.setattr(explorer, "send_state", lambda key: sent.append(key if isinstance(key, str) else [*key]))
-    monkeypatch.setattr(Subject, "told", lambda self, data: sent.append("made") or {"text": str(data.errors)})
+    monkeypatch.setattr(Subject, "words", lambda self, data: sent.append("made") or {"text": str(data.errors)})
     move(explorer, rotate=40.0)
     assert sent == ["values", ["picture"], "made", "words"]
 
@@ -51,7 +51,7 @@ NONE = {"headline": [], "text": "", "notices": []}
 
 
 def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(explorer, monkeypatch):
-    monkeypatch.setattr(Subject, "told", lambda self, data: 1 / 0)
+    monkeypatch.setattr(Subject, "words", lambda self, data: 1 / 0)
     move(explorer, rotate=40.0)
     assert explorer.picture["for"] == explorer.values and explorer.words == {"for": explorer.values, **NONE}
     assert explorer.problem == {"field": "", "text": "ZeroDivisionError: division by zero"}
@@ -61,7 +61,7 @@ def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(e
 def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(explorer, monkeypatch):
     def interrupted(self, data):
         raise KeyboardInterrupt
-    monkeypatch.setattr(Subject, "told", interrupted)
+    monkeypatch.setattr(Subject, "words", interrupted)
     with pytest.raises(KeyboardInterrupt):
         move(explorer, rotate=40.0)
     monkeypatch.undo()
@@ -112,10 +112,10 @@ def test_the_plan_of_a_device_rounds_otherwise(explorer):
 
 
 def test_a_lifted_cell_opens_the_same_state(explorer):
-    import aclnn_viz.explorers as room
+    import aclnn_viz.explorers as av
     move(explorer, rotate=12.0, moved=[[1, 2, 0.5, -0.25]], dtype="bfloat16")
     call = explorer.lifted("cell").split("\n\n")[1]
-    again = eval(call, {"av": room})
+    again = eval(call, {"av": av})
     assert explorer.lifted("cell").startswith("import aclnn_viz as av\n") and again.data.state == explorer.data.state
     again.close()
 

@@ -41,8 +41,8 @@ class Row:
 
     def differs(self, outcome: Outcome) -> bool:
         said = outcome.message or ""
-        spoken = self.says in said if self.says else not said
-        return not (outcome.status == self.status and spoken and outcome.runs == self.runs
+        said_so = self.says in said if self.says else not said
+        return not (outcome.status == self.status and said_so and outcome.runs == self.runs
                     and outcome.launch_status == self.launch)
 
 

@@ -15,7 +15,7 @@ from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
 from aclnn_viz.pictures.panels import described
-from aclnn_viz.words import messages as spoken
+from aclnn_viz.words import messages
 from babel.messages import Catalog
 from machine import ROOT
 from notebooks.gallery import catalogue
@@ -96,7 +96,7 @@ def test_the_file_is_what_make_words_writes_and_names_no_places():
 
 
 def test_what_is_read_is_what_babel_reads():
-    assert spoken._catalogue("zh") == {one: said for one, said in (
+    assert messages._catalogue("zh") == {one: said for one, said in (
         (english[0], chinese[0]) if isinstance(english, tuple) else (english, chinese) for english, chinese in ENTRIES.items())}
 
 
@@ -105,8 +105,8 @@ def test_continued_and_quoted_texts_plurals_and_what_is_not_translated_are_read(
     for entry in (("a\n\"b\"\n", "甲\n\"\n\\"), (("{n} c", "{n} cs"), ("丙",)), ("later", ""), ("last", "末")):
         made.add(*entry)
     (tmp_path / "xx.po").write_bytes(catalogue.text(made))
-    monkeypatch.setattr(spoken, "PLACE", tmp_path)
-    assert spoken._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
+    monkeypatch.setattr(messages, "PLACE", tmp_path)
+    assert messages._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
 
 
 @pytest.mark.parametrize("path", catalogue.shown(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -170,7 +170,7 @@ def test_a_text_of_the_front_end_that_is_no_message_is_noticed():
 @pytest.fixture
 def marked(monkeypatch):
     """A picture and its controls in a language in which every message stands in brackets."""
-    monkeypatch.setattr(spoken, "_spoken", visible.Marked)
+    monkeypatch.setattr(messages, "_translations", visible.Marked)
 
     def show(subject, **values):
         data = subject.compute(build(subject.state, values), host(subject.operator(subject.state())))

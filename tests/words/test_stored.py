@@ -18,14 +18,14 @@ NOTES = [
 
 
 @pytest.fixture(params=["en", "zh"])
-def spoken(request):
+def chosen_language(request):
     before = language()
     yield language(request.param)
     language(before)
 
 
 @pytest.mark.parametrize("note", NOTES, ids=range(len(NOTES)))
-def test_what_comes_back_is_what_was_kept(note, spoken):
+def test_what_comes_back_is_what_was_kept(note, chosen_language):
     again = restored(stored(note))
     assert again == note and type(again) is type(note) and tr(again) == tr(note)
     assert stored(again) == stored(note)
@@ -42,7 +42,7 @@ def test_what_was_not_stored_is_refused(text):
         restored(text)
 
 
-def test_a_thousand_parts_are_linked_stored_and_said(spoken):
+def test_a_thousand_parts_are_linked_stored_and_said(chosen_language):
     parts = [message("{n} taps", n=n) for n in range(3001)]
     note = linked("{some}; {more}", parts)
     assert note == "; ".join(parts) and tr(restored(stored(note))) == tr(note)

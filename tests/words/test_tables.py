@@ -37,7 +37,7 @@ class Known(visible.Marked):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(messages, "_spoken", Known)
+    monkeypatch.setattr(messages, "_translations", Known)
 
 
 def unspoken(text):
@@ -69,7 +69,7 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
 
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
     shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
     lines, cited = shown.replace("pytorch", "").split("\n\n")
@@ -85,15 +85,15 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
     assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]  # the line, its title and its reason
     assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2  # the pattern is what is known
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
-    monkeypatch.setattr(messages, "_spoken", dict)
+    monkeypatch.setattr(messages, "_translations", dict)
     assert how._repr_markdown_() == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
 
 
 def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     op = av.operator("hardswish")
     checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.status_check(op)]
     found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
@@ -121,7 +121,7 @@ def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are
     """In Chinese itself: parameters are called input and target, which are words elsewhere."""
     text = av.operator("cross_entropy_loss").describe()
     before = json.dumps([text.rows, text.products])
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     lines = str(text).splitlines()
     assert [line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))] == [
         ["gradLoss", "上一层的输出梯度，Tensor", "N"], ["target", "Tensor", "N"], ["input", "正向计算Tensor", "N"]]
@@ -130,7 +130,7 @@ def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are
 
 def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
     found = vacuity([av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")])
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert "因子1/n" in str(found) and "factor" not in str(found) and "factor 1/n" in found.blind
     layers = vacuity([av.case("layer_norm", weightOptional=None)])
     assert "  input " in str(layers) and "未给出biasOptional" in str(layers)
@@ -139,7 +139,7 @@ def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
 def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
     one = av.case("rms_norm", shape=(2, 3))
     with av.open_device("host") as device:
-        monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+        monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
         assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
     assert "已关闭" in device._repr_html_() and "始终可用" in device_text(list_devices(root="/nowhere"))
 
@@ -148,7 +148,7 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
     without, given, alone = (Traits.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
         {"weightOptional": None}, {}, {"reduction": "none"}))
     assert common([without], [given]) == "exactly the cases with weightOptional='none'"
-    monkeypatch.setattr(messages, "_spoken", lambda: KNOWN)
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert "weightOptional=未给出" in messages.tr(common([without], [given])) and "已给出" in messages.tr(common([given], [without]))
     assert "reduction='none'" in messages.tr(common([alone], [given]))
 
@@ -156,5 +156,5 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
 def test_what_a_peer_does_otherwise_is_looked_up_and_its_source_is_cited(monkeypatch):
     one = registry.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
     assert str(one) == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
-    monkeypatch.setattr(messages, "_spoken", dict)
+    monkeypatch.setattr(messages, "_translations", dict)
     assert str(one) == f"{one.text} ({one.source})"

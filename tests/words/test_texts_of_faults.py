@@ -19,7 +19,7 @@ TASKS, CASES = (*puzzles(), *tile_puzzles()), (*detectives(), *tile_detectives()
 
 @pytest.fixture
 def marked(monkeypatch):
-    monkeypatch.setattr(messages, "_spoken", lambda: {} if messages.spoken_now() == "en" and messages._for_now.get() else visible.Marked())
+    monkeypatch.setattr(messages, "_translations", lambda: {} if messages.language_here() == "en" and messages._for_now.get() else visible.Marked())
 
 
 @pytest.fixture

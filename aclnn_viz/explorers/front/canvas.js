@@ -31,13 +31,13 @@ class Panel {
     this.stage = element("div", { class: "ae-stage" }, this.top, this.hint);
     this.figure = element("figure", { class: `ae-panel ae-${name}` }, this.caption, this.stage);
     this.probe = () => "";
-    this.top.addEventListener("pointermove", (event) => this.tell(event.offsetX, event.offsetY));
+    this.top.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
     this.top.addEventListener("pointerleave", () => { this.hint.hidden = true; });
     kit.panels.append(this.figure);
     kit.all.push(this);
   }
 
-  tell(x, y) {
+  point(x, y) {
     const text = this.ready ? this.probe(x, y) : "";
     this.hint.hidden = !text;
     if (!text) return;

@@ -51,7 +51,7 @@ function makeControls(described, parent, change) {
     }
     const id = `ae-${Math.random().toString(36).slice(2)}`;
     const problem = element("span", { class: "ae-problem", id: `${id}-problem`, role: "alert" });
-    const told = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0);
+    const digits = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0);
     const shown = element("output", { for: id });
     let input, read, write;
     if (c.kind === "choice") {
@@ -69,13 +69,13 @@ function makeControls(described, parent, change) {
     } else {
       input = element("input", { type: c.kind === "real" ? "range" : "number" });
       Object.assign(input, { min: c.low, max: c.high, step: c.step });
-      const longest = Math.max(3, ...[c.low, c.high].map((end) => told(end).length));
+      const longest = Math.max(3, ...[c.low, c.high].map((end) => digits(end).length));
       if (c.kind === "whole") input.style.width = `calc(25px + ${longest}ch)`;
       else shown.style.width = `${longest}ch`;
       read = () => (input.value === "" ? null : Number(input.value));
       write = (value) => {
         if (read() !== value) input.value = value ?? "";
-        const text = c.kind === "real" ? told(value) : "";
+        const text = c.kind === "real" ? digits(value) : "";
         if (shown.textContent !== text) shown.textContent = text;
       };
     }
@@ -215,15 +215,15 @@ function explorer(build) {
         parts.draw(picture, unpacked(picture));
       }
     }
-    let telling = 0;
+    let pending = 0;
     const twinned = () => { words.textContent = model.get("words").text; };
-    const told = () => {
+    const showWords = () => {
       const said = model.get("words");
       if (!said.for) return;
       parts.say(said);
-      clearTimeout(telling);
+      clearTimeout(pending);
       if (twin.open) twinned();
-      else telling = setTimeout(twinned, 100);  // nobody looks at a closed text, but searching in the page must find it
+      else pending = setTimeout(twinned, 100);  // nobody looks at a closed text, but searching in the page must find it
     };
     const finish = () => {
       draw();
@@ -250,7 +250,7 @@ function explorer(build) {
       kit.theme = readTheme(el, model);
       for (const panel of kit.all) panel.measure();
       finish();
-      told();
+      showWords();
     };
     // JupyterLab hides everything while it changes the theme; shown again before the next frame, no size has changed.
     const themes = new MutationObserver(() => requestAnimationFrame(repaint));
@@ -260,18 +260,18 @@ function explorer(build) {
     const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
     el.addEventListener("keydown", quiet);
     model.on("change:picture", answered);
-    model.on("change:words", told);
+    model.on("change:words", showWords);
     model.on("change:problem", answered);
     model.on("change:values", restored);
     for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
       gone = true;
       model.off("change:picture", answered);
-      model.off("change:words", told);
+      model.off("change:words", showWords);
       model.off("change:problem", answered);
       model.off("change:values", restored);
       lifts.stop();
-      clearTimeout(telling);
+      clearTimeout(pending);
       themes.disconnect();
       sizes.disconnect();
       el.removeEventListener("keydown", quiet);

@@ -124,7 +124,7 @@ function withAxes(panel, arrays) {
 
 // The picture of a state: described panels, arrays by name as {data, shape}, the headline.
 function pictureOf(page, values, language) {
-  const { controls } = page.told.en, place = (field) => {
+  const { controls } = page.texts.en, place = (field) => {
     const { kind, options } = controls.find((control) => control.field === field);
     return kind === "flag" ? Number(!values[field]) : options.findIndex(([option]) => option === values[field]);
   };
@@ -141,8 +141,8 @@ function pictureOf(page, values, language) {
     arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
   }
   for (const [name, [data, shape]] of Object.entries(page.drawn)) arrays[name] = { data, shape };
-  const told = panels.map((k) => withAxes(filled(page.pool[k], found), arrays));
-  return { panels: told, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
+  const drawn = panels.map((k) => withAxes(filled(page.pool[k], found), arrays));
+  return { panels: drawn, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
 }
 
 // Arrays that marks name, in one buffer of float32, as the kernel sends them.
@@ -197,18 +197,18 @@ function openLive(el, written) {
   for (const field of [...page.alive, page.dragged ?? []].flat()) initial[field] = page.initial[field];
   let language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
   const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
-  const tell = (name) => (listeners[name] ?? []).forEach((call) => call());
+  const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
   const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
   const answer = () => {
-    const start = performance.now(), now = kept.values, told = page.told[language];
+    const start = performance.now(), now = kept.values, texts = page.texts[language];
     let made = null;
     try { made = pictureOf(page, now, language); } catch (error) { kept.problem = { field: "", text: String(error) }; }
     if (made) {
       kept.problem = {};
       kept.picture = { for: now, panels: made.panels, ...packed(made) };
-      kept.words = { for: now, headline: made.headline, text: inWords(made), notices: [...told.notices, told.notice] };
-    } else if (!kept.problem.text) kept.problem = { field: page.chosen[0], text: told.needs[page.chosen[0]] ?? told.notice };
-    for (const name of ["picture", "words", "problem"]) tell(`change:${name}`);
+      kept.words = { for: now, headline: made.headline, text: inWords(made), notices: [...texts.notices, texts.notice] };
+    } else if (!kept.problem.text) kept.problem = { field: page.chosen[0], text: texts.needs[page.chosen[0]] ?? texts.notice };
+    for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
     clearTimeout(later);
     later = setTimeout(() => history.replaceState(null, "", link()), 200);
@@ -228,13 +228,13 @@ function openLive(el, written) {
   };
   const speak = (name) => {
     language = name;
-    kept.controls = page.told[name].controls;
-    kept.wording = page.told[name].wording;
+    kept.controls = page.texts[name].controls;
+    kept.wording = page.texts[name].wording;
     document.documentElement.lang = name;
   };
   const settle = () => {  // what is made anew with the words
     for (const input of el.querySelectorAll("[data-field]")) {
-      const needs = page.told[language].needs[input.dataset.field];
+      const needs = page.texts[language].needs[input.dataset.field];
       if (needs) Object.assign(input, { disabled: true, title: needs });
     }
     page.chosen.forEach((field, k) => {  // options that need Python
@@ -246,7 +246,7 @@ function openLive(el, written) {
       language === "zh" ? "English" : "中文");
     other.addEventListener("click", () => {
       speak(language === "zh" ? "en" : "zh");
-      tell("change:wording");
+      notify("change:wording");
       settle();
       answer();
     });
@@ -254,14 +254,14 @@ function openLive(el, written) {
   };
   const themed = () => {
     body.dataset.jpThemeLight = String(!dark.matches);
-    body.style.background = page.colours[dark.matches ? "dark" : "light"].paper;
+    body.style.background = page.colours[dark.matches ? "dark" : "light"].background;
   };
   themed();
   dark.addEventListener("change", themed);
   addEventListener("hashchange", () => {
     if (location.hash === link()) return;
     kept.values = readState(location.hash.slice(1), page);
-    tell("change:values");
+    notify("change:values");
     answer();
   });
   speak(language);

@@ -23,14 +23,14 @@ class Drawing extends Frame {
   }
 
   // Give the figure its place; returns whether its size has to be read again.
-  fit(told) {
-    this.told = told;
-    const style = `grid-column: span ${told.span}; grid-row: span ${told.rows}`;
-    if (this.style === style && this.height === told.height) return false;
-    [this.style, this.height] = [style, told.height];
+  fit(spec) {
+    this.spec = spec;
+    const style = `grid-column: span ${spec.span}; grid-row: span ${spec.rows}`;
+    if (this.style === style && this.height === spec.height) return false;
+    [this.style, this.height] = [style, spec.height];
     this.panel.figure.setAttribute("style", style);
-    this.panel.stage.style.minHeight = `${told.height}px`;
-    this.panel.top.style.cursor = told.pick.length ? "pointer" : "";
+    this.panel.stage.style.minHeight = `${spec.height}px`;
+    this.panel.top.style.cursor = spec.pick.length ? "pointer" : "";
     return true;
   }
 
@@ -49,10 +49,10 @@ class Drawing extends Frame {
     return { colour: this.kit.theme.dark ? dark : light, dash, shape: kind % INSIDE.length };
   }
 
-  draw(told, arrays) {
-    this.told = told;
+  draw(spec, arrays) {
+    this.spec = spec;
     this.arrays = arrays;
-    this.marks = told.marks.map((mark) => {  // names of arrays give way to the numbers themselves
+    this.marks = spec.marks.map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...mark, ...this.series(mark.kind ?? 0) };
       for (const [field, value] of Object.entries(mark)) if (arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
@@ -67,15 +67,15 @@ class Drawing extends Frame {
       this.size = `${width}x${height}`;
       Object.assign(this.panel.top.style, { width: `${width}px`, height: `${height}px` });
     }
-    const legend = this.legend(context), { x, y } = told;
+    const legend = this.legend(context), { x, y } = spec;
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
     const left = Math.ceil((wide + 7) / 6) * 6 + (y.label ? 15 : 0);
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0);
     const box = this.area = { left: wide || y.label ? left : 2, top: legend + 4, right: width - 9, bottom };
-    if (told.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
+    if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
-    this.axes(context, told, box, !this.cells && !x.ticks.length && !y.ticks.length);
+    this.axes(context, spec, box, !this.cells && !x.ticks.length && !y.ticks.length);
     this.taken = [];
     let clipped = false;
     for (const mark of this.marks) {
@@ -100,36 +100,36 @@ class Drawing extends Frame {
 
   // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.
   words(x, y) {
-    const { area: box, told } = this;
+    const { area: box, spec } = this;
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
     const [at, up] = [this.sx.back(x), this.sy.back(y)];
     const name = (axis, value) => {
       const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
-      return `${axis.label || (axis === told.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
+      return `${axis.label || (axis === spec.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
     };
     const point = this.handle && nearest(this, x, y, 8);
     if (point) {
       const { choose, columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
-      const told = { row: point[0], column: point[1], x: number(ox + fx * xs[k]), y: number(oy + fy * ys[k]) };
-      return tr("row {row}, column {column}: x {x}, y {y}", told);
+      const at = { row: point[0], column: point[1], x: number(ox + fx * xs[k]), y: number(oy + fy * ys[k]) };
+      return tr("row {row}, column {column}: x {x}, y {y}", at);
     }
     const lines = [], [row, column] = [Math.round(up), Math.round(at)];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [row - top, column - first];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]);
-      lines[0] = mark === "Heat" && told.y.label ? `${name(told.y, row)}, ${name(told.x, column)}: ${value}`
+      lines[0] = mark === "Heat" && spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
     }
-    if (told.square) return lines.join();
+    if (spec.square) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
     const near = series.map((mark) => this.nearest(mark, x, y));
     const least = Math.min(...near.map(({ away }) => away));
     const found = near.filter(({ away }) => away < least + 3);
     if (Number.isFinite(least)) {
       const first = found.find(({ away }) => away === least);
-      const values = found.map((each) => `${each.label || told.y.label || "y"}: ${number(each.y)}`);
-      lines.push(name(told.x, first.x), ...new Set(values));
+      const values = found.map((each) => `${each.label || spec.y.label || "y"}: ${number(each.y)}`);
+      lines.push(name(spec.x, first.x), ...new Set(values));
     }
     return lines.join("\n");
   }
@@ -146,7 +146,7 @@ class Drawing extends Frame {
 
   // A click sets the fields that the panel names, within the limits of their controls.
   choose(x, y) {
-    const { kit, told: { pick } } = this;
+    const { kit, spec: { pick } } = this;
     if (!pick.length || !this.sx) return;
     const changes = {}, values = [this.sx.back(x), this.sy.back(y)];
     pick.forEach((field, k) => {
@@ -189,7 +189,7 @@ function buildPanels(kit) {
         kit.all.splice(kit.all.indexOf(panel), 1);
       }
     }
-    const changed = panels.filter((told) => drawings.get(told.name).fit(told));
+    const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
   }
 
@@ -197,17 +197,17 @@ function buildPanels(kit) {
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
     draw(picture, arrays) {
       arrange(picture.panels);
-      for (const told of picture.panels) {
-        const drawing = drawings.get(told.name);
-        if (drawing.panel.width) drawing.draw(told, arrays);
+      for (const spec of picture.panels) {
+        const drawing = drawings.get(spec.name);
+        if (drawing.panel.width) drawing.draw(spec, arrays);
       }
-      for (const told of picture.panels) drawings.get(told.name).say(told.title);
+      for (const spec of picture.panels) drawings.get(spec.name).say(spec.title);
     },
     say,
     overlay(changes) {  // a handle follows the hand at once
       for (const drawing of drawings.values()) {
         const { handle } = drawing;
-        if (handle && [...handle.choose, handle.move].some((name) => name in changes)) drawing.draw(drawing.told, drawing.arrays);
+        if (handle && [...handle.choose, handle.move].some((name) => name in changes)) drawing.draw(drawing.spec, drawing.arrays);
       }
     },
     fit(values) {

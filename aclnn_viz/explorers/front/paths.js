@@ -36,7 +36,7 @@ function squared(box, across, down) {
     bottom: y + unit * down / 2 });
 }
 
-// Square, triangle, circle, diamond, triangle on its tip: kinds can be told apart without colour.
+// Square, triangle, circle, diamond, triangle on its tip: kinds can be distinguished without colour.
 function addShape(path, kind, x, y, r) {
   if (kind === 0) return path.rect(x - r, y - r, 2 * r, 2 * r);
   if (kind === 2) {

@@ -1,4 +1,4 @@
-"""A call of phase 1, the parts that an operator's contract is made of, and what a contract answers to a call."""
+"""Data classes of contracts: a call of phase 1, the checks that a contract consists of, and the status that it returns for a call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Wrong tile programs of the layer norm gradient."""
+"""Named mistakes that one can put into the tile programs of the layer norm gradient."""
 
 from aclnn_viz.tiles.fault import WRONG, TileFault
 

@@ -1,6 +1,6 @@
 """The sample program of aclnnRmsNormGrad, CANN documentation, over the C API methods.
 
-Its rstd is not that of its x: the numbers are the formula's, not the gradient of a normalised row.
+It passes an rstd that was not computed from its x. The outputs follow from the formula, but they are not a gradient.
 """
 
 import numpy as np

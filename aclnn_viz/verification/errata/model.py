@@ -160,7 +160,7 @@ class Erratum:
     operator: str = "all"
 
     def __str__(self) -> str:
-        """Its title, in the language that is spoken."""
+        """Its title, in the chosen language."""
         return tr(self.title)
 
     @property

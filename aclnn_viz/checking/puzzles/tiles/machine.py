@@ -1,4 +1,4 @@
-"""Puzzles on a part of a tile program: the part is put into the program, and the machine runs it in several orders."""
+"""Puzzles in which one writes a part of a tile program; the whole program then runs on the simulated machine, in several orders."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
