@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from numbers import Real
 from pathlib import Path
@@ -99,7 +100,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     with _opened(kernel, soc, cann) as device, warnings.catch_warnings():
         if device is not None:
             warnings.simplefilter("ignore", ConstraintWarning)
-            kernel = _running(device, op)
+            kernel = partial(device.run, op)
             asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
             if dump is None and cases is None and isinstance(device, Capsule):
@@ -138,10 +139,6 @@ def _opened(kernel, soc, cann):
     if is_peer(kernel) or isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
         return open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel)
     return nullcontext(kernel if is_device(kernel) else None)
-
-
-def _running(device, op) -> Callable:
-    return lambda **inputs: device.run(op, **inputs)
 
 
 def _recorded(capsule: Capsule, op: Operator) -> list[tuple[Recipe, Case]]:

@@ -144,7 +144,7 @@ class _Page:
                     self.reason = error
         moving = self.moving if variants else []
         if not variants:
-            chosen, variants = [], {"": self._still()}
+            chosen, variants = [], {"": self._described(TracedArrays(self.tables), self.data)}
         alive = [*chosen, *moving]
         texts = {}
         for name in LANGUAGES:
@@ -168,9 +168,6 @@ class _Page:
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
         gathered, data = self.subject.live
         return self._described(xp, data(xp, moved, **gathered(moved, host(op), xp, op))) | ({"dragged": self.handles} if self.handles else {})
-
-    def _still(self) -> dict:
-        return self._described(TracedArrays(self.tables), self.data)
 
     def _described(self, xp, data) -> dict:
         """A picture with places for what moves, in each language, and the function that computes it."""
