@@ -44,15 +44,18 @@ ELSEWHERE = {
 TABLE = "aclnn_viz/operators/products.py"
 NAMES = {name for name, one in vars(products).items() if isinstance(one, Product) or name.startswith("DAV_")}
 TEXT = re.compile(r"\bAscend\d{3}\w*|(?:default: |^ ?)v?[89]\.\d+(?:\.\w+)?(?:-beta\.\d+)?(?:\.pre)?(?=\)?$)")
+ANY = re.compile(rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b")  # without one of these nothing is spelled: most modules
 
 
 def spelled(text: str) -> set[str]:
     """The products, SoCs, architectures and versions that a module spells in its code and texts, docstrings apart."""
-    tree = ast.parse(text)
-    documentation = {id(node.body[0].value) for node in ast.walk(tree)
+    if not ANY.search(text):
+        return set()
+    nodes = list(ast.walk(ast.parse(text)))
+    documentation = {id(node.body[0].value) for node in nodes
                      if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and isinstance(node.body[0], ast.Expr)}
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    texts = [node.value for node in ast.walk(tree)
+    imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    texts = [node.value for node in nodes
              if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation]
     found = {one.removeprefix("default: ").strip() for text in texts for one in TEXT.findall(text)}
     return found | (imported | set(texts)) & NAMES
