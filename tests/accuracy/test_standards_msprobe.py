@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 from judging import BY_NAME, DOWN, FOUR, THREE, UP, exact_elements, exactly, judge, nudged
 
+from aclnn_viz.accuracy import compare
 from aclnn_viz.dtypes import float_format
 
 NAN, INF = math.nan, math.inf
@@ -230,3 +232,12 @@ def test_the_largest_number_stands_for_an_infinity_in_the_absolute_threshold_alo
 @pytest.mark.parametrize("name", ["msprobe ULP", "msprobe absolute threshold"])
 def test_float64_has_no_limits(name):
     assert judge(name, "float64", exact_elements(3)) == "not applicable"
+
+
+@pytest.mark.parametrize(("actual", "truth", "outcome", "reason"), [
+    ((1.0, 0.0), (0.0, 1.0), "fail", "cosine 0 is not above 0.9"),
+    ((0.0, 0.0), (0.0, 2.0**-12), "pass", "one vector is zero, the cosine undefined, but largest absolute error"),
+    ((1.0, 2.0), (1.0, 2.0), "pass", "largest absolute error")])
+def test_a_verdict_by_another_number_than_the_cosine_says_why(actual, truth, outcome, reason):
+    verdict = compare(np.float32(actual), np.float64(truth)).verdicts["msprobe compare"]
+    assert verdict.outcome == outcome and verdict.reason.startswith(reason)

@@ -130,3 +130,9 @@ def test_both_ends_of_an_image_are_told_apart(values):
     made = show(compute(State(**values)))
     minus, plus = marks(made, "image", Note)
     assert (minus.align, plus.align) == ("right", "left") and minus.x <= plus.x
+
+
+def test_the_place_of_the_chosen_mode_is_the_largest(shown, data):
+    sizes = {dots.kind: dots.size for dots in marks(shown, "image", Dots)}
+    assert len(sizes) == 3 and max(sizes, key=sizes.get) == data.state.paddingMode
+    assert sizes.pop(data.state.paddingMode) > max(sizes.values())

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from aclnn_viz.explorers import explorers, lift, subject_of
 from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
@@ -33,6 +34,12 @@ def test_the_browser_gets_panels_words_and_notices(line):
     arrays, drawn = line.drawn(State())
     assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0] and [text["title"] for text in drawn] == ["a line"]
     assert line.words(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
+
+
+@pytest.mark.parametrize("name", explorers())
+def test_the_call_that_opens_a_picture_names_its_explorer(name):
+    opened = subject_of(name)
+    assert lift.call(opened, opened.state()) == f'av.explore("{name}")'
 
 
 def test_a_picture_holds_panels_and_words(line):

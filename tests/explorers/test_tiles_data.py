@@ -48,7 +48,9 @@ def test_sums_are_owned_by_all_who_add_and_not_by_who_clears():
     data = compute(State(program="rms_norm_atomic", rows=6, columns=40))
     dx, dgamma = data.work.owned
     assert (dgamma.cores == 3).all() and dx.core.tolist() == [[core] * 40 for core in (0, 0, 1, 1, 2, 2)]
-    assert "Σ 3 cores" in next(mark for mark in owners(data).marks if isinstance(mark, Heat)).words
+    heat = next(mark for mark in owners(data).marks if isinstance(mark, Heat))
+    assert "Σ 3 cores" in heat.words
+    assert (owners(data).x.low, owners(data).x.high) == (-0.5, np.shape(heat.values)[1] - 0.5)  # whole cells
 
 
 def test_bytes_moved_are_those_of_the_least_where_nothing_is_moved_twice():

@@ -105,6 +105,9 @@ def test_what_is_copied_too_early_is_poison():
     data = compute(State())
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
+    outlines = [mark for mark in panel(data, "result").marks if isinstance(mark, Box)]  # each around its own element
+    assert sorted((box.y0, box.y1, box.x0, box.x1) for box in outlines) == [
+        (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)]
     assert any("still queued; synchronise before" in text for text in data.misuse)
 
 

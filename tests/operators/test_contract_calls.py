@@ -8,7 +8,9 @@ from contract_table import F16, I64
 
 from aclnn_viz import case, operator
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FORMATS
-from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, TRAINING
+from aclnn_viz.operators.contract import Call
+from aclnn_viz.operators.contract.model import Scope
+from aclnn_viz.operators.products import A2, A3, ASCEND_950, INFERENCE, PRODUCTS, TRAINING, Version
 from aclnn_viz.verification.contract import expected_status, status
 
 I8 = 2
@@ -81,3 +83,9 @@ def test_a_product_takes_the_formats_that_are_documented(name):
             if found != (0 if fmt in SUPPORTED[name].get(product, ()) else refused):
                 wrong.append((product.tag, fmt.name, found))
     assert wrong == []
+
+
+@pytest.mark.parametrize(("cann", "holds"), [("8.5", False), ("9.0", True), ("9.0.1", True), ("9.1.0-beta.1", True), ("9.1", False)])
+def test_a_rule_holds_from_its_first_version_on_and_before_its_last(cann, holds):
+    scope = Scope(since=Version.parse("9.0"), until=Version.parse("9.1"), products=(A2,))
+    assert scope.applies(Call(A2, Version.parse(cann))) is holds and not scope.applies(Call(PRODUCTS[-1], Version.parse(cann)))
