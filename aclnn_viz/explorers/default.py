@@ -74,7 +74,7 @@ def state_of(op) -> type:
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())
     if shapes:
-        texts = {k: _told(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
+        texts = {k: _in_words(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
         moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("or"), message("Shape"),
                                        message("a shape worth trying"))))
     if len(_shape(op)) > 2:
@@ -85,7 +85,7 @@ def state_of(op) -> type:
     return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
 
 
-def _told(shape: dict) -> str:
+def _in_words(shape: dict) -> str:
     """A shape worth trying, short enough for its control: `2×3×5, normalizedShape 5`."""
     short = {name: "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else value
              for name, value in shape.items()}

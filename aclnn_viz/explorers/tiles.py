@@ -44,7 +44,7 @@ def owners(data: Data) -> Panel:
         found.append(np.full((4, columns), np.nan))
         texts.append([""] * columns)
     core, tile, tail, wrong = np.stack(found[:-1], axis=1)
-    shade = core + 0.3 * (tile % 2)  # neighbouring tiles of a core can be told apart
+    shade = core + 0.3 * (tile % 2)  # neighbouring tiles of a core differ
     marks = [Heat(shade, "sequential", 0, max(data.work.run.cores, 1), words=tuple(sum(texts[:-1], [])))]
     for mask, kind, label, size in ((tail == 1, 3, tr("tail: no whole 32 bytes"), 2.0), (wrong == 1, HAZARD, tr("wrong number"), 1.8)):
         if mask.any():

@@ -66,10 +66,10 @@ class Ledger:
         if reading and not Path(self.path).is_file():
             raise FileNotFoundError(problem("a report is made of a store", f"{path}, where none is",
                                             "sweep with --store, or name another file"))
-        with self._told():
+        with self._with_advice():
             self._base = self._connected()
         try:
-            with self._told():
+            with self._with_advice():
                 self._need_own()
         except BaseException:
             self._base.close()
@@ -104,7 +104,7 @@ class Ledger:
         return self._base.execute(statement).fetchone()[0]
 
     @contextmanager
-    def _told(self):
+    def _with_advice(self):
         """SQLite's errors as errors of this kit, in three parts."""
         try:
             yield
@@ -118,7 +118,7 @@ class Ledger:
 
     def run(self, kit: str, device: str) -> Run:
         """The run of a kit on a device, made when it is asked for the first time."""
-        with self._told():
+        with self._with_advice():
             self._base.execute("INSERT OR IGNORE INTO runs (kit, device, started) VALUES (?, ?, ?)",
                                (kit, device, datetime.now(UTC).isoformat(timespec="seconds")))
         return next(one for one in self.runs() if (one.kit, one.device) == (kit, device))
@@ -137,7 +137,7 @@ class Ledger:
 
     def add(self, run: Run, rows: Iterable[Row]) -> None:
         """Add rows in one step; one whose key is there stays as it is."""
-        with self._told():
+        with self._with_advice():
             self._base.execute("BEGIN IMMEDIATE")
             try:
                 for row in rows:
@@ -164,7 +164,7 @@ class Ledger:
                            (key, row.at, row.seconds, row.worker, row.software))
 
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
-        with self._told():
+        with self._with_advice():
             for row in self._base.execute(statement, values):  # of texts only what can be printed gets out
                 yield tuple(one if isinstance(one, (int, float, NoneType)) else printable(str(one)) for one in row)
 
@@ -185,7 +185,7 @@ class Ledger:
 
     def attach(self, path) -> None:
         """Make another ledger readable beside this one, under the name "other"."""
-        with self._told():
+        with self._with_advice():
             self._base.execute("ATTACH DATABASE ? AS other", [f"{Path(path).absolute().as_uri()}?mode=ro"])
 
     def close(self) -> None:

@@ -100,9 +100,9 @@ class Detective:
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
             return Answer(False, (message("not {name!r}: {reason}", name=named(suspect), reason=self._alibi(suspect)),), note)
-        return Answer(True, tuple(self._told(suspect)), note)
+        return Answer(True, tuple(self._evidence(suspect)), note)
 
-    def _told(self, name: str) -> list[str]:
+    def _evidence(self, name: str) -> list[str]:
         """What is said of the culprit once it is found."""
         found = self._fault(name)
         lines = [message("it is {name!r}: {story}", name=named(name), story=found.story),

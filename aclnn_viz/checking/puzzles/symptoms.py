@@ -33,16 +33,16 @@ class Symptom:
         with english():
             return str(self)
 
-    def _told(self) -> list:
+    def _lines(self) -> list:
         return [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
 
     def __str__(self) -> str:
-        text = self._told()
+        text = self._lines()
         return "\n".join(as_text(text[0], text[1:]) if self.kind == "table" else text)
 
     def _repr_html_(self) -> str:
         if self.kind == "table" and not str(self).isascii():  # letters of two columns are aligned by a table alone
-            header, *rows = self._told()
+            header, *rows = self._lines()
             return as_html("", header, rows)
         return f"<pre>{html.escape(str(self))}</pre>"
 

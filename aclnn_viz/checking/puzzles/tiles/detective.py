@@ -26,7 +26,7 @@ class TileDetective(Detective):
     def _fault(self, name: str) -> TileFault:
         return next(one for one in faults(self.operator) if one.name == name)
 
-    def _told(self, name: str) -> list[str]:
+    def _evidence(self, name: str) -> list[str]:
         found = self._fault(name)
         lines = [message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
                  message("the machine calls it: {hazard}", hazard=kept(found.shows))]
