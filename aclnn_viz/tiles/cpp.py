@@ -41,7 +41,8 @@ from aclnn_viz.words.messages import message
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 COMPILERS = ("g++", "clang++")
-FLAGS = ("-std=c++17", "-O0", "-w")
+# Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
+FLAGS = ("-std=c++17", "-O0", "-w", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
@@ -102,7 +103,9 @@ def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     if compiler is None:
         raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++", "install one (Debian and Ubuntu: apt-get install g++)"))
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    whole = (f'#include "kernel_operator.h"\n#include "{file}"\n#include "start.h"\nint main(int count, char **words) {{\n'
+    host = file.parent.parent / "op_host" / f"{file.stem}_tiling.h"  # in a project, the tiling struct is the host's
+    struct = f'#include "{host}"\nnamespace optiling {{}}\nusing namespace optiling;\n' if file.parent.name == "op_kernel" and host.exists() else ""
+    whole = (f'#include "kernel_operator.h"\n{struct}#include "{file}"\n#include "start.h"\nint main(int count, char **words) {{\n'
              f"    static const aclnn_viz::Entry entries[] = {{{table}}};\n"
              f"    return aclnn_viz::start(entries, {len(names)}, count, words);\n}}\n")
     command = [compiler, *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]

@@ -140,6 +140,29 @@ def test_arguments_of_every_kind_and_what_is_printed(capsys):
         cpp(SOURCES / "formats.cpp")["add"]
 
 
+def test_a_kernel_of_a_project_gets_the_tiling_struct_of_its_host(tmp_path):
+    (tmp_path / "op_host").mkdir()
+    (tmp_path / "op_kernel").mkdir()
+    (tmp_path / "op_host" / "ones_tiling.h").write_text("""#include "register/tilingdata_base.h"
+namespace optiling {
+BEGIN_TILING_DATA_DEF(OnesTilingData)
+  TILING_DATA_FIELD_DEF(uint32_t, length);
+  TILING_DATA_FIELD_DEF_ARR(float, 2, values);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(Ones, OnesTilingData)
+}
+""", "utf-8")
+    (file := tmp_path / "op_kernel" / "ones.cpp").write_text("""#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void ones(GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(data, tiling);
+    for (uint32_t i = 0; i < data.length; ++i) ((__gm__ float *)y)[i] = data.values[i % 2];
+}
+""", "utf-8")
+    y = np.zeros(5, np.float32)
+    av.tiles.run(cpp(file)["ones"], y, None, np.array([(5, (1.0, 2.0))], "u4,2f4"))
+    assert y.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0]
+
+
 def test_the_header_numbers_what_the_machine_numbers():
     names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
     for kind, choice in enumerate(CHOICES):

@@ -27,6 +27,10 @@
 #define KERNEL_TASK_TYPE_DEFAULT(type)
 #define KERNEL_TASK_TYPE(key, type)
 #define ASCENDC_ASSERT(condition, ...) assert(condition)
+#define ascendc_assert(condition, ...) assert(condition)
+#ifndef ASSERT
+#define ASSERT(condition) assert(condition)
+#endif
 
 using half = _Float16;
 
@@ -341,40 +345,41 @@ void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src, const Da
 }
 
 // ---- Vector calls: with a count, or with a mask (lanes, or bits), repeats and their strides -----------------------------
+// isSetMask, the vendor's second template argument, is read by nothing here: each call brings its mask.
 
 #define ASCENDC_BINARY(Name)                                                                                              \
-    template <class T, class U>                                                                                           \
+    template <class T, bool isSetMask = true, class U>                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, int32_t count, AT) {     \
         call(#Name, at, dst, src0, src1, count);                                                                          \
     }                                                                                                                     \
-    template <class T, class U>                                                                                           \
+    template <class T, bool isSetMask = true, class U>                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, uint64_t mask,           \
               uint8_t repeatTime, const BinaryRepeatParams &params, AT) {                                                 \
         call(#Name, at, dst, src0, src1, mask, repeatTime, params);                                                       \
     }                                                                                                                     \
-    template <class T, class U>                                                                                           \
+    template <class T, bool isSetMask = true, class U>                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, const uint64_t *mask,    \
               uint8_t repeatTime, const BinaryRepeatParams &params, AT) {                                                 \
         call(#Name, at, dst, src0, src1, Mask{mask}, repeatTime, params);                                                 \
     }
 #define ASCENDC_UNARY(Name)                                                                                               \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t count, AT) { call(#Name, at, dst, src, count); } \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint64_t mask, uint8_t repeatTime,                    \
               const UnaryRepeatParams &params, AT) { call(#Name, at, dst, src, mask, repeatTime, params); }               \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint64_t *mask, uint8_t repeatTime,             \
               const UnaryRepeatParams &params, AT) { call(#Name, at, dst, src, Mask{mask}, repeatTime, params); }
 #define ASCENDC_SCALAR(Name)                                                                                              \
-    template <class T, class U, class N>                                                                                  \
+    template <class T, bool isSetMask = true, class U, class N>                                                           \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, int32_t count, AT) {                        \
         call(#Name, at, dst, src, U(scalar), count);                                                                      \
     }                                                                                                                     \
-    template <class T, class U, class N>                                                                                  \
+    template <class T, bool isSetMask = true, class U, class N>                                                           \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, uint64_t mask, uint8_t repeatTime,          \
               const UnaryRepeatParams &params, AT) { call(#Name, at, dst, src, U(scalar), mask, repeatTime, params); }    \
-    template <class T, class U, class N>                                                                                  \
+    template <class T, bool isSetMask = true, class U, class N>                                                           \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, const uint64_t *mask, uint8_t repeatTime,   \
               const UnaryRepeatParams &params, AT) { call(#Name, at, dst, src, U(scalar), Mask{mask}, repeatTime, params); }
 
@@ -387,10 +392,10 @@ ASCENDC_SCALAR(ShiftRight) ASCENDC_SCALAR(LeakyRelu) ASCENDC_SCALAR(Axpy)
 
 template <class T, class N>
 void Duplicate(const LocalTensor<T> &dst, N scalar, int32_t count, AT) { call("Duplicate", at, dst, T(scalar), count); }
-template <class T, class N>
+template <class T, bool isSetMask = true, class N>
 void Duplicate(const LocalTensor<T> &dst, N scalar, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
                AT) { call("Duplicate", at, dst, T(scalar), mask, repeatTime, dstBlkStride, dstRepStride); }
-template <class T, class N>
+template <class T, bool isSetMask = true, class N>
 void Duplicate(const LocalTensor<T> &dst, N scalar, const uint64_t *mask, uint8_t repeatTime, uint16_t dstBlkStride,
                uint8_t dstRepStride, AT) { call("Duplicate", at, dst, T(scalar), Mask{mask}, repeatTime, dstBlkStride, dstRepStride); }
 template <class T, class N>
@@ -425,6 +430,17 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
 template <class T>
 void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
             uint32_t count, AT) { call("Gather", at, dst, src, srcOffset, srcBaseAddr, count); }
+struct GatherMaskParams {
+    uint8_t src0BlockStride = 1;
+    uint16_t repeatTimes = 1, src0RepeatStride = 8;
+    uint8_t src1RepeatStride = 0;
+};
+template <class T>
+void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t pattern, bool reduceMode, uint32_t mask,
+                const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
+    assert(reduceMode && params.src0BlockStride == 1 && params.repeatTimes == 1 && "GatherMask: a count of elements in one repeat");
+    rsvdCnt = call("GatherMask", at, dst, src, pattern, mask);
+}
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTime, const BrcbRepeatParams &, AT) {
     call("Brcb", at, dst, src, repeatTime);
@@ -433,21 +449,21 @@ void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTi
 // ---- Reductions ---------------------------------------------------------------------------------------------------------
 
 #define ASCENDC_REDUCE(Name)                                                                                              \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t count, AT) {       \
         call(#Name, at, dst, src, tmp, count);                                                                            \
     }                                                                                                                     \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t mask,              \
               int32_t repeatTime, int32_t srcRepStride, AT) { call(#Name, at, dst, src, tmp, mask, repeatTime, srcRepStride); }
 #define ASCENDC_WHOLE(Name)                                                                                               \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t mask, int32_t repeatTime, int32_t dstRepStride, \
               int32_t srcBlkStride, int32_t srcRepStride, AT) {                                                           \
         call(#Name, at, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride);                            \
     }
 #define ASCENDC_BLOCKS(Name)                                                                                              \
-    template <class T>                                                                                                    \
+    template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t repeatTime, int32_t mask, int32_t dstRepStride, \
               int32_t srcBlkStride, int32_t srcRepStride, AT) {                                                           \
         call(#Name, at, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride);                            \
@@ -482,10 +498,12 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T> &tensor, AT) {
 inline int64_t GetBlockIdx(AT) { return call("GetBlockIdx", at); }
 inline int64_t GetBlockNum(AT) { return call("GetBlockNum", at); }
 inline int64_t GetSubBlockIdx() { return 0; }
+inline void InitSocState() {}
 constexpr uint32_t GetVecLen() { return 256; }
 
 // ---- What helps to look inside ------------------------------------------------------------------------------------------
 
+using ::printf;
 template <class... A>
 void PRINTF(const char *text, A... values) { std::printf(text, values...); }
 template <template <class> class Tensor, class T>

@@ -1,0 +1,1 @@
+#include "../kernel_tiling/kernel_tiling.h"
