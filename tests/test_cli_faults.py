@@ -70,7 +70,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
 
 
 @pytest.mark.parametrize("arguments,complaint", [
-    (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION .* got 'k.py'; name the function as well"),
+    (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION.* got 'k.py'; name the function as well"),
     (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
     (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
     (["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"], "cases come from .* zero, which is no regular file"),

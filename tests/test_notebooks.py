@@ -124,8 +124,8 @@ EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values
 @pytest.mark.parametrize("path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix("")))
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
-    drawn = outputs.spoken(path) == "en" and (SOAK or path.stem != DRAWN_ELSEWHERE)
-    fresh = outputs.executed(outputs.read(path), kernel, outputs.spoken(path), drawn)
+    drawn = outputs.language_of(path) == "en" and (SOAK or path.stem != DRAWN_ELSEWHERE)
+    fresh = outputs.executed(outputs.read(path), kernel, outputs.language_of(path), drawn)
     assert printed(fresh) == []
     found = list(outputs.stale(outputs.read(path), fresh, drawn))
     name = path.relative_to(ROOT / "notebooks").as_posix()

@@ -96,7 +96,7 @@ def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, sch
 
 
 def test_every_kind_has_its_smallest_program():
-    assert {kind for kind, *_ in HAZARDS} | {"output not written"} == set(KINDS)
+    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)  # these two are tested with declared programs and in C++
 
 
 @pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
