@@ -44,7 +44,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. For what it does not support
     it raises NotImplementedError (or `av.NotSupported`): such cases are counted apart in `result.unsupported`, and the
     kernel passes only with `allow_unsupported`. An error code of a device is an answer where its product does not
-    compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", a device, the name of one, such as
+    compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a device, the name of one, such as
     "host", "atlas:1" or "torch", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
     folder of cases stands for the outputs that lie there.
 

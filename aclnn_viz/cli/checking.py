@@ -64,7 +64,7 @@ WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--r
 def check(options) -> int:
     """Tell whether a kernel is right, where it first goes wrong, and which mistake it looks like.
 
-    KERNEL is FILE.py:FUNCTION, the name of a device or a capsule. Without Python: --write the cases into a folder, run
+    KERNEL is FILE.py:FUNCTION, FILE.cpp:ENTRY, the name of a device or a capsule. Without either: --write the cases into a folder, run
     any program on them, and --read its outputs back. By default what the vendor's operator takes on Atlas A2 is judged.
     The exit status is 0 only if every case that counts was run and is right; one that the kernel does not support
     (NotImplementedError, or no output to read) fails, unless --allow-unsupported.

@@ -18,7 +18,7 @@ from aclnn_viz.tiles.reductions import (
     WholeReduceMin, WholeReduceSum,
 )
 from aclnn_viz.tiles.tensors import (
-    VECCALC, VECIN, VECOUT, GetTPipePtr, GlobalTensor, LocalMemAllocator, LocalTensor, TBuf, TPipe, TPosition, TQue,
+    VECCALC, VECIN, VECOUT, GetTPipePtr, GlobalTensor, LocalMemAllocator, LocalTensor, TBuf, TPipe, TPosition, TQue, TQueBind,
 )
 from aclnn_viz.tiles.vector import (
     Abs, Add, Adds, And, Axpy, BinaryRepeatParams, Cast, Copy, CreateVecIndex, Div, Duplicate, Exp, FusedMulAdd,

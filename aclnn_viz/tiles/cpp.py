@@ -443,4 +443,4 @@ class Calls:
 
 
 FUNCTIONS = {name: value for module in (copies, events, reductions, tensors, vector) for name, value in vars(module).items()
-             if callable(value) and name[0].isupper()}
+             if callable(value) and (name[0].isupper() or name == "static")}

@@ -6,6 +6,7 @@ C++: `x[64]` is the tensor that starts 64 elements further.
 
 from collections import deque
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -358,6 +359,21 @@ class TQue:
                 del core.ids[block.event]
 
 
+class _Bound(NamedTuple):
+    """A position filled as one is and emptied as another."""
+
+    filler: int
+    emptier: int
+    filled: HardEvent
+    freed: HardEvent
+
+
+def TQueBind(src: TPosition, dst: TPosition, depth: int) -> TQue:
+    """A queue filled as `src` is and emptied as `dst` is, for copies through the Unified Buffer. C++: `TQueBind<src, dst, depth>`."""
+    into, out = src.filler, dst.emptier
+    return TQue(src if src is dst else _Bound(into, out, HardEvent((into, out)), HardEvent((out, into))), depth)
+
+
 class TBuf:
     """A plain buffer: no queue, no events, never freed. C++: `TBuf<TPosition::VECCALC>`."""
 
@@ -380,6 +396,13 @@ class TBuf:
             current().hazard("beyond tensor", message("GetWithOffset takes up to byte {end} of {block}, which has {size}",
                                                       end=end - block.start, block=block.name, size=block.length))
         return LocalTensor(block, start, end, dtype)
+
+
+def static(dtype, address: int, size: int) -> LocalTensor:
+    """A tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address, size)`."""
+    length, line = int(size) * np.dtype(dtype).itemsize, current().where()[1]
+    block = Block(message("{kind} of line {line}", kind="LocalTensor", line=line), "", int(address), length, DEQUE)
+    return LocalTensor(block, block.start, block.start + length, dtype)
 
 
 class LocalMemAllocator:

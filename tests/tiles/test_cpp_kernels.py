@@ -163,6 +163,45 @@ extern "C" __global__ __aicore__ void ones(GM_ADDR y, GM_ADDR workspace, GM_ADDR
     assert y.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0]
 
 
+def test_tensors_at_fixed_addresses_and_a_queue_from_copy_to_copy(tmp_path):
+    (file := tmp_path / "through.cpp").write_text("""#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void through(GM_ADDR x, GM_ADDR y) {
+    GlobalTensor<half> from, to;
+    from.SetGlobalBuffer((__gm__ half *)x, 64), to.SetGlobalBuffer((__gm__ half *)y, 64);
+    TPipe pipe;
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> through;
+    pipe.InitBuffer(through, 2, 64);
+    for (int tile = 0; tile < 2; ++tile) {
+        auto in = through.AllocTensor<half>();
+        DataCopy(in, from[tile * 32], 32);
+        through.EnQue(in);
+        auto out = through.DeQue<half>();
+        DataCopy(to[tile * 32], out, 32);
+        through.FreeTensor(out);
+    }
+}
+extern "C" __global__ __aicore__ void fixed(GM_ADDR x, GM_ADDR y) {
+    GlobalTensor<half> from, to;
+    from.SetGlobalBuffer((__gm__ half *)x, 64), to.SetGlobalBuffer((__gm__ half *)y, 64);
+    LocalTensor<half> a(TPosition::VECCALC, 0, 64), b(TPosition::VECCALC, 128, 64);
+    DataCopy(a, from, 64);
+    SetFlag<HardEvent::MTE2_V>(EVENT_ID0), WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    Muls<half, true>(b, a, half(1), 64, 1, {1, 1, 8, 8});
+    SetFlag<HardEvent::V_MTE3>(EVENT_ID0), WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+    DataCopy(to, b, 64);
+}
+""", "utf-8")
+    x = np.random.default_rng(2).standard_normal(64).astype(np.float16)
+    for name in ("through", "fixed"):
+        for schedule in ("eager", "late", 5):
+            run = av.tiles.run(cpp(file)[name], x, y := np.zeros_like(x), schedule=schedule)
+            assert run.hazards == () and np.array_equal(x, y), (name, run.hazards)
+    (wrong := tmp_path / "wrong.cpp").write_text(file.read_text("utf-8").replace("through.EnQue(in);", "through.EnQue(in), in.SetValue(0, half(0));")
+                                                 .replace("128, 64)", "64, 64)"), "utf-8")
+    assert [av.tiles.run(cpp(wrong)[name], x, y).hazards[0].kind for name in ("through", "fixed")] == ["used after EnQue", "overlap"]
+
+
 def test_the_header_numbers_what_the_machine_numbers():
     names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
     for kind, choice in enumerate(CHOICES):

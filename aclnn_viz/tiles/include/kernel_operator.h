@@ -165,6 +165,7 @@ public:
 
     LocalTensor() = default;
     LocalTensor(int64_t handle, int64_t offset = 0) : handle(handle), offset(offset) {}
+    LocalTensor(TPosition, uint32_t address, uint32_t elements, AT) : handle(call("static", at, Format<T>(), address, elements)) {}
     LocalTensor operator[](uint32_t elements) const { return {handle, offset + int64_t(elements) * int64_t(sizeof(T))}; }
     template <class U>
     LocalTensor<U> ReinterpretCast() const { return {handle, offset}; }
@@ -210,12 +211,14 @@ public:
 
 // ---- Queues and buffers -------------------------------------------------------------------------------------------------
 
-template <TPosition position, int depth = 1>
-class TQue {
+class Queue {
 public:
+    TPosition from, to;  // what fills a block, and what empties it
+    int depth;
     int64_t handle = -1;
+    Queue(TPosition from, TPosition to, int depth) : from(from), to(to), depth(depth) {}
     Handle made(Place at) {
-        if (handle < 0) handle = call("TQue", at, Choice<1, TPosition>{position}, depth);
+        if (handle < 0) handle = call("TQueBind", at, Choice<1, TPosition>{from}, Choice<1, TPosition>{to}, depth);
         return {handle};
     }
     template <class T>
@@ -228,12 +231,22 @@ public:
     LocalTensor<T> DeQue(AT) { return {call("TQue.DeQue", at, made(at), Format<T>())}; }
     template <class T>
     void DeQue(LocalTensor<T> &tensor, AT) {
-        if constexpr (depth == 0) call("TQue.DeQue", at, made(at), tensor);
+        if (depth == 0) call("TQue.DeQue", at, made(at), tensor);
         else tensor = DeQue<T>(at);
     }
     template <class T>
     void FreeTensor(const LocalTensor<T> &tensor, AT) { call("TQue.FreeTensor", at, made(at), tensor); }
     void FreeAllEvent(AT) { call("TQue.FreeAllEvent", at, made(at)); }
+};
+template <TPosition src, TPosition dst, int length = 1>
+class TQueBind : public Queue {
+public:
+    TQueBind() : Queue(src, dst, length) {}
+};
+template <TPosition position, int length = 1>
+class TQue : public Queue {
+public:
+    TQue() : Queue(position, position, length) {}
 };
 
 template <TPosition position = TPosition::VECCALC>
@@ -259,8 +272,7 @@ public:
     inline static TPipe *newest = nullptr;
     int64_t handle;
     TPipe(AT) : handle(call("TPipe", at)) { newest = this; }
-    template <TPosition position, int depth>
-    bool InitBuffer(TQue<position, depth> &queue, uint8_t num, uint32_t length, AT) {
+    bool InitBuffer(Queue &queue, uint8_t num, uint32_t length, AT) {
         return call("TPipe.InitBuffer", at, Handle{handle}, queue.made(at), num, length), true;
     }
     template <TPosition position>
