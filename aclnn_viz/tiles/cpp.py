@@ -48,8 +48,9 @@ APART = 1 << 16  # bytes between tensors in global memory, so that an address be
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
                                           bfloat16_t, float32))
+PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
 CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMode, reductions.CMPMODE, reductions.SELMODE,
-                            (copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL), copies.CacheLine)))
+                            PIPES, copies.CacheLine)))
 PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
@@ -91,7 +92,8 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     if not entries:
         raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
                                  'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
-    defines = need({} if defines is None else defines, Mapping, "defines are macros with their values", 'pass such as {"N": "1"}')
+    defines = need({} if defines is None else defines, Mapping, "defines are macros with their values",
+                   'pass such as {"N": "1"}')
     options = [f"-D{name}={value}" for name, value in defines.items()] + [
         f"-I{place_of(one)}" for one in (file.parent, *listed("include", include, (str, Path), "folders"))]
     return Source(file, _compiled(file, tuple(entries), options), entries)
@@ -101,13 +103,20 @@ def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     """The program of a source, from the cache where the same text has been compiled before."""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
-        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++", "install one (Debian and Ubuntu: apt-get install g++)"))
+        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",
+                                 "install one (Debian and Ubuntu: apt-get install g++)"))
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    host = file.parent.parent / "op_host" / f"{file.stem}_tiling.h"  # in a project, the tiling struct is the host's
-    struct = f'#include "{host}"\nnamespace optiling {{}}\nusing namespace optiling;\n' if file.parent.name == "op_kernel" and host.exists() else ""
-    whole = (f'#include "kernel_operator.h"\n{struct}#include "{file}"\n#include "start.h"\nint main(int count, char **words) {{\n'
-             f"    static const aclnn_viz::Entry entries[] = {{{table}}};\n"
-             f"    return aclnn_viz::start(entries, {len(names)}, count, words);\n}}\n")
+    host, struct = file.parent.parent / "op_host" / f"{file.stem}_tiling.h", ""
+    if file.parent.name == "op_kernel" and host.exists():  # in a project, the tiling struct is the host's
+        struct = f'#include "{host}"\nnamespace optiling {{}}\nusing namespace optiling;\n'
+    whole = f"""#include "kernel_operator.h"
+{struct}#include "{file}"
+#include "start.h"
+int main(int count, char **words) {{
+    static const aclnn_viz::Entry entries[] = {{{table}}};
+    return aclnn_viz::start(entries, {len(names)}, count, words);
+}}
+"""
     command = [compiler, *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
     seen = subprocess.run([*command, "-E"], input=whole, capture_output=True, encoding="utf-8")
     if seen.returncode:
@@ -126,7 +135,8 @@ def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
 
 def _refusal(text: str, file: Path) -> str:
     """The compiler's words, from the first that name the source on; notes about the kit's own headers are left out."""
-    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text) if not part.startswith(str(INCLUDE)) or "error" in part.split("\n")[0]]
+    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
+            if not part.startswith(str(INCLUDE)) or "error" in part.split("\n")[0]]
     return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]
 
 
@@ -144,7 +154,8 @@ class Source:
 
     def __getitem__(self, name: str) -> "CppKernel":
         if name not in self._entries:
-            raise KeyError(problem(f"{self.file.name} has the entries {', '.join(self.names)}", shown(name), "use one of these"))
+            raise KeyError(problem(f"{self.file.name} has the entries {', '.join(self.names)}", shown(name),
+                                   "use one of these"))
         line, written = self._entries[name]
         kinds = self._kinds[name]
         found = [re.search(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", one.strip(), re.DOTALL) for one in written.split(",")]
@@ -176,7 +187,8 @@ class CppKernel:
         core = current()
         core.machine.launched.serve(core)
 
-    def program(self, op, tiling: Callable | None = None, *, cores: int = 8, plan: Plan = Plan(), sync: str = "auto") -> Program:
+    def program(self, op, tiling: Callable | None = None, *, cores: int = 8, plan: Plan = Plan(),
+                sync: str = "auto") -> Program:
         """Return the kernel as a tile program of an operator, for `av.check` and `av.tiles.launch`.
 
         Pointers are taken in the vendor's order: tensors, outputs, workspace. Other parameters are named as numbers of the
@@ -222,7 +234,8 @@ class _Arranged(CppKernel):
                                     ", ".join(name for name, _ in self.parameters), "pass tiling= with those numbers")) from None
         left = len(list(taken))
         if left > 1:  # the workspace may be left out
-            raise TypeError(problem(f"{self.name} takes each tensor and output", f"{left - 1} too many", "add the missing parameters"))
+            raise TypeError(problem(f"{self.name} takes each tensor and output", f"{left - 1} too many",
+                                    "add the missing parameters"))
         return super().opened(machine, found)
 
 
@@ -301,7 +314,7 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            self.ends |= {int(one): int(status) for one, status in (line.split() for line in text.decode().splitlines()) if status}
+            self.ends |= {int(one): int(status) for one, status in map(str.split, text.decode().splitlines())}
         status = self.ends.get(index)
         if status is None:
             return message("the kernel ended before it could begin")
@@ -331,7 +344,8 @@ def _bytes(value, name: str) -> bytes:
     try:
         return bytes(memoryview(value).cast("B"))
     except TypeError:
-        raise TypeError(problem(f"{name} is a pointer: an array, bytes, a ctypes.Structure or None", shown(value), "pass one of these")) from None
+        raise TypeError(problem(f"{name} is a pointer: an array, bytes, a ctypes.Structure or None", shown(value),
+                                "pass one of these")) from None
 
 
 def _number(value, name: str, kind: str) -> bytes:
@@ -425,7 +439,7 @@ class Calls:
         return found
 
     def tensor(self, letter: bytes, first: int, code: int, last: int) -> LocalTensor | GlobalTensor:
-        """The tensor of (number, format, byte offset) in the Unified Buffer, or of (address, format, elements) in global memory."""
+        """The tensor of (number, format, byte offset) in the Unified Buffer, or (address, format, elements) in global memory."""
         if letter == b"g":
             made = GlobalTensor(FORMATS[code])
             held = [(start, memory) for start, memory, _ in self.launched.memories if self.base + start - APART // 2 <= first]
