@@ -64,6 +64,7 @@ def test_two_files_have_at_most_80_lines(op):
     assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 128
 
 
+@pytest.mark.parametrize("op", SAMPLE, indirect=True)
 def test_the_right_kernel_passes_and_mistakes_are_named(op):
     assert av.check(op, op.backward).passed
     for before, after in MISTAKES[op.name]:

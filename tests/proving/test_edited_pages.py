@@ -15,7 +15,7 @@ import edits  # noqa: E402
 FEW = {"hardswish": 8, "rms_norm": 8, "layer_norm": 8, "group_norm_swish": 6}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.soak if name == "group_norm_swish" else ()) for name in FEW])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.soak if name in ("group_norm_swish", "layer_norm") else ()) for name in FEW])
 def test_a_sample_of_edits_is_decided_rightly(name):
     op = av.operator(name)
     rows = [edits.tried(op, edit) for edit in edits.drawn(op, FEW[name], seed=1)]
