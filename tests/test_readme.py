@@ -20,7 +20,7 @@ from machine import ROOT, SOAK
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))}
 README, CHECKING, EXPLORERS = PAGES["README.md"], PAGES["docs/checking.md"], PAGES["docs/explorers.md"]
 BLOCKS = [block for page in PAGES.values() for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
-ELSEWHERE = ("op_api", "vendors", "build")  # folders of CANN, and those that a command makes
+ELSEWHERE = ("op_api", "vendors", "build", "op_host", "op_kernel")  # folders of CANN and its projects, and those that a command makes
 EXAMPLE, MORE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
