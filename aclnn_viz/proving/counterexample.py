@@ -158,10 +158,13 @@ def _derivative(loss, of, value, index, middle):
         moved = value.copy()
         moved[index] += step
         sides.append((loss({of: moved}) - middle) / step)
-    derivative = (4 * (sides[0] + sides[1]) - sides[2] - sides[3]) / 6
+    near, far = (sides[0] + sides[1]) / 2, (sides[2] + sides[3]) / 2
+    derivative = (4 * near - far) / 3
     scale = max(1.0, abs(derivative), abs(middle))
     smooth = np.isfinite(derivative) and all(abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1)))
-    return (derivative, scale) if smooth else (None, 1.0)
+    # A jump of the slope, or of its slope, shows where the step is doubled: neither the numbers nor the difference of sides follows.
+    jump = abs(2 * (sides[0] - sides[1]) - (sides[2] - sides[3])) + abs(near - far)
+    return (derivative, scale + jump / CLOSE) if smooth else (None, 1.0)
 
 
 def _run(function, prelude, known):

@@ -95,6 +95,14 @@ def test_what_is_right_has_no_counterexample():
         assert counterexample.search(of_functions(forward, back, SHAPES, {})) is None
 
 
+def test_a_kink_is_no_counterexample():
+    """One of the slope itself, and one whose jump is small."""
+    for forward, back in (
+            (lambda xp, x: {"y": x * xp.abs(x)}, lambda xp, dy, x: {"dx": 2.0 * xp.abs(x) * dy}),
+            (lambda xp, x: {"y": 1e-4 * xp.abs(x)}, lambda xp, dy, x: {"dx": xp.where(x >= 0.0, 1e-4 * dy, -1e-4 * dy)})):
+        assert counterexample.search(of_functions(forward, back, SHAPES, {})) is None
+
+
 def test_the_command_ends_with_0_1_or_2(capsys, monkeypatch):
     assert main(["prove", "hardswish", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
