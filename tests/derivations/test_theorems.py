@@ -116,7 +116,7 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
         derivations.evidence("yours")
 
 
-def test_the_steps_of_a_derivation_are_told_by_their_titles():
+def test_the_steps_of_a_derivation_are_named_by_their_titles():
     import derivations
     how = derivations.rms_norm.derive()
     assert [step.title for step in how["Mean"].steps] == ["Mean"]
