@@ -158,39 +158,12 @@ def log_softmax_jacobian(sign=-1, other=False):
     return [Equation(gradient(log_softmax(p, i), x[p, q]), expected, {**ENTRY, q: (0, C - 1)})]
 
 
-@book.theorem("Without reduction, xGradOut is as documented.",
-              **{"label weight forgotten": {"weighted": False}, "z-loss not masked": {"zmask": False}})
-def xgrad_without_reduction(**change):
-    return is_documented("none", **change)
-
-
-@book.theorem("With sum, xGradOut is as documented.",
-              **{"smoothing without the weight sum": {"spread": C}, "z-loss without its 2": {"ztwice": 1}})
-def xgrad_of_sum(**change):
-    return is_documented("sum", **change)
-
-
 @book.theorem("With mean, xGradOut is as documented: the divisor is the weight of the rows that count.",
               **{"divided by the number of rows": {"divisor": N}, "gradLoss not part of the z-loss": {"own_grad": 0},
                  "1 - alpha forgotten": {"plain": 1 + alpha}, "divided by the rows that count": {
                      "divisor": Sum(kept(l), ROWS)}})
 def xgrad_of_mean(**change):
     return is_documented("mean", **change)
-
-
-@book.theorem("Without a tape: with mean, xGradOut is the direct derivative of the scalar loss.",
-              **{"loss without smoothing": {"smoothing": 0}, "z-loss summed": {"zby": S.One},
-                 "ignored rows kept": {"mask": lambda row: S.One}})
-def direct_derivative_of_the_mean(smoothing=alpha, zby=None, mask=kept):
-    by, count = divisors("mean")
-    picked = Sum(KroneckerDelta(k, target[r]) * log_softmax(r, k), CLASSES)
-    smooth = Sum(weight[k] * log_softmax(r, k), CLASSES)
-    nll = -mask(r) * ((1 - smoothing) * weight_of(r) * picked + smoothing / C * smooth)
-    penalty = lam * mask(r) * log_sum_exp(r) ** 2
-    g, gz = given("gradLoss", "mean", r), given("gradZlossOptional", "mean", r)
-    loss = Sum(g * nll / by + (g + gz) * penalty / (zby or count), (r, 0, N - 1))
-    return [Equation(gradient(loss, x[p, i]), from_logits(documented(p, i, "mean")), {**ENTRY, **LABELS},
-                     shown=Symbol("xGradOut"))]
 
 
 @book.theorem("For given log-probabilities xGradOut is q - softmax sum(q), q the derivative by logProb.",
@@ -296,4 +269,3 @@ def weighted_mean_ignores_scale(reduction="mean", zscale=1):
     e = documented(p, i, reduction)
     scaled = e.replace(lambda a: a.is_Indexed and a.base == weight, lambda a: kappa * a)
     return [Equation(substitute(scaled, {lam: zscale * lam}), e, ENTRY)]
-

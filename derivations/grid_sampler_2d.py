@@ -14,7 +14,7 @@ from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 from derivations import coordinates, interpolation
 from derivations.coordinates import unnormalise
 from derivations.grid_sampler_2d_kinks import kinks  # what the chapter offers
-from derivations.interpolation import DOCUMENTED_A, printed_coefficients, slopes, t
+from derivations.interpolation import slopes, t
 from derivations.prover.axis import WEIGHTS, spread, taps
 from derivations.prover.formulas import Derivation, Formula
 from derivations.prover.notation import index_symbols, size_symbols
@@ -176,55 +176,6 @@ INSIDE = {X: (0, W - 1), Y: (0, H - 1)}
 LINEAR = WEIGHTS[0]
 
 
-@book.theorem("Bilinear inputGrad scatters gradOutput to four pixels with the weights of the forward pass.",
-              **{"weights of x exchanged": {"weights": [t, 1 - t]}, "left pixels only": {"weights": [1 - t, S.Zero]}})
-def bilinear_input_grad(weights=LINEAR):
-    documented = documented_input_grad(at_points(weights, tx), at_points(LINEAR, ty))
-    return [Equation(derived((0, 2), "input", ("tx", "ty")), documented, PIXEL_RANGE, shown=Symbol("inputGrad"))]
-
-
-@book.theorem("Bilinear gridGrad is the corner sum times the factors of padding and unnormalisation.",
-              **{"slope of padding forgotten": {"pad": False}, "factor of alignCorners": {"align": True},
-                 "size of the other axis": {"size": H}})
-def bilinear_grid_grad(pad=True, align=False, size=W):
-    left = derived((0, 2), "gx", ("V", "tx", "ty"))
-    corners = documented_corner_sum(at_points(slopes(LINEAR), tx), at_points(LINEAR, ty))
-    factor = (sx[POINT] if pad else 1) * unnormalise(S.Zero, size, align)[1]
-    return [Equation(left, factor * corners, POINT_RANGE, shown=Symbol("gridGrad_x"))]
-
-
-@book.theorem("x and y play the same part: gridGrad of y is that of x with rows and columns exchanged.",
-              **{"W kept": {"sizes": {}}, "padding of x kept": {"padding": sx}})
-def axes_exchange(sizes={W: H}, padding=sy):
-    keep = ("V", "tx", "ty")
-
-    def exchanged(a):
-        if a.base == V:
-            sample, channel, row, column, *point = a.indices
-            return V[(sample, channel, column, row, *point)]
-        return {tx: ty, ty: tx, sx: padding}[a.base][a.indices]
-
-    mirrored = derived((0, 2), "gx", keep).replace(lambda a: a.is_Indexed and a.base in (V, tx, ty, sx), exchanged)
-    return [Equation(derived((0, 2), "gy", keep), mirrored.xreplace(sizes), POINT_RANGE)]
-
-
-@book.theorem("Bicubic inputGrad scatters to sixteen pixels, each with the weights of its row and column.",
-              **{"columns in reverse": {"order": (3, 2, 1, 0)}, "rows and columns exchanged": {"exchange": True}})
-def bicubic_input_grad(order=(0, 1, 2, 3), exchange=False):
-    columns, rows = (wy, wx) if exchange else (wx, wy)
-    documented = documented_input_grad([entries(columns, 4)[j] for j in order], entries(rows, 4))
-    return [Equation(derived((2, 0), "input", ("wx", "wy")), documented, PIXEL_RANGE, shown=Symbol("inputGrad"))]
-
-
-@book.theorem("Bicubic gridGrad is minus the corner sum with the documented coefficients at signed distances.",
-              **{"coefficients as printed": {"signed": False}, "sign not flipped": {"sign": 1}})
-def bicubic_grid_grad(signed=True, sign=-1):
-    moving = [sign * value for value in printed_coefficients(t, DOCUMENTED_A, signed)]
-    corners = documented_corner_sum(at_points(moving, tx), entries(wy, 4))
-    return [Equation(derived((2, 0), "gx", ("V", "tx", "wy")), W / S(2) * corners, POINT_RANGE,
-                     shown=Symbol("gridGrad_x"))]
-
-
 @book.theorem("Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
               **{"right on bicubic": {"one": sx[POINT]}, "no factor on bilinear, either": {"linear": S.One}})
 def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
@@ -232,15 +183,6 @@ def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
     bilinear, bicubic = (derived(mode, "gx", keep_adjoints=("tx",)) for mode in ((0, 2), (2, 0)))
     return [Equation(bilinear, linear * W / 2 * fraction, POINT_RANGE),
             Equation(sx[POINT] * bicubic - bicubic, (sx[POINT] - one) * W / 2 * fraction, POINT_RANGE)]
-
-
-@book.theorem("Nearest: inputGrad goes to one pixel with weight 1, and gridGrad is 0.",
-              **{"gridGrad as bilinear": {"moving": LINEAR}, "half of the weight": {"share": S.Half}})
-def nearest_gradients(moving=(S.Zero,), share=S.One):
-    expected = documented_corner_sum(at_points(moving, tx), [S.One])
-    return [Equation(derived((1, 0), "input"), documented_input_grad([share], [S.One]), PIXEL_RANGE,
-                     shown=Symbol("inputGrad")),
-            Equation(derived((1, 0), "gx"), expected, POINT_RANGE, shown=Symbol("gridGrad_x"))]
 
 
 def _any_number_of_taps(of_pixel):

@@ -55,20 +55,6 @@ def bilinear_on_every_cell(**change):
     return on_cells(0, **change)
 
 
-@book.theorem(ON_CELLS.format("Bicubic"), **{
-    "padding factor of bilinear": {**ONE, "moving": lambda i, p, a: (0, p, a)},
-    "factor of the other alignment": {**ONE, "moving": lambda i, p, a: (i, p, not a)}})
-def bicubic_on_every_cell(**change):
-    return on_cells(2, **change)
-
-
-@book.theorem(ON_CELLS.format("Nearest"), **{
-    "gridGrad as bilinear": {**ONE, "moving": lambda i, p, a: (0, p, a)},
-    "as bicubic": {**ONE, "moving": lambda i, p, a: (2, p, a)}})
-def nearest_on_every_cell(**change):
-    return on_cells(1, **change)
-
-
 @book.theorem("With any number of taps anywhere, inputGrad is the derivative of the forward pass by the image.",
               **{"of one sample": {"samples": 1}, "rows and columns exchanged": {"exchange": True}})
 def input_grad_of_any_taps(samples=N, exchange=False):

@@ -11,7 +11,7 @@ from math import prod
 from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
 from derivations.interpolation import linear_weights, slopes, t
-from derivations.prover.axis import MODES, derivatives_on_cells, spread, taps
+from derivations.prover.axis import spread, taps
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation, Formula
 from derivations.prover.gradient import gradient
@@ -82,33 +82,6 @@ def _formulas(*mode):
     leaves = {"gradOutput": (N, C, O, P, Q), "input": (N, C, D, H, W), "grid": (N, O, P, Q, Integer(3))}
     return [Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),
             Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves)]
-
-
-def on_cells(interpolation, modes=MODES, **change):
-    """gridGrad by x, cell by cell, while y and z have any number K of taps with any weights."""
-    def along(values, limits):
-        out = sampled({**ANY, w: values}, {**PIXELS, w: limits})
-        return Sum(gradOutput[b, c, o, p, q] * out, (c, 0, C - 1))
-
-    return [equation for mode in modes for equation in derivatives_on_cells(
-        (interpolation, *mode), W, w, along,
-        lambda values, limits: gathered(corner({**ANY, w: values}), {**PIXELS, w: limits}), **change)]
-
-
-ON_CELLS = "{} in 3D: in every padding and alignment, on every cell, gridGrad by x is the derivative of the forward pass."
-WRONG = {"slopes of bilinear without padding": {"modes": ((1, False),), "moving": lambda i, p, a: (0, 0, a)},
-         "slopes of bilinear with the other alignment": {"modes": ((1, False),),
-                                                         "moving": lambda i, p, a: (0, p, not a)}}
-
-
-@book.theorem(ON_CELLS.format("Trilinear"), **WRONG)
-def trilinear_on_every_cell(**change):
-    return on_cells(0, **change)
-
-
-@book.theorem(ON_CELLS.format("Nearest"), **WRONG)
-def nearest_on_every_cell(**change):
-    return on_cells(1, **change)
 
 
 @book.theorem("Whatever the weights are, what holds by x holds by y and by z with the names of the axes exchanged.",

@@ -24,7 +24,7 @@ x, dy, gamma, beta, mean, rstd, dYNew, v = (
     IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split())
 FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
-GROUP, CHANNEL = ({index: ENTRY[index] for index in indices} for indices in ((a, g), (g, c)))
+GROUP = {index: ENTRY[index] for index in (a, g)}
 CHANNELS, POSITIONS, SAMPLES = (d, 0, D - 1), (u, 0, P - 1), (b, 0, N - 1)
 
 CHAPTER = 5
@@ -164,20 +164,6 @@ def scale_zero_halves(s=S.Zero, out=S.Half, slope=S.Half):
     y = Symbol("y", real=True)
     return [Equation(swish(y, s), out * y), Equation(gradient(swish(y, s), y), slope),
             Equation(documented_slope(y, s), slope)]
-
-
-@book.theorem("dgamma is dYNew times x-hat, summed over samples and positions.",
-              **{"x instead of x-hat": {"hat": lambda *ix: x[ix]},
-                 "x-hat without its mean": {"hat": lambda *ix: x[ix] * rstd[ix[:2]]}})
-def dgamma_sums_over_samples_and_positions(hat=x_hat):
-    return [Equation(derived("gamma"), inlined(documented_dgamma(g, c, hat)), CHANNEL, shown=Symbol("dgammaOut"))]
-
-
-@book.theorem("dbeta is dYNew summed over samples and positions.",
-              **{"mean instead of sum": {"factor": 1 / (N * P)}, "one sample": {"samples": 1}})
-def dbeta_sums_over_samples_and_positions(factor=1, samples=N):
-    total = factor * Sum(dYNew[b, g, c, u], (b, 0, samples - 1), POSITIONS)
-    return [Equation(derived("beta"), total, CHANNEL, shown=Symbol("dbetaOut"))]
 
 
 @book.theorem("dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",

@@ -9,7 +9,6 @@ from functools import cache
 
 from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
 
-from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation, Formula
 from derivations.prover.gradient import gradient
 from derivations.prover.tape import Tape
@@ -77,31 +76,6 @@ def derive():
     leaves = {"gradOut": (m, n), "input": (m, n), "mean": (m,), "rstd": (m,), "weightOptional": (n,)}
     return Derivation(tuple(tape.steps), tape, lambda: [
         Formula(name, e, indices, leaves) for (name, e), indices in zip(outputs.items(), INPUTS.values())])
-
-
-def is_derived(name, documented, *indices):
-    tape = derive().tape
-    left = substitute(tape.adjoint(name), dict(zip(tape.nodes[name].indices, indices)))
-    return [Equation(tape.inline(left), tape.inline(documented), ENTRY, shown=tape.nodes[name].adjoint.at(*indices))]
-
-
-@book.theorem("gradInputOut is the derivative of the forward pass.",
-              **{"sums instead of means": {"factor": 1}, "mean of dy w forgotten": {"shift": 0},
-                 "mean of dy w x-hat forgotten": {"along": 0}})
-def input_gradient_is_the_derivative(**change):
-    return is_derived("input", documented_input(p, i, **change), p, i)
-
-
-@book.theorem("gradWeightOut is gradOut times x-hat, summed over the rows.",
-              **{"x instead of x-hat": {"hat": lambda *ix: x[ix]}, "x-hat of one row": {"hat": lambda *_: x_hat(p, i)}})
-def weight_gradient_sums_over_rows(hat=x_hat):
-    return is_derived("weightOptional", documented_weight(i, hat), i)
-
-
-@book.theorem("gradBiasOut is gradOut summed over the rows.",
-              **{"mean instead of sum": {"factor": 1 / m}, "the first row forgotten": {"rows": (k, 1, m - 1)}})
-def bias_gradient_sums_over_rows(factor=1, rows=ROW):
-    return is_derived("biasOptional", factor * documented_bias(i, rows), i)
 
 
 @book.theorem("gradInputOut sums to 0 over each row: a constant added to a row changes nothing.",

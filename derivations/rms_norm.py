@@ -109,14 +109,6 @@ def printed_dgamma_misses_rows(sign=-1, own=1):
     return [Equation(printed - documented_dgamma(i), sign * missing, ENTRY)]
 
 
-@book.theorem("The tape agrees with the direct derivative of the scalar loss.",
-              **{"loss without gamma": {"scale": 1}, "loss over one row fewer": {"rows": m - 1}})
-def tape_agrees_with_direct_derivative(scale=None, rows=m):
-    factor = gamma[j] if scale is None else scale
-    loss = Sum(dy[r, j] * factor * x[r, j] * rstd_of_rows(r), (j, 0, n - 1), (r, 0, rows - 1))
-    return [Equation(derived("x", p, i), gradient(loss, x[p, i]), ENTRY, shown=Symbol("xbar"))]
-
-
 @book.theorem("The derivative along any direction v is the inner product of dx and v.",
               **{"v of another column": {"shift": 1}, "half of it": {"factor": Rational(1, 2)}})
 def directional_derivative(shift=0, factor=1):

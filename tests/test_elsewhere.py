@@ -1,16 +1,20 @@
 """Four operators of folders elsewhere, each of two files: what a declaration can say is enough for every part of the kit."""
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from types import ModuleType
 
 import numpy as np
 import pytest
 from in_child import in_child
+from machine import ROOT
 from standin.build import build, compile_program
 
 import aclnn_viz as av
+from aclnn_viz import cli
 from aclnn_viz.cases import default
 from aclnn_viz.cases.default import Draw
 from aclnn_viz.cases.suites import deep
@@ -163,3 +167,19 @@ def test_a_case_says_which_attribute_has_no_value():
     op = replace(op, attributes=op.attributes | {"countIncludePad": replace(op.attributes["countIncludePad"], default=REQUIRED)})
     with pytest.raises(ValueError, match="my_avg_pool needs countIncludePad: got no value and no default; pass it, or declare a default"):
         default.draw(op, Draw(FLOAT32, 0, {}), (2, 2, 5, 4))
+
+
+def test_the_commands_that_the_docs_name_for_a_folder_work(tmp_path):
+    commands = [line.partition("#")[0].split() for line in (ROOT / "docs" / "adding_an_operator.md").read_text("utf-8").splitlines()
+                if "./my_op" in line and line.startswith("aclnn-viz")]
+    copytree(ELSEWHERE / "my_softmax", tmp_path / "my_op", ignore=ignore_patterns("__pycache__"))
+    declaration = tmp_path / "my_op" / "declaration.py"
+    declaration.write_text(declaration.read_text("utf-8").replace('"my_softmax"', '"my_op"'), "utf-8")
+    (tmp_path / "my_kernel.py").write_text("def backward(gradOutput, output, dim):\n"
+                                           "    dy, y = gradOutput.astype('float64'), output.astype('float64')\n"
+                                           "    return {'gradInput': (y * (dy - (dy * y).sum(dim, keepdims=True))).astype(output.dtype)}\n", "utf-8")
+
+    def ran():
+        os.chdir(tmp_path)
+        return [cli.main(rest) for _, *rest in commands]
+    assert len(commands) == 5 and in_child(ran) == [0] * 5

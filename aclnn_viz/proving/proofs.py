@@ -146,18 +146,20 @@ def _theorems(subject):
 
 
 def _theorem(traced, output, of, options):
-    """With names for what does not depend on the input; where that does not do, once more without."""
+    """With names for what does not depend on the input; where that does not do, once more with fewer."""
     start, count, assumptions, reason = perf_counter(), 0, {}, "nothing to prove"
     try:
-        for bare in (False, True):
+        for naming in theorems.NAMINGS:
+            if naming == theorems.NONE and claim.right.has(Step):
+                break
             count, reason, assumptions = 0, "nothing to prove", {}
-            for claim in theorems.claims(traced, output, of, bare):
+            for claim in theorems.claims(traced, output, of, naming):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
                 reason = "" if answer else _unproved(traced, output, answer, claim)
                 if reason:
                     break
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))
-            if not reason or claim.right.has(Step):
+            if not reason:
                 break
     except (Refused, NotUnderstood) as error:
         return Theorem(output, of, options, False, refusal(error, _place(traced, output)), count, seconds=perf_counter() - start)

@@ -62,14 +62,17 @@ class Subject:
 
 
 class Traced:
-    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values; `places` keeps what was found."""
+    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values.
+
+    `several` are the sizes that are more than 1, `places` keeps what was found.
+    """
 
     def __init__(self, subject, decide):
         self.subject, self.xp = subject, SymbolicArrays(decide)
         self.leaves = {name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()}
         attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
         self.given = self.leaves | attributes
-        self.known, self.equal, self.places = {}, {}, {}
+        self.known, self.equal, self.several, self.places = {}, {}, set(), {}
         self.forward = self._called(subject.forward, subject.preludes[0], {})
         self.lookups = list(self.xp.lookups)
         self.xp.lookups.clear()
@@ -96,6 +99,8 @@ def replace_questions(traced, answers):
         solved = _solved(e if answer else 1 - e)
         if solved:
             traced.equal |= solved
+        elif not answer:
+            traced.several |= {size for size, value in (_solved(e) or {}).items() if value == 1}
         traced.known[e] = Integer(int(answer))
     return traced
 

@@ -17,6 +17,7 @@ from derivations.prover.ranges import Ranges, is_nonnegative
 TRIED = 2  # regions in which a kink is looked for beside the first
 ONE = Symbol("#1", real=True)
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
+NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
 
@@ -40,8 +41,11 @@ class Claim:
                        ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
 
 
-def claims(traced, output, of, bare=False):
-    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way in which numbers compare; `bare` without names."""
+def claims(traced, output, of, naming):
+    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way
+
+    in which numbers compare. `naming` says what has a name that does not move with the entry.
+    """
     leaf, made = traced.leaves[of], traced.backward[output]
     for offsets, piece in _pieces(made):
         axes = piece.axes
@@ -54,23 +58,23 @@ def claims(traced, output, of, bare=False):
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
             at = [(flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, axes, offsets))]
-            yield from _paths(traced, output, of, piece, index, at, bare)
+            yield from _paths(traced, output, of, piece, index, at, naming)
 
 
-def _paths(traced, output, of, piece, index, at, bare):
+def _paths(traced, output, of, piece, index, at, naming):
     """The claims, on one path each. Where they hold as an equation of unknown functions of the entry, that one serves all paths."""
     whole, entry = {}, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
-    if not bare and isinstance(entry, Indexed) and any(i.is_Integer for i in entry.indices):
+    if naming != NONE and isinstance(entry, Indexed) and any(i.is_Integer for i in entry.indices):
         try:
-            found = list(_walked(traced, of, at, bare, lambda path: _of_parts(traced, output, of, piece, index, at, path, whole)))
+            found = list(_walked(traced, of, at, naming, lambda path: _of_parts(traced, output, of, piece, index, at, path, whole)))
             if found:
                 return found
         except (Apart, NotUnderstood):
             pass
-    return _walked(traced, of, at, bare, lambda path: _claim(traced, output, of, piece, index, at, path))
+    return _walked(traced, of, at, naming, lambda path: _claim(traced, output, of, piece, index, at, path))
 
 
-def _walked(traced, of, at, bare, claim):
+def _walked(traced, of, at, naming, claim):
     """The claim of each path."""
     todo, tried, entry = [((), dict(traced.equal))], 0, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
     while todo:
@@ -78,11 +82,12 @@ def _walked(traced, of, at, bare, claim):
         tried += 1
         if tried > MAX_CASES:
             raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
-        path = Path(of, entry, Still(traced, frozenset(sizes.items()), bare), given, traced.known, sizes)
+        path = Path(of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes)
         try:
             found = claim(path)
         except OneOrMore as case:
-            todo += [(given, {**sizes, case.size: value}) for value in (S.One, Symbol(f"{case.size}'", integer=True, positive=True) + 1)]
+            more = Symbol(f"{case.size}'", integer=True, positive=True) + 1
+            todo += [(given, {**sizes, case.size: value}) for value in (S.One, more) if value == more or case.size not in traced.several]
             continue
         except Impossible:
             continue
@@ -269,23 +274,24 @@ class Path:
 
 @dataclass(frozen=True)
 class Still:
-    """A view in which everything has a name but gradients and labels, or nothing if `bare`; the same for equal sizes."""
+    """A view of what does not move, in which gradients and labels have no name, and all else as `naming` says; the same for equal sizes."""
 
     traced: object
     sizes: frozenset
-    bare: bool
+    naming: int
 
     def keeps(self, array, e):
         subject = self.traced.subject
-        return self.bare or any(of in subject.upstream or of in subject.labels and not e.has(Sum) for of, _ in array.deps)
+        return self.naming == NONE or any(of in subject.upstream or of in subject.labels and not e.has(Sum) for of, _ in array.deps)
 
     def hides(self, array):
         subject = self.traced.subject
-        return not (self.bare or array.leaf or array.cases or array.made_by in MOVED or any(of in subject.upstream or of in subject.labels for of, _ in array.deps))
+        return not (self.naming == NONE or array.leaf or array.cases or array.made_by in MOVED
+                    or any(of in subject.upstream or of in subject.labels for of, _ in array.deps))
 
     def shared(self, array):
-        """This view, but what is made by steps has a name without a look at it."""
-        return by_key if array.deps and not array.slopes and self.hides(array) else self
+        """This view, but what is made by steps, or all, has a name without a look at it."""
+        return by_key if array.deps and (self.naming == BY_WORK or not array.slopes) and self.hides(array) else self
 
     def __call__(self, array, e, index):
         known = self.traced.known | dict(self.sizes)
@@ -543,7 +549,7 @@ def kinks(traced, output, of):
 
 
 def _right(traced, of, entry, piece, index, given):
-    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), False), given, traced.known, dict(traced.equal))
+    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), given, traced.known, dict(traced.equal))
     path.loose = True
     try:
         with traced.xp.seen_by(path):

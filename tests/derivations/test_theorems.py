@@ -67,7 +67,7 @@ def test_statements_are_latex():
 def test_there_are_theorems_about_each_operator():
     text = [t.operator for t in ALL]
     assert list(dict.fromkeys(text)) == [chapter.book.operator for chapter in chapters()]
-    assert len(ALL) >= 110 and min(len(t.mutants) for t in ALL) >= 2
+    assert min(len(t.mutants) for t in ALL) >= 2
 
 
 def test_names_and_texts_are_unique():
@@ -116,7 +116,7 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
         derivations.evidence("yours")
 
 
-def test_the_steps_of_a_derivation_are_named_by_their_titles():
+def test_the_steps_of_a_derivation_are_told_by_their_titles():
     import derivations
     how = derivations.rms_norm.derive()
     assert [step.title for step in how["Mean"].steps] == ["Mean"]
