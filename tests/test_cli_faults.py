@@ -80,7 +80,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
     (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
 ])
-def test_what_cannot_be_done_is_told_at_once(capsys, arguments, complaint):
+def test_what_cannot_be_done_is_reported_at_once(capsys, arguments, complaint):
     start = time.process_time()  # a busy machine does not count
     assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
     assert time.process_time() - start < 5
@@ -134,7 +134,7 @@ def called(*arguments):
     return status, out.getvalue(), err.getvalue()
 
 
-def test_without_sympy_one_line_is_told_and_numbers_are_verified():
+def test_without_sympy_one_line_is_printed_and_numbers_are_verified():
     """One process without SymPy is asked everything."""
     lines = ["verify"], ["errata"], ["verify", "--symbolic"], ["verify", "hardswish", "--numeric", "--json"]
     program = BARE + "from aclnn_viz.verification import peers\npeers.installed = dict  # PyTorch needs SymPy itself\n" + (

@@ -152,7 +152,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path):
         registry.open_folder(tmp_path / "rms_norm")
 
 
-def test_operators_and_their_rooms_are_listed(capsys):
+def test_operators_and_their_files_are_listed(capsys):
     assert cli.main(["operators"]) == 0
     text = capsys.readouterr().out
     assert all(op.name in text for op in av.operators()) and "default" in text

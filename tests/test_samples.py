@@ -93,7 +93,7 @@ def test_group_norm_swish(capsys):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_failure_is_told_as_the_program_tells_it(name, capsys):
+def test_a_failure_is_reported_as_the_program_tells_it(name, capsys):
     status = importlib.import_module(f"aclnn_viz.samples.{name}").main(av.acl.HostAcl(memory=64))
     assert status == 207001 and capsys.readouterr().out == "aclrtMalloc failed. ERROR: 207001\n"
 

@@ -43,24 +43,24 @@ class Block:
         self.start = start
         self.size = size
         self.freed = False
-        self._room = self._data = None
+        self._bytes = self._data = None
 
     def reserve(self) -> None:
         """Take the memory for the bytes from the host; MemoryError when it has none."""
-        self._room = np.empty(self.size, np.uint8)
+        self._bytes = np.empty(self.size, np.uint8)
 
     @property
     def data(self) -> np.ndarray:
         if self._data is None:
-            if self._room is None:
+            if self._bytes is None:
                 self.reserve()
-            self._room.fill(POISON)
-            self._data = self._room
+            self._bytes.fill(POISON)
+            self._data = self._bytes
         return self._data
 
     def release(self) -> None:
         self.freed = True
-        self._data = self._room = None
+        self._data = self._bytes = None
 
     def __str__(self) -> str:
         return message("{n} bytes at {address}", n=self.size, address=f"{self.start:#x}")

@@ -318,18 +318,18 @@ class SizedArrays(ExactFunctions):
 
         counts = np.bincount(index, minlength=columns)
         more = np.maximum(counts - 1, 0)  # additions of a column
-        room = 1.0 + counts * 2.0**-50
+        slack = 1.0 + counts * 2.0**-50
         if values.exact or values.absolute is not None and not values.absolute.all():
             # Some terms are exact, and then perhaps their sums.
-            sizes = add(np.abs(values.data)) * room
+            sizes = add(np.abs(values.data)) * slack
             units = np.where(_add_exactly(values.data, place, sizes), 0.0, more * sizes)
             if not values.exact:
-                units += add(values.absolute) * room
+                units += add(values.absolute) * slack
         else:
             units = np.abs(values.data) * (more[index] + values.relative)
             if values.absolute is not None:
                 units += values.absolute
-            units = add(units) * room
+            units = add(units) * slack
         added = SizedArray(self, add(values.data), units, 0.0, values.grain, values.top + int(counts.max(initial=1)))
         return added if not np.any(target.data) and target.exact else target + added
 

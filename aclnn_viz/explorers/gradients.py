@@ -1,4 +1,4 @@
-"""The gradients that an explorer shows, and by whom they are computed: no device takes float64 for every operator."""
+"""The gradients that an explorer shows: those of the chosen device, or in float64, which no device takes, of the kit's own kernel."""
 
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run

@@ -24,10 +24,10 @@ def test_kernel_in_this_state():
     outputs, truth = kernel(**given), OPERATOR.truth(**given)
     for name, expected in truth.items():
         largest = np.abs(expected).max()
-        # Sums of a few thousand terms, in float32 at least: 256 roundings leave room for any order. The result is then
+        # Sums of a few thousand terms, in float32 at least: 256 roundings allow any order. The result is then
         # rounded once, to either neighbour.
-        room = 256 * {inside!r} * max(largest, 1.0) + 2 * {roundoff!r} * largest
-        np.testing.assert_allclose(np.float64(outputs[name]), expected, rtol=0, atol=room, err_msg=name)
+        allowed = 256 * {inside!r} * max(largest, 1.0) + 2 * {roundoff!r} * largest
+        np.testing.assert_allclose(np.float64(outputs[name]), expected, rtol=0, atol=allowed, err_msg=name)
 '''
 
 

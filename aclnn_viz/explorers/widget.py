@@ -104,14 +104,14 @@ class Explorer(anywidget.AnyWidget):
             with self.hold_sync():
                 self.data, self.problem = data, {}
                 self.picture = {"for": values, "panels": panels, "index": index, "buffer": buffer}
-            self._tell(values, data)
+            self._send_words(values, data)
         except StateError as error:
             self.problem = {"field": error.field, "text": _brief(str(error))}
         except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
             self.problem = {"field": "", "text": _brief(f"{type(error).__name__}: {error}")}
 
-    def _tell(self, values, data):
-        """Send the words; interrupted, none at all rather than those of another state."""
+    def _send_words(self, values, data):
+        """Send the words of a picture; interrupted, none at all rather than those of another state."""
         text = {"headline": [], "text": "", "notices": []}
         try:
             text = self.subject.words(data)

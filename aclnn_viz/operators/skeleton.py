@@ -40,7 +40,8 @@ def backward(xp, {backward}):
     # {gap}: the gradients, from the saved tensors as they are given
     return {{{outputs}}}
 '''
-_DECLARATION = '''"""{aclnn_name}: {mark}: the shapes of its tensors in a few words."""
+_DECLARATION = '''"""{aclnn_name}: {mark}: the shapes of its tensors in a few words.
+"""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import {products}

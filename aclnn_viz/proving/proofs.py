@@ -1,4 +1,4 @@
-"""Theorems, what they assume, and how they are shown."""
+"""`prove`: theorems about the backward of a page, what they assume, how they are shown, and why one is not proved."""
 
 import os
 from dataclasses import dataclass, field

@@ -20,7 +20,7 @@ from aclnn_viz.sweeps.findings import (
 )
 from aclnn_viz.words.messages import language, tr
 
-ROW, ROOM = 22, 96  # pixels of a row of cells, and above and below them
+ROW, MARGIN = 22, 96  # pixels of a row of cells, and above and below them
 LEAST, MOST = 0.25, 1e6  # where "exact" stands on a logarithmic axis of ulps, and all that is larger
 FORMATS = ("float32", "float16", "bfloat16", "float64")  # in the order of the kinds of lines
 
@@ -63,7 +63,7 @@ def _cells(name, title, values, words, map_, low, high, sides, modes) -> Panel:
     return Panel(name, title, (Heat(values, map_, low, high, words=tuple(words.ravel())),),
                  Axis(tr("mode, by its number in the table") if len(modes) > 1 else "",
                       ticks=tuple((number, str(number + 1)) for number in range(len(modes))) if len(modes) > 1 else ()),
-                 Axis(ticks=ticks), span=20 if len(modes) > 4 else 10, height=ROOM + ROW * len(sides))
+                 Axis(ticks=ticks), span=20 if len(modes) > 4 else 10, height=MARGIN + ROW * len(sides))
 
 
 def _changed(found: Findings, operator: str, sides, modes) -> Panel:

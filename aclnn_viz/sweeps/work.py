@@ -114,7 +114,7 @@ def _row(here: Opened, text: str) -> Row:
     misses = judge(ready, outcome.outputs) if outcome.outputs is not None else []
     failed = bool(misses) or bool(outcome.misbehaviour)
     did = [message("the kernel {did}", did=outcome.misbehaviour)] * bool(outcome.misbehaviour)
-    note = linked("{some}; {more}", did + [_told(one) for one in misses])
+    note = linked("{some}; {more}", did + [_described(one) for one in misses])
     outputs = tuple(_judged(name, ready, outcome.outputs or {}, misses, outcome.misbehaviour) for name in ready.expected)
     return Row(*about, WRONG if failed else RIGHT, note, outputs,
                actual=_sent(made, outcome.outputs) if failed and outcome.outputs else None)
@@ -147,7 +147,7 @@ def _sent(made: Case, outputs: dict) -> dict | None:
     return outputs if sum(value.size for value in outputs.values()) <= DUMPED else None
 
 
-def _told(miss: Miss) -> str:
+def _described(miss: Miss) -> str:
     if not miss.index:
         return miss.problem
     return message("{problem}: {element} is {actual:.9g} instead of {truth:.9g}", problem=miss.problem,

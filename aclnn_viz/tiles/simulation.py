@@ -72,8 +72,8 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     memory, chance = cost["memory"] * 1e3 / clock, random.Random(0)
     into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
     out = sum(job.size for pipes in cores for job in pipes[MTE3])
-    room = cost["L2"] * 1e6
-    dirty = out / (into + out) if into + out > room else 0.0  # of what an allocation evicts, the share that must be written
+    capacity = cost["L2"] * 1e6
+    dirty = out / (into + out) if into + out > capacity else 0.0  # of what an allocation evicts, the share that must be written
     left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
     epochs = sorted(left)
     phase = 0
@@ -89,7 +89,7 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     now = work = filled = used = 0.0
     reads, past, writes = 0, 0, 0  # copies under way
     while timed or sharing:
-        evicted = dirty if l2 == "warm" else dirty * (filled > room)
+        evicted = dirty if l2 == "warm" else dirty * (filled > capacity)
         each = 1 + evicted  # of a byte read through the L2, in bytes of memory
         load = reads * each + past
         rate = max(min(port, (memory - writes * port * evicted) / load), port / 64) if load else port

@@ -41,7 +41,7 @@ class Step:
 
     @property
     def shown(self):
-        """The step as a notebook shows it, in the language that is spoken."""
+        """The step as a notebook shows it, in the chosen language."""
         title, why = self.texts
         title = said(title, name=self.about) if self.pattern else said(title)
         return f"{said(SAID['step'], title=title, why=said(why))}\n\n$${self.latex}$$"

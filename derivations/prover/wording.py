@@ -11,7 +11,7 @@ SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adj
 
 def said(text, **values):
     """
-    A text with its values, in the language that aclnn_viz speaks where it is loaded, else in English.
+    A text with its values, in the language of aclnn_viz where that is loaded, else in English.
 
     >>> said(SAID["adjoint"], name="rho").isidentifier()
     False

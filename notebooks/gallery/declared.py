@@ -47,10 +47,10 @@ def declared() -> dict[str, str]:
 
 @cache
 def steps() -> dict[str, str]:
-    """Return {text: file} of what the steps of all derivations say; a chapter lists modes in TOLD if its own say less."""
+    """Return {text: file} of what the steps of all derivations say; a chapter whose default mode lacks some lists modes in TEXT_MODES."""
     found = {}
     for chapter in chapters():
-        for mode in getattr(chapter, "TOLD", ((),)):
+        for mode in getattr(chapter, "TEXT_MODES", ((),)):
             for step in chapter.derive(*mode).steps:
                 for text in step.texts:
                     found.setdefault(text, f"{chapter.__name__.replace('.', '/')}.py")

@@ -191,13 +191,19 @@ def write(path: Path, client: AsyncKernelClient) -> None:
     nbformat.write(notebook, path)
 
 
+def main(asked: list[str]) -> None:
+    """Write the lessons whose names begin so, all for no name; ends the process where none does."""
+    begin = tuple(asked) or ""
+    wanted = [[path for path in editions(lesson).values() if any(
+        name.startswith(begin) for name in (path.relative_to(LESSONS).as_posix(), path.name))] for lesson in lessons()]
+    if not any(wanted):
+        sys.exit(problem("a name is how a lesson begins", " ".join(asked), "pass such as 04 or zh/04, whose texts are zh/04_....md"))
+    for chosen in filter(None, wanted):
+        with kernel() as client:
+            for path in chosen:
+                write(path, client)
+                print(f"{path.relative_to(LESSONS)}: {path.stat().st_size / 1e6:.2f} MB")
+
+
 if __name__ == "__main__":
-    asked = tuple(sys.argv[1:]) or ""
-    for lesson in lessons():
-        chosen = [path for path in editions(lesson).values() if any(
-            name.startswith(asked) for name in (path.relative_to(LESSONS).as_posix(), path.name))]
-        if chosen:
-            with kernel() as client:
-                for path in chosen:
-                    write(path, client)
-                    print(f"{path.relative_to(LESSONS)}: {path.stat().st_size / 1e6:.2f} MB")
+    main(sys.argv[1:])

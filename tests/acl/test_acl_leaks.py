@@ -47,7 +47,7 @@ def test_leaks_are_reported(kind, complaint):
     assert len(program.acl.misuse) == 1 and re.fullmatch(complaint, program.acl.misuse[0])
 
 
-def test_a_leak_without_a_reset_is_told_at_finalise():
+def test_a_leak_without_a_reset_is_reported_at_finalise():
     acl = HostAcl()
     assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtMalloc(8, 0)[0]] == [0, 0, 0]
     stream = acl.aclrtCreateStream()[1]

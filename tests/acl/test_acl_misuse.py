@@ -25,7 +25,7 @@ def without_numbers(text):
 
 
 @pytest.mark.parametrize(("wrong", "complaints"), TABLE, ids=lambda value: getattr(value, "__name__", ""))
-def test_misuse_is_told_exactly_and_corrupts_nothing(wrong, complaints):
+def test_misuse_is_reported_exactly_and_corrupts_nothing(wrong, complaints):
     acl = HostAcl()
     program = Program(acl).start()
     wrong(program)
@@ -41,14 +41,14 @@ def test_misuse_is_told_exactly_and_corrupts_nothing(wrong, complaints):
 def test_the_table_notices_a_missing_complaint(monkeypatch):
     monkeypatch.setattr(HostAcl, "record", lambda self, call, what: None)
     with pytest.raises(AssertionError):
-        test_misuse_is_told_exactly_and_corrupts_nothing(*TABLE[0])
+        test_misuse_is_reported_exactly_and_corrupts_nothing(*TABLE[0])
 
 
 def test_the_table_notices_corruption(monkeypatch):
     acl_run = HostAcl.run
     monkeypatch.setattr(HostAcl, "run", lambda self, stream: acl_run(self, stream) if not self.misuse else 0)
     with pytest.raises(AssertionError):
-        test_misuse_is_told_exactly_and_corrupts_nothing(*TABLE[0])
+        test_misuse_is_reported_exactly_and_corrupts_nothing(*TABLE[0])
 
 
 #: What the stand-in cannot know: lengths of Python's arrays, handles of the emulator, the gaps between elements.

@@ -55,7 +55,7 @@ def test_the_original_that_misreads_its_data_is_noticed(tmp_path):
     assert "beyond its allocation of 8 bytes" in first + second and "target[1] =" in first + second
 
 
-def test_a_compiler_that_fails_is_told(monkeypatch, tmp_path):
+def test_a_compiler_that_fails_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr("standin.build.OBJECTS", tmp_path)
     monkeypatch.setattr("standin.build.COMPILER", "false")
     with pytest.raises(RuntimeError, match="false -std"):

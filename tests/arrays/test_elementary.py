@@ -68,9 +68,9 @@ def test_numpy_gets_the_number_next_to_it(name, units, dtype):
     assert found.dtype == x.dtype and found.shape == x.shape
     with mp.workdps(50):
         exact = [right(name, mp.mpf(float(v))) for v in x]
-        room = units * 2.0**-53 + (0.5000001 * np.finfo(dtype).eps if dtype != "float64" else 0.0)
+        slack = units * 2.0**-53 + (0.5000001 * np.finfo(dtype).eps if dtype != "float64" else 0.0)
         least = float(np.finfo(dtype).smallest_subnormal) if dtype != "float64" else 2.0**-1018
-        assert all(abs(mp.mpf(float(f)) - e) <= room * abs(e) + least for f, e in zip(found, exact))
+        assert all(abs(mp.mpf(float(f)) - e) <= slack * abs(e) + least for f, e in zip(found, exact))
 
 
 @pytest.mark.parametrize("system", [PreciseArrays, SizedArrays, lambda: BoundedArrays(Plan(), "float32")],

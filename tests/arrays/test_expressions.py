@@ -96,13 +96,13 @@ def parts(array):
     return found if undecided is None else [np.where(undecided != 0, np.nan, part) for part in found]
 
 
-def beyond(array, exact, room=Fraction(1)):
+def beyond(array, exact, slack=Fraction(1)):
     """Which elements are farther from the exact numbers (None: not followed) than their errors; and how many were judged."""
     found, judged = [], 0
     for place, (right, *numbers) in enumerate(zip(exact, *(np.broadcast_to(part, COUNT).tolist() for part in parts(array)))):
         if right is not None and np.isfinite(numbers).all():
             high, low, error = map(Fraction, numbers)
-            found += [place] * (abs(high + low - right) > error * room)
+            found += [place] * (abs(high + low - right) > error * slack)
             judged += 1
     return found, judged
 
@@ -125,7 +125,7 @@ def summed(xp, array):
 def judged(system, seed):
     """Assert that every number of a random expression is within its error; return how many there were."""
     rng, count = np.random.default_rng(seed), 0
-    room = Fraction(SLACK) if system is bounded else Fraction(1)  # which envelopes give back
+    slack = Fraction(SLACK) if system is bounded else Fraction(1)  # which envelopes give back
     xp, dtype = system(rng)
     pool, story = [], []
     for _ in range(3):
@@ -142,7 +142,7 @@ def judged(system, seed):
         if getattr(xp, "open", False) or not hasattr(result, "xp"):
             break  # a decision that is not sure, or whole numbers
         story.append((int(kind), int(left), int(right)))
-        found, numbers = beyond(result, exact, room)
+        found, numbers = beyond(result, exact, slack)
         assert not found, (seed, dtype, story, found)
         pool.append((result, exact))
         count += numbers

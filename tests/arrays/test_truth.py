@@ -108,7 +108,7 @@ def test_a_rounded_sum_keeps_the_sign_of_a_zero(fmt, low):
     assert not rounded_sum(np.array([-1.0, 1.0]), np.array([1.0, low - 1.0]), fmt).any()
 
 
-def test_zeros_of_the_right_sign_are_not_told_to_have_the_other():
+def test_zeros_of_the_right_sign_are_not_said_to_have_the_other():
     """At -4, -5 and a gradient below 0 hardswish gives -0.0; elsewhere the truth has a low part."""
     inputs = {"gradOutput": np.float32([1, -1, 1]), "self": np.float32([-4, -5, 1])}
     op = operator("hardswish")

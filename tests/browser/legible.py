@@ -35,8 +35,8 @@ LISTEN = """() => {
 FAULTS = """() => {
     const found = [], root = document.querySelector(".aclnn-explorer"), edge = 1.5;
     for (const figure of root.querySelectorAll("[data-panel]")) {
-        const canvas = figure.querySelector("canvas"), { words } = canvas, say = (...told) => found.push(
-            [figure.dataset.panel, ...told].join(": "));
+        const canvas = figure.querySelector("canvas"), { words } = canvas, say = (...parts) => found.push(
+            [figure.dataset.panel, ...parts].join(": "));
         if (!words) { say("drawn before anyone listened"); continue; }
         for (const [text, left, top, right, bottom, clip] of words) {
             const [x0, y0, x1, y1] = clip ?? [0, 0, canvas.clientWidth, canvas.clientHeight];

@@ -124,7 +124,7 @@ class Opened(Notebook):
         self.page.wait_for_function("!document.querySelector('#jupyterlab-splash')")  # two at once disturb each other
         self.settle()
 
-    def speak(self, language):
+    def choose_language(self, language):
         self.run(f"import aclnn_viz as av; av.language({language!r})")
         self.page.wait_for_function(f"document.querySelector('{ROOT}').lang === '{language}'")
         self.settle()
@@ -140,8 +140,8 @@ class Opened(Notebook):
     def state(self):
         """The state that the cell behind "Copy as cell" opens."""
         asked = {}
-        room = SimpleNamespace(explore=lambda name, **values: asked.update(values, name=name))
-        exec(self.lifted("cell").replace("import aclnn_viz as av", ""), {"av": room})
+        stand_in = SimpleNamespace(explore=lambda name, **values: asked.update(values, name=name))
+        exec(self.lifted("cell").replace("import aclnn_viz as av", ""), {"av": stand_in})
         assert asked.pop("name") == self.subject.name
         return build(self.subject.state, asked)
 

@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.pictures.palette import coloured
 from aclnn_viz.pictures.style import SERIES
 
-TOLD = """() => [...document.querySelectorAll(".aclnn-explorer [data-panel]")].map((figure) => [
+DESCRIBED = """() => [...document.querySelectorAll(".aclnn-explorer [data-panel]")].map((figure) => [
     figure.dataset.panel, figure.querySelector("figcaption").textContent,
     figure.querySelector("canvas").dataset.axes])"""
 # For each place: does a pixel within `radius` have the colour, up to `far` in each channel?
@@ -35,7 +35,7 @@ def check(opened, state):
     """Raise AssertionError unless the panels shown are those of the state."""
     data = opened.data(state)
     (arrays, panels), found = opened.subject.drawn(data), opened.subject.words(data)
-    shown = opened.page.evaluate(TOLD)
+    shown = opened.page.evaluate(DESCRIBED)
     assert [(name, title) for name, title, _ in shown] == [(panel["name"], panel["title"]) for panel in panels]
     axes = {name: json.loads(said) for name, _, said in shown}
     for panel in panels:

@@ -207,10 +207,10 @@ def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer):
 def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
     with legible.listening(explorer.page):
         try:
-            explorer.speak("zh")
+            explorer.choose_language("zh")
             assert legible.faults(explorer.page) == [] and fits(explorer)
         finally:
-            explorer.speak("en")
+            explorer.choose_language("en")
         assert fits(explorer)
         # The panel of standards shortens long reasons in English, and the picture in words has them whole.
         assert [fault for fault in legible.faults(explorer.page) if "shortened" not in fault] == []
@@ -222,11 +222,11 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
         try:
             explorer.run("from aclnn_viz.words.messages import _catalogue; said = _catalogue('zh'); "
                          "kept = said.copy(); said['the image'] = '图像范围' * 20")
-            explorer.speak("zh")
+            explorer.choose_language("zh")
             assert legible.faults(explorer.page) == ["map: cut off: " + "图像范围" * 20]
         finally:
             explorer.run("said.update(kept)")
-            explorer.speak("en")
+            explorer.choose_language("en")
         explorer.page.evaluate("""() => {
             const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
             for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 60, text.length * 30);

@@ -177,17 +177,17 @@ def test_settling_waits_for_a_slow_kernel_and_for_what_was_moved_meanwhile(explo
 
 @by_name("hardswish")
 def test_what_a_kernel_complains_of_is_a_fault(explorer):
-    def told():
+    def new_faults():
         found = "".join(explorer.all_faults())
         explorer.forget()
         return found
 
     explorer.page.evaluate(RUN, "1 / 0")
-    assert "ZeroDivisionError" in told()
+    assert "ZeroDivisionError" in new_faults()
     explorer.run("import sys; print('careful', file=sys.stderr)")
-    assert "careful" in told()
+    assert "careful" in new_faults()
     explorer.run("explorer._show = lambda values: 1 / 0")
     explorer.set(("seed", 4))
     explorer.settle()
     explorer.run("del explorer._show")
-    assert "ZeroDivisionError" in told() and told() == ""
+    assert "ZeroDivisionError" in new_faults() and new_faults() == ""

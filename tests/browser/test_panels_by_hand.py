@@ -27,7 +27,7 @@ def hint(explorer, panel, x, y):
 
 def shown(explorer, state):
     arrays, panels = explorer.subject.drawn(explorer.data(state))
-    axes = {name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.TOLD)}
+    axes = {name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.DESCRIBED)}
     return axes, panels, arrays
 
 
@@ -74,7 +74,7 @@ def test_series_tell_their_names_and_values(explorer):
     assert float(text["dgammaOut"]) == pytest.approx(arrays[marks["dgammaOut"]["y"]][5], rel=1e-3)
 
 
-def test_outside_the_axes_nothing_is_told(explorer):
+def test_outside_the_axes_nothing_is_shown(explorer):
     assert hint(explorer, "map", 13, 2)
     canvas(explorer, "map").hover(position={"x": 2, "y": 2})
     assert explorer.page.locator("[data-panel=map] .ae-hint").is_hidden()

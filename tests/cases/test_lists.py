@@ -170,7 +170,7 @@ def changed(path, value):
     (changed([0, "inputs", 0, "range_values"], [1]), r"a range is \[low, high\]: got \[1\]"),
     (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
     (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
-def test_damaged_lists_of_atk_are_told_in_three_parts(tmp_path, content, words):
+def test_damaged_lists_of_atk_are_refused_in_three_parts(tmp_path, content, words):
     with pytest.raises(ValueError, match=words) as text:
         av.cases.read(atk(tmp_path, content))
     assert ": got " in str(text.value) and "; " in str(text.value)
@@ -184,7 +184,7 @@ def test_damaged_lists_of_atk_are_told_in_three_parts(tmp_path, content, words):
     ("{'epsilon': 1e-05}", "open('x')", "attributes is a literal of Python"),
     ("{'epsilon': 1e-05}", "{1: 2}", "attributes are named by texts"), ("[-1,1],[-1,1],[0,1]", "[-1],[-1,1],[0,1]", "a range is"),
     ("my_rms_bf16_6_75,", '"my_rms_bf16_6_75,', "CSV|cells"), (",(),()\n", ",(),(),9\n", "as many cells as names, 26: got")])
-def test_damaged_lists_of_ttk_are_told_in_three_parts(tmp_path, old, new, words):
+def test_damaged_lists_of_ttk_are_refused_in_three_parts(tmp_path, old, new, words):
     with pytest.raises(ValueError, match=words) as text:
         av.cases.read(ttk(tmp_path, TTK.replace(old, new, 1)))
     assert ": got " in str(text.value) and "; " in str(text.value)

@@ -127,7 +127,7 @@ def test_a_quick_check_sees_a_small_error():
     assert not wrong.passed and wrong.counterexample
 
 
-def test_the_depth_is_told_and_checked(capsys):
+def test_the_depth_is_reported_and_checked(capsys):
     assert json.loads(check(SWISH, SWISH.backward, depth="quick").to_json())["not_tried"][0].startswith("tensors of more")
     with pytest.raises(ValueError, match="depth is one of quick, normal, deep: got 'deeper'; choose one"):
         check(SWISH, SWISH.backward, depth="deeper")
@@ -196,7 +196,7 @@ def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):
     assert found.first_failure >= 1000
 
 
-def test_calls_in_another_order_end_in_time_and_are_told_as_they_were():
+def test_calls_in_another_order_end_in_time_and_are_reported_as_they_were():
     ran = [(one, SWISH.backward(**one.case.inputs)) for one, _ in zip(prepared_suite(SWISH, 0), range(3))]
     found = kernel_call.repeated(SWISH.backward, ran, None, time.monotonic() + 60)
     assert found == ("", "", 1 + kernel_call.TIMES, True)

@@ -83,7 +83,7 @@ def test_a_fault_is_named_although_the_kernel_computes_in_float32():
     assert result.diagnosis.name == "missing 1/n" and "dgammaOut is wrong in 1 case\n" in str(result)
 
 
-def test_a_kernel_that_computes_in_float32_is_told_so():
+def test_a_kernel_that_computes_in_float32_is_named_as_one():
     text = check("rms_norm", narrow(RMS.backward), beyond=True).diagnosis.text
     assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in text for name in RMS.outputs)
     half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
@@ -136,7 +136,7 @@ def test_faults_that_no_case_tells_apart_are_both_named():
     assert {"both kinks open", "upper kink open"} <= set(found.candidates)
 
 
-def test_the_closest_fault_is_told_with_a_case_that_speaks_against_it():
+def test_the_closest_fault_is_reported_with_a_case_that_speaks_against_it():
     wrong = fault("rms_norm", "missing 1/n")
 
     def kernel(**inputs):

@@ -178,7 +178,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
                          ids=["compare", "check", "check with a kernel"])
-def test_damage_is_told_in_three_parts(copy, damage, reader):
+def test_damage_is_refused_in_three_parts(copy, damage, reader):
     harm, text, kind = DAMAGE[damage]
     harm(copy)
     with pytest.raises(kind, match=rf"(?s)(dump|cases.json).*: got .*{text}.*; write the cases again"):
@@ -201,7 +201,7 @@ def sparse(path, size):
 
 @pytest.mark.parametrize("form", ["npy", "bin"])
 @pytest.mark.parametrize("harm", HOSTILE)
-def test_a_hostile_output_is_told_at_once(copy, harm, form):
+def test_a_hostile_output_is_reported_at_once(copy, harm, form):
     for one in (copy / "000" / "out").glob("dxOut.*"):
         one.unlink()
     HOSTILE[harm](copy / "000" / "out" / f"dxOut.{form}")

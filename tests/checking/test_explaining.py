@@ -53,7 +53,7 @@ def test_a_forgotten_factor_of_an_output_is_reported():
 
 
 @pytest.mark.usefixtures("unshrunken")
-def test_a_fault_under_a_condition_is_told_with_it():
+def test_a_fault_under_a_condition_is_reported_with_it():
     text = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
         2.0 if x.shape[-1] > 100 else 1.0)})).explanation
     assert "dgammaOut is 2 times the right one" in str(text) and "shape[-1] >" in text.condition
@@ -120,7 +120,7 @@ def test_float64_outputs_that_were_computed_in_float32_are_recognised():
 
 
 @pytest.mark.usefixtures("unshrunken")
-def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_told_by_its_line():
+def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_reported_by_its_line():
     norm = operator("layer_norm")
     wrong = next(one for one in faults(norm) if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)"))
     text = check(norm, replace(norm, page=wrong.edit.page).backward).explanation
@@ -148,12 +148,12 @@ def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
 
 # How a named fault is recognised.
 
-def test_a_fault_that_is_no_line_of_the_page_is_told_by_its_name():
+def test_a_fault_that_is_no_line_of_the_page_is_reported_by_its_name():
     text = of_fault(RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3)
     assert str(text).startswith("your kernel behaves as the named fault 'strides ignored': ") and text.line == ""
 
 
-def test_a_named_fault_under_a_condition_is_told_as_one():
+def test_a_named_fault_under_a_condition_is_reported_as_one():
     wrong = fault("rms_norm", "missing 1/n")
     result = check("rms_norm", lambda **inputs: (wrong if inputs["x"].ndim == 2 else RMS.backward)(**inputs))
     assert result.diagnosis.name is None and "ndim" in result.explanation.condition

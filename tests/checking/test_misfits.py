@@ -21,7 +21,7 @@ def each(change, kernel=RMS.backward):
     ("rms_norm", each(lambda value: value.astype(np.float32)), "dxOut has dtype float32 instead of float16"),
     ("rms_norm", each(np.ravel), "dxOut has shape (24,) instead of (4, 6)"),
     ("rms_norm", lambda **inputs: RMS.backward(**inputs) | {"mean": np.zeros(1)}, "mean is returned, but was not asked for")])
-def test_right_numbers_that_do_not_fit_are_told_so(op, kernel, words):
+def test_right_numbers_that_do_not_fit_are_reported_as_such(op, kernel, words):
     found = check(op, kernel, depth="quick")
     assert not found.passed and found.explanation is None
     assert found.diagnosis.text.startswith(words) and found.diagnosis.text.endswith(": all numbers are right")
@@ -44,7 +44,7 @@ def test_a_missing_output_is_no_right_number():
     assert "dgammaOut is missing in" in found.diagnosis.text and "all numbers are right" not in found.diagnosis.text
 
 
-def test_a_kernel_that_cannot_be_called_so_is_told_the_keywords():
+def test_of_a_kernel_that_cannot_be_called_so_the_keywords_are_named():
     found = check("hardswish", lambda x: x, depth="quick")
     assert "cannot be called with the keywords gradOutput, self: TypeError" in str(found)
 
@@ -53,7 +53,7 @@ def test_a_kernel_that_cannot_be_called_so_is_told_the_keywords():
     assert "raises TypeError" in str(check("hardswish", inside, depth="quick"))
 
 
-def test_what_is_not_supported_is_told_by_several_attributes_and_how_to_leave_it_out():
+def test_what_is_not_supported_is_reported_by_several_attributes_and_how_to_leave_it_out():
     def kernel(**inputs):
         if inputs["interpolationMode"] or inputs["paddingMode"]:
             raise av.NotSupported
@@ -64,7 +64,7 @@ def test_what_is_not_supported_is_told_by_several_attributes_and_how_to_leave_it
     assert "leave them out" not in str(check(GRID, kernel, depth="quick", allow_unsupported=True))
 
 
-def test_cases_that_nothing_sets_apart_are_told_by_what_they_share():
+def test_cases_that_nothing_sets_apart_are_reported_by_what_they_share():
     some = [Traits.of(av.case("hardswish", shape=(n,))) for n in (3, 8, 21, 64)]
     assert "other than" not in common(some[::2], some[1::2])
 

@@ -58,7 +58,7 @@ def test_a_stub_and_a_question_are_no_attempts(file):
 
 @pytest.mark.parametrize("broken", ["not json", '{"name": "rms_dx"}', "[1, 2]", '"text"', "\x00\x01", '{"name": "rms_',
                                     "[" * 10**5], ids=range(7))
-def test_a_broken_line_is_told_and_kept_and_costs_no_other(file, broken):
+def test_a_broken_line_is_reported_and_kept_and_costs_no_other(file, broken):
     keep("rms_dx", True)
     with open(file, "a") as opened:
         opened.write(broken)  # without an end of line, as if the machine had stopped

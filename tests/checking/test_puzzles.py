@@ -24,7 +24,7 @@ def test_a_solution_passes_in_the_lines_that_are_promised(name):
 
 
 @ALL
-def test_an_empty_stub_is_told_how_to_begin(name, folder):
+def test_the_answer_to_an_empty_stub_says_how_to_begin(name, folder):
     result = puzzle(name).check(lambda *args, **inputs: None)
     assert not result.passed and not result.begun
     assert "nothing is returned yet" in str(result) and "hint(1)" in str(result)
@@ -50,7 +50,7 @@ def test_there_are_three_mistakes_and_three_hints(name):
 
 
 @PARTS
-def test_the_mistakes_are_told_apart_by_the_cases(name):
+def test_the_mistakes_are_distinguished_by_the_cases(name):
     one, found = puzzle(name), []
     for mistake in solution_of(one).mistakes:
         wrong = solution_of(one).wrong(mistake)

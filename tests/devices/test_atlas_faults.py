@@ -59,7 +59,7 @@ def places(names):
 
 @pytest.mark.parametrize("layout", ["8.x", "9.x"])
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
-def test_every_failing_call_is_told_and_leaves_nothing(op, layout):
+def test_every_failing_call_is_reported_and_leaves_nothing(op, layout):
     root = stand_in(layout)
     inputs_of(op)  # drawn here, and not by every child
     swept = list(places(calls_of(root, op)))
@@ -133,7 +133,7 @@ class Texts:
         return self.text
 
 
-def test_new_text_before_old_text_is_told_apart():
+def test_new_text_before_old_text_is_distinguished():
     from aclnn_viz.devices.device import Session
     session = Session.__new__(Session)
     session.acl = Texts()

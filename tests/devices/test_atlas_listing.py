@@ -41,7 +41,7 @@ def test_without_an_installation_nothing_is_loaded_and_nothing_started(tmp_path,
 
 @needs_compiler
 @pytest.mark.parametrize("wrong", [{"timeout": "x"}, {"timeout": float("nan")}, {"timeout": 10**30}, {"custom": 3}, {"root": b"x"}])
-def test_arguments_of_another_kind_are_told_whether_or_not_there_is_cann(wrong):
+def test_arguments_of_another_kind_are_reported_whether_or_not_there_is_cann(wrong):
     with pytest.raises((TypeError, ValueError), match=": got .*; pass"):
         list_devices(**wrong)
 
@@ -119,7 +119,7 @@ def test_a_missing_operator_is_reported():
 
 
 @needs_compiler
-def test_a_device_that_does_not_start_is_told_and_the_others_are_listed(monkeypatch):
+def test_a_device_that_does_not_start_is_reported_and_the_others_are_listed(monkeypatch):
     monkeypatch.setenv("STANDIN_DEVICES", "2")
     monkeypatch.setenv("STANDIN_FAIL", "aclrtSetDevice:1:507000")
     first, second = listed(stand_in())["devices"]
@@ -153,7 +153,7 @@ def broken_root(tmp_path, behaviour):
     ("*(volatile int *)0 = 1; return 0;", "the process that asked died of SIGSEGV, while reading device 0"),
     ("_exit(3);", "the process that asked ended with 3: no text, while reading device 0"),
 ])
-def test_a_crash_is_told_and_takes_nobody_along(tmp_path, behaviour, problem):
+def test_a_crash_is_reported_and_takes_nobody_along(tmp_path, behaviour, problem):
     found = listed(broken_root(tmp_path, behaviour))
     assert problem in found["problem"] and found["cann"] == "9.0.0" and found["cann_source"].startswith("inferred")
     assert found["operators"]["hardswish"]["reason"].startswith("no library exports aclnnHardswishBackward")

@@ -227,7 +227,7 @@ class Failing:
         return call
 
 
-def test_a_product_without_a_name_is_told_as_such():
+def test_a_product_without_a_name_is_reported_as_such():
     acl = HostAcl()
     acl.aclrtGetSocName = lambda: None
     with pytest.raises(AclError, match="aclrtGetSocName must succeed: got no name of a product; the driver does not name "
@@ -249,7 +249,7 @@ def attempt(op, k):
 
 
 @ALL
-def test_every_failing_call_is_told_and_leaves_nothing(op):
+def test_every_failing_call_is_reported_and_leaves_nothing(op):
     whole, error = attempt(op, -1)
     assert error is None and whole.calls > 20
     for k in range(1, whole.calls + 1):

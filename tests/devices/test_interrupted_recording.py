@@ -118,7 +118,7 @@ def test_files_of_somebody_else_in_the_folder_stay(begun):
     lambda path: path.write_text("thesis"), lambda path: path.mkdir() or (path / "x").touch(), os.mkfifo,
     lambda path: path.symlink_to("/dev/null"), lambda path: path.symlink_to("nowhere"),
     lambda path: path.write_bytes(b"PK\3\4")], ids=["text", "folder", "pipe", "device", "dangling", "torn archive"])
-def test_a_place_that_is_taken_is_told_before_anything_is_run(tmp_path, make):
+def test_a_place_that_is_taken_is_reported_before_anything_is_run(tmp_path, make):
     make(tmp_path / "x")
     for force in (False, True):
         with av.open_device("host") as device, pytest.raises(FileExistsError, match="a place of its own: got .*x, which "

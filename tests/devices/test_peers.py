@@ -97,7 +97,7 @@ def test_an_option_of_another_kind_of_device_is_refused():
         av.open_device("torch", soc="Ascend910B2")
 
 
-def test_names_of_peers_are_told_from_files_and_functions():
+def test_names_of_peers_are_distinguished_from_files_and_functions():
     assert all(map(is_peer, ("torch", "torch:cuda", "torch:npu:1", "jax:gpu", "torch:tpu")))
     assert not any(map(is_peer, ("torch.py:kernel", "torch:My", "jaxx", "host", "torch:", 3)))
 

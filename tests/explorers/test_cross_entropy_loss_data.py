@@ -216,7 +216,7 @@ def test_a_cell_outside_is_refused_beside_its_control(values, field, text):
 
 @pytest.mark.parametrize("values", [{}, {"ignored": 1.0}, {"rows": 64, "classes": 64}, {"reduction": "none"},
                                     {"rows": 1, "classes": 1, "row": 0, "column": 0}, {"gradLoss": 0.0}])
-def test_every_picture_fits_and_is_told(values):
+def test_every_picture_fits_and_is_put_into_words(values):
     assert_fits(show(compute(State(**values))))
 
 

@@ -180,7 +180,7 @@ def test_inputGrad_of_a_channel_hears_nothing_of_the_others():
     assert data.inputGrad.sum() == pytest.approx(data.inputs["gradOutput"][1, 1].sum())
 
 
-def test_samples_and_channels_are_told_apart_in_all_arrays():
+def test_samples_and_channels_are_distinguished_in_all_arrays():
     shown = [compute(State(samples=2, channels=2, sample=n, channel=c)) for n in range(2) for c in range(2)]
     assert len({data.outs.tobytes() for data in shown}) == len({data.inputGrad.tobytes() for data in shown[::2]}) * 2 == 4
     assert [data.gridGrad.tobytes() == shown[0].gridGrad.tobytes() for data in shown] == [True, True, False, False]

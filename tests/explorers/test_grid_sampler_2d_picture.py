@@ -126,7 +126,7 @@ def test_a_small_or_a_narrow_image_fits_too():
 
 
 @pytest.mark.parametrize("values", [{"width": 1, "height": 96}, {}])
-def test_both_ends_of_an_image_are_told_apart(values):
+def test_both_ends_of_an_image_are_distinguished(values):
     made = show(compute(State(**values)))
     minus, plus = marks(made, "image", Note)
     assert (minus.align, plus.align) == ("right", "left") and minus.x <= plus.x

@@ -238,7 +238,7 @@ def test_what_cannot_be_is_refused_beside_its_control(values, field, text):
 @pytest.mark.parametrize("values", [{}, {"channels": 48, "positions": 64, "samples": 8, "numGroups": 48},
                                     {"samples": 1, "channels": 1, "positions": 1, "numGroups": 1, "channel": 0, "position": 0},
                                     {"swishScale": -2.0, "x_mean": 500.0, "dtype": "bfloat16"}])
-def test_every_picture_fits_and_is_told(values):
+def test_every_picture_fits_and_is_put_into_words(values):
     assert_fits(show(compute(State(**values))))
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from aclnn_viz import explore, operator
+from aclnn_viz import explore, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.traced import TracedArrays
 from aclnn_viz.cases import case
@@ -19,7 +19,8 @@ from machine import SOAK
 ODD = np.array([0.0, -0.0, 1.0, -1.5, 0.5, 2.5, -2.5, 3.0, 1e30, -1e-30, 65520.0, 5e-8, 3.1, np.nan, np.inf, -np.inf])
 LARGEST = 3_000_000  # bytes of a page
 #: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
-PAGES = {"grid_sampler_2d": 0.0, "grid_sampler_3d": 0.0, "rms_norm": 0.0,
+PAGES = dict.fromkeys((op.name for op in operators()), 1e-6) | {  # of an operator that is not named: as far as exp and log
+         "grid_sampler_2d": 0.0, "grid_sampler_3d": 0.0, "rms_norm": 0.0,
          "hardswish": 1e-6, "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
          "cross_entropy_loss": 1e-6, "group_norm_swish": 1e-6}  # exp and log of float64 are the browser's
 NODE = pytest.mark.needs("node")

@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from aclnn_viz import operator
+from aclnn_viz import operator, operators
 from aclnn_viz.explorers import default, explorers, subject_of
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build, controls
@@ -13,7 +13,8 @@ from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
 from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
 
-STATES = {"hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
+STATES = {op.name: ({},) for op in operators()} | {
+          "hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
                         {"gradOutput": 0.0, "reach": "near", "dtype": "float32"}, {"plan": "device"}),
           "rms_norm": ({}, {"epsilon": 0.4, "outlier": 3.0, "dy": "random", "row": 0, "column": 2}, {"output": "dxOut", "dy": "ones"},
                        {"dtype": "float16", "scale": -5.0, "epsilon": -12.0}, {"scale": 3.0, "gamma": "signs", "dy": "along"}),
@@ -38,9 +39,9 @@ def parts(name, values):
         op = operator(name)
         state = build(default.state_of(op), values)
         return state, default.gathered(op, state), default.data, default
-    room = import_module(f"{explorer.__package__}.explorer_data")
-    state = build(room.State, values)
-    return state, room.gathered(state), room.data, explorer
+    held = import_module(f"{explorer.__package__}.explorer_data")
+    state = build(held.State, values)
+    return state, held.gathered(state), held.data, explorer
 
 
 def pictures(name, values):

@@ -190,7 +190,7 @@ def test_what_has_no_picture_is_not_lifted_out(explorer):
         explorer.lifted("cell")
 
 
-def test_the_browser_is_told_in_words_why_nothing_is_lifted_out(monkeypatch):
+def test_the_browser_shows_in_words_why_nothing_is_lifted_out(monkeypatch):
     never = explore("two_phase")
     sent = []
     never.data = None  # as after opening it in a state that it cannot show

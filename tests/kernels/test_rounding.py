@@ -125,5 +125,5 @@ def test_the_judge_rejects_two_steps_of_a_16_bit_format(dtype):
         assert (judge(operator("hardswish"), inputs, call)[1] is None) is accepted
 
 
-def test_the_formats_are_told_apart():
+def test_the_formats_are_distinguished():
     assert float_format(operator("rms_norm").backward(**case("rms_norm", dtype="bfloat16").inputs)["dgammaOut"]).bits == 32

@@ -76,7 +76,7 @@ SINGLE = [
     Row({"input": tensor(2, 9, 6, 7)}, 161002, "axis 1 of gradOutput must be as long as axis 1 of input"),
     Row({"gradOutput": tensor(2, 3, 9, 5)}, 161002, "axis 1 of grid must be as long as axis 2 of gradOutput"),
     Row({"gradOutput": tensor(2, 3, 4, 9)}, 161002, "axis 2 of grid must be as long as axis 3 of gradOutput"),
-    # Two rules broken by one tensor: the earlier one speaks.
+    # Two rules broken by one tensor: the earlier one answers.
     Row(of_dtype(I32, ("gradOutput", "input", "grid", "inputGrad")), 161002, "gridGrad must have the data type"),
     Row({"gradOutput": tensor(9, 9, 4, 5)}, 161002, "axis 0 of gradOutput"),
     Row({"gradOutput": tensor(2, 9, 9, 5)}, 161002, "axis 1 of gradOutput"),

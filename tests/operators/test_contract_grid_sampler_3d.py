@@ -46,7 +46,7 @@ SINGLE = [
     Row(INTEGERS, 161002, "the data type of input is not supported"),
     Row(INTEGERS | {"paddingMode": 3}, 161002, "the data type of input is not supported"),
     Row(INTEGERS | {"gridGrad": tensor(2, 2, 3, 4, 3)}, 161002, "gridGrad must have the data type of input"),
-    # Two things wrong with one tensor: the earlier check tells.
+    # Two things wrong with one tensor: the earlier check answers.
     Row({"gradOutput": tensor(1, 1, 2, 3, 4)}, 161002, "axis 0 of gradOutput"),
     Row({"gradOutput": tensor(2, 1, 1, 3, 4)}, 161002, "the channels of input"),
     Row({"gradOutput": tensor(2, 3, 1, 1, 4)}, 161002, "the D of grid"),

@@ -76,7 +76,7 @@ SINGLE = [
     discarded({"numGroups": -2}, "axis 1 of mean must be numGroups"),
     discarded(sized(c=2, groups=4), "C must be a multiple of numGroups"),
     fine(numGroups=2**32 + 2),  # read as int32
-    # Two rules broken by one tensor: the earlier one speaks.
+    # Two rules broken by one tensor: the earlier one answers.
     discarded({"mean": tensor(3, 3)}, "axis 1 of mean"),
     discarded({"mean": tensor(2, 2, 1)}, "rstd must have the shape of mean"),
     discarded(sized(c=4001, groups=1) | image(2, 4001, 0), "the product of the axes after C"),

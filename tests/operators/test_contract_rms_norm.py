@@ -67,7 +67,7 @@ SINGLE = [
     Row({"gamma": tensor()}, 561002, "gamma must have 1 to 8 axes"),
     Row({"rstd": tensor(2)}, 561002, "rstd must have the axes"),
     Row({"rstd": tensor(3, 2)}, 561002, "rstd must have the axes"),
-    # Two rules broken by one tensor: the earlier one speaks.
+    # Two rules broken by one tensor: the earlier one answers.
     Row({"dy": tensor(2, 3, 64, format=HWCN, dtype=I32)}, 161002, "format"),
     Row({"gamma": tensor(128), "rstd": tensor(2, 3, 2)}, 561002, "gamma must have the last axes"),
 ]

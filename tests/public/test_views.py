@@ -40,7 +40,7 @@ def at_first_sight(page):
 
 
 @pytest.mark.parametrize("name", VIEWED)
-def test_a_view_is_short_and_has_no_paper_of_its_own(name):
+def test_a_view_is_short_and_has_no_background_of_its_own(name):
     one = VIEWED[name]()
     page, text = one._repr_html_(), repr(one)
     assert at_first_sight(page).count("<tr>") <= 14 and len(text) < 2500 and text.count("\n") < 12

@@ -203,7 +203,7 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"PK")])
-def test_what_is_no_archive_is_told_at_once_wherever_an_array_is_taken(tmp_path, make):
+def test_what_is_no_archive_is_reported_at_once_wherever_an_array_is_taken(tmp_path, make):
     make(tmp_path / "a.npz")
     for take in (load, as_array):
         with pytest.raises(ValueError, match="an array is taken from .*: got a.npz, which is no .*; write the file again"):

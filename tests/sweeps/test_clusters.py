@@ -152,8 +152,8 @@ def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
         def work():
             os.close(end)
             device, claim = open_card("atlas", root=four_cards)
-            (tmp_path / f"{number}.told").write_text(device.name)
-            os.rename(tmp_path / f"{number}.told", tmp_path / f"{number}.card")
+            (tmp_path / f"{number}.part").write_text(device.name)
+            os.rename(tmp_path / f"{number}.part", tmp_path / f"{number}.card")
             os.read(wait, 1)
         return work
 

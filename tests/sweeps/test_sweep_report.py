@@ -136,7 +136,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
         assert cli.main(words) == 2 and text in capsys.readouterr().err
 
 
-def test_what_was_wrong_is_told_in_the_language_of_who_reads(stores):
+def test_what_was_wrong_is_reported_in_the_language_of_who_reads(stores):
     before = language()
     try:
         language("zh")

@@ -67,7 +67,7 @@ def test_lines(python, cpp):
     assert expression(python) == cpp
 
 
-def test_a_member_beside_a_local_of_its_name_is_told_apart():
+def test_a_member_beside_a_local_of_its_name_is_distinguished():
     (method,) = ast.parse("def Init(self, n):\n    length = n\n    self.length = min(length, 3)").body
     assert "this->length = min(length, 3);" in Lines()._method(method)
 

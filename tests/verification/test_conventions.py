@@ -28,12 +28,11 @@ def test_the_kernel_does_what_is_written_down(name, row):
 
 def test_every_operator_says_what_its_places_ask_for():
     topics = {name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN}
-    assert len(WRITTEN) >= 5 and all(found >= {"not finite", "empty"} for found in topics.values())
+    assert len(WRITTEN) >= 7 and all(found >= {"not finite", "empty"} for found in topics.values())
     assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {"hardswish"}  # which divides by nothing
     samplers = {"grid_sampler_2d", "grid_sampler_3d"}
     assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", *samplers}
     assert all("tie" in topics[name] for name in samplers)
-    assert len(WRITTEN) == len(operators())  # none is only measured
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS)

@@ -97,6 +97,11 @@ def test_its_prose_is_that_of_its_texts(pair):
     assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
 
 
+def test_a_name_of_no_lesson_is_refused():
+    with pytest.raises(SystemExit, match="a name is how a lesson begins: got zh/99; pass such as 04"):
+        outputs.main(["zh/99"])
+
+
 @pytest.mark.parametrize("name, old, new, says", [
     ("14.ipynb", "Prove your own", "Prove another", r"cell-00 \w+ in .*14.md; translate that cell as it is today and mark it cell-00 \w{8}$"),
     ("14.ipynb", "cell-02", "cell-03a", "mark it cell-03a"), ("zh/14.md", "<!-- cell-18", "cell-18", "got nothing more in .*mark it cell-18"),

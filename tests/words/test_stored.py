@@ -31,7 +31,7 @@ def test_what_comes_back_is_what_was_kept(note, chosen_language):
     assert stored(again) == stored(note)
 
 
-def test_kinds_are_told_apart():
+def test_kinds_are_distinguished():
     assert [type(restored(stored(note))) for note in ("x", WRONG, named("x"), meant("x", "y"))] == [str, Message, Name, Meant]
 
 

@@ -12,7 +12,7 @@ KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False",
 PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HINT, "offset points")
 # What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
-SPOKEN = {"tr", "ntr", "message", "linked", "meant"}
+TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
 DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}  # keep their texts as messages, which are looked at there
@@ -118,7 +118,7 @@ def _never_shown(node):
         yield from (part for part in node.values if isinstance(part, ast.Constant))
     elif isinstance(node, ast.Call):
         called = call_of(node)
-        if called in SPOKEN | DECLARED | ERRORS:
+        if called in TRANSLATED | DECLARED | ERRORS:
             yield from (part for value in node.args for part in ast.walk(value)
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
         if called in DATA | INSIDE:

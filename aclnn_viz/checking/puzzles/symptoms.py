@@ -1,4 +1,4 @@
-"""The symptoms of a broken kernel: which experiments fail, where the errors lie, or which standards refuse it."""
+"""What a puzzle shows of a kernel whose fault is to be found: failing experiments, places of errors, standards that refuse it."""
 
 import html
 from dataclasses import dataclass

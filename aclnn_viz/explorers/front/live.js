@@ -226,7 +226,7 @@ function openLive(el, written) {
       listeners["msg:custom"].forEach((call) => call({ lift }, [new TextEncoder().encode(text)]));
     },
   };
-  const speak = (name) => {
+  const useLanguage = (name) => {
     language = name;
     kept.controls = page.texts[name].controls;
     kept.wording = page.texts[name].wording;
@@ -245,7 +245,7 @@ function openLive(el, written) {
     const other = element("button", { type: "button", "data-lift": "language", lang: language === "zh" ? "en" : "zh" },
       language === "zh" ? "English" : "中文");
     other.addEventListener("click", () => {
-      speak(language === "zh" ? "en" : "zh");
+      useLanguage(language === "zh" ? "en" : "zh");
       notify("change:wording");
       settle();
       answer();
@@ -264,7 +264,7 @@ function openLive(el, written) {
     notify("change:values");
     answer();
   });
-  speak(language);
+  useLanguage(language);
   explorer(buildPanels).render({ model, el });
   settle();
   answer();

@@ -1,4 +1,4 @@
-"""The sample program of aclnnCrossEntropyLossGrad, CANN documentation, over the C API methods, with its faults mended.
+"""The sample program of aclnnCrossEntropyLossGrad, CANN documentation, in Python for any C API, with its faults mended.
 
 The printed program stores float32 bytes under ACL_BF16, copies 8 bytes into a target of two int64, fills the output
 with the expected answer before the call, and reads bfloat16 results as float. Here the data are made in the types that

@@ -1,4 +1,4 @@
-"""Grid sampler backward as tiles: the program that all samplers share, along two axes."""
+"""Grid sampler backward as tiles: the taps of a point in an image; `families/sampling_tiles.py` has the rest, which all samplers share."""
 
 from aclnn_viz.operators.families.sampling_tiles import PLAN, F, GridSamplerGrad, atomic_tiling, tiling
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel

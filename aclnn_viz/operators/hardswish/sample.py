@@ -1,4 +1,4 @@
-"""The sample program of aclnnHardswishBackward, CANN documentation, over the C API methods."""
+"""The sample program of aclnnHardswishBackward, CANN documentation, in Python for any C API."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The sample program of aclnnRmsNormGrad, CANN documentation, over the C API methods.
+"""The sample program of aclnnRmsNormGrad, CANN documentation, in Python for any C API.
 
 It passes an rstd that was not computed from its x. The outputs follow from the formula, but they are not a gradient.
 """

@@ -6,10 +6,11 @@ no code with the pages, and no order of operations.
 
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from aclnn_viz import operators
 
-OPERATORS = [op.name for op in operators()]
+OPERATORS = [op.name for op in operators() if (Path(__file__).parent / f"{op.name}.py").exists()]
 
 
 def right(name):
