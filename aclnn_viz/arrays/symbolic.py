@@ -125,14 +125,14 @@ class SymbolicArrays:
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
     of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
-    all indices into an axis.
+    all indices into an axis, `divisors` what was divided by.
     """
 
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
 
     def __init__(self, decide):
         self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, {}, {}, {}, [], None
-        self.views, self.names = {}, {}
+        self.views, self.names, self.divisors = {}, {}, {}
 
     def __getattr__(self, name):
         raise Refused(f"xp.{name} is not known")
@@ -235,6 +235,8 @@ class SymbolicArrays:
     def each(self, name, f, kind, *arrays):
         arrays = [self.lift(a) for a in arrays]
         axes = broadcast(*(a.axes for a in arrays))
+        if name in ("truediv", "reciprocal"):
+            self.divisors[arrays[-1].key] = arrays[-1]
         neutral = {"add": 0, "mul": 1, "sub": 0, "truediv": 1}.get(name)
         if neutral is not None and not any(arrays[1].axes) and not arrays[1].deps and arrays[1].value == neutral and axes == arrays[0].axes:
             return arrays[0]

@@ -8,6 +8,7 @@ from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Su
 from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
 from aclnn_viz.arrays.symbolic import BOOL, MOVED, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
+from derivations.prover.canonical import is_total
 from derivations.prover.expressions import NotUnderstood, substitute
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
@@ -18,6 +19,7 @@ TRIED = 2  # regions in which a kink is looked for beside the first
 ONE = Symbol("#1", real=True)
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
+DIVIDED = "what is divided by is not 0"
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
 
@@ -509,12 +511,19 @@ def assumptions(claim, answer):
     sizes = {s for e in (claim.loss, claim.right) for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
     yield from (f"{n} >= 1" for n in sorted(map(str, sizes)) if "'" not in n)
     if answer.denominators:
-        yield "what is divided by is not 0"
+        yield DIVIDED
 
 
 def granted(traced):
     for name, (length, beside) in traced.subject.labels.items():
         yield f"0 <= {name} < {length}" + (f" or {name} = {beside}" if beside is not None else "")
+    if not all(map(_never_zero, traced.xp.divisors.values())):
+        yield DIVIDED
+
+
+def _never_zero(divisor):
+    return is_total(1 / divisor.at(divisor.axes, tuple(tuple(Symbol(f"q{k}_{m}", integer=True) for m in range(len(axis)))
+                                                       for k, axis in enumerate(divisor.axes))))
 
 
 def kinks(traced, output, of):
