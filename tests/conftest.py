@@ -3,8 +3,10 @@
 import compileall
 import gc
 import os
+import random
 import re
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -68,9 +70,19 @@ def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
     items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
-        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")}
+        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")} - _left_out(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
+
+
+def _left_out(items):
+    """What no sample holds: of a test with `sampled(count)` that many cases are drawn, always the same."""
+    sampled = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            sampled[item.nodeid.split("[")[0]].append(item)
+    return {item for name, every in sampled.items()
+            for item in random.Random(name).sample(every, max(0, len(every) - every[0].get_closest_marker("sampled").args[0]))}
 
 
 def _needs_engine(item):

@@ -264,6 +264,7 @@ def explorer():
 
 
 @pytest.mark.parametrize("field", [c["field"] for c in controls(State) if c["field"] not in ("device", "cann")])
+@pytest.mark.sampled(8)
 def test_every_control_answers(explorer, field):
     assert_control_answers(explorer, show, field)
 

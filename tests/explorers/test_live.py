@@ -93,6 +93,7 @@ def test_a_number_that_is_traced_is_not_looked_at(look):
 
 @NODE
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.sampled(4)
 def test_the_backward_page_has_the_bits_of_numpy_in_every_mode(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     op, jobs, wanted = operator(name), {}, {}
@@ -117,6 +118,7 @@ def rounded_once(monkeypatch):
 
 @NODE
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.sampled(2)
 def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     subject, state, page = saved(name)

@@ -38,6 +38,7 @@ def test_errors_are_in_ulps_of_the_truth():
 
 @OPERATORS
 @pytest.mark.parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
+@pytest.mark.sampled(8)
 def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
     data = compute(State(operator=name, plan=plan, dtype="float16", **SMALL))
     assert data.counts["not explained"] == 0 and data.errors.size > 0
@@ -45,6 +46,7 @@ def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
 
 @OPERATORS
 @pytest.mark.parametrize("kind", [*INDICES, "truncated"])
+@pytest.mark.sampled(9)
 def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(name, kind):
     data = compute(State(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL))
     text = " ".join(show(data).headline)
@@ -237,6 +239,7 @@ def test_what_cannot_be_is_said_beside_its_control(values, field, text):
 
 
 @pytest.mark.parametrize("field", [control["field"] for control in controls(State) if control["field"] != "device"])
+@pytest.mark.sampled(6)
 def test_every_value_of_a_control_changes_the_picture(field):
     made = explore("numeric_error")
     assert_control_answers(made, show, field)

@@ -203,6 +203,7 @@ def test_the_panels_fit(name):
 
 
 @pytest.mark.parametrize("field", [control["field"] for control in controls(State)])
+@pytest.mark.sampled(5)
 def test_every_value_of_a_control_changes_the_picture(field):
     made = explore("tiles")
     assert_control_answers(made, show, field, must_draw=field != "fault")

@@ -59,6 +59,7 @@ def texts(data, name):
 
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.sampled(60)
 def test_every_mistake_ends_as_the_documents_say(name, mistake):
     data, generated = compute(State(operator=name, mistake=mistake)), name not in HAND_WRITTEN
     by_kind, generated_kind, misuse, right = TABLE[mistake]
@@ -217,6 +218,7 @@ def test_a_lifted_cell_opens_the_same_state(explorer):
 
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.sampled(40)
 def test_a_lifted_test_makes_the_same_calls(name, mistake):
     from aclnn_viz.explorers.two_phase import pytest_case
     state, namespace = State(operator=name, mistake=mistake), {}

@@ -73,6 +73,7 @@ def assert_prints_what_the_device_computes(case, folder, layout="9.x", environme
 @pytest.mark.parametrize(("name", "dtype"), [
     (op.name, dtype) for k, op in enumerate(av.operators()) for n, dtype in enumerate(("float32", "float16", "bfloat16"))
     if SOAK or n == k % 3])
+@pytest.mark.sampled(3)
 def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     assert_prints_what_the_device_computes(case_of(name, dtype=dtype), tmp_path)
 
@@ -88,6 +89,7 @@ def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     ("cross_entropy_loss", {"labelSmoothing": 0.3}, {"STANDIN_SOC": "Ascend950PR_9579"}),
     ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
 ], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled"])
+@pytest.mark.sampled(3)
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):
     assert_prints_what_the_device_computes(case_of(name, **given), tmp_path, environment=environment)
 

@@ -43,6 +43,7 @@ def forward_judged(name, inputs):
 @pytest.mark.parametrize("op,options,mode", [
     (op, options, mode) for op in operators() for options in op.shapes for mode in op.modes],
     ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
+@pytest.mark.sampled(55)
 def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, options, mode):
     inputs = case(op, seed=4, **options | mode).inputs
     judged(op.name, inputs)
@@ -174,6 +175,7 @@ def test_forward_of_cross_entropy(reduction, smoothing, zloss):
 
 
 @pytest.mark.parametrize("op", operators(), ids=str)
+@pytest.mark.sampled(3)
 def test_the_judge_rejects_wrong_answers(op):
     """S is no wide measure: two hundred-thousandths of the largest element are seen, and so is an output in another order."""
     inputs = case(op, seed=1).inputs

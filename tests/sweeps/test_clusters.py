@@ -23,7 +23,7 @@ from aclnn_viz.sweeps.recipes import source
 from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]
-KILLS = 8 if SOAK else 2
+KILLS = 8 if SOAK else 1
 CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[::1 if SOAK else 5]
 DASK = pytest.mark.needs("dask")
 

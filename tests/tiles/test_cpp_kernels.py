@@ -57,6 +57,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("before, after, kind, at", WRONG)
+@pytest.mark.sampled(3)
 def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
     file = edited(tmp_path, before, after)
     found = next(hazard for hazard in added(file)[0].hazards if hazard.kind == kind)
@@ -71,6 +72,7 @@ def children():
     ("for (;;) {}", "takes longer than 1 s"), ("*(volatile int *)8 = 1;", "SIGSEGV after this call"), ("exit(3);", r"exit\(3\)"),
     ("assert(total == 0);", "SIGABRT"), ("volatile char big[100 << 20]; big[0] = 1;", "SIGSEGV"),
     ("((volatile char *)std::malloc(100ull << 30))[0] = 1;", "SIGSEGV"), ("op.Process(); kill(getpid(), 9);", "SIGKILL")])
+@pytest.mark.sampled(3)
 def test_what_crashes_exits_or_never_ends_is_one_hazard_and_leaves_nothing(body, said, tmp_path):
     file = edited(tmp_path, "op.Process();", body)
     file.write_text("#include <csignal>\n#include <cstdlib>\n#include <unistd.h>\n" + file.read_text("utf-8"), "utf-8")
@@ -88,6 +90,7 @@ def test_what_crashes_exits_or_never_ends_is_one_hazard_and_leaves_nothing(body,
     ("#include \"kernel_operator.h\"", "#include \"kernel_operator.h\"\n#include \"no such.h\"", "no such.h: No such file"),
     ("    op.Process();", "    op.Process();\n    LocalTensor<half>().GetPhyAddr();", "use GetValue, SetValue or vector calls"),
     ("__global__", "", "a kernel has an entry marked __global__: got none in add_custom.cpp")])
+@pytest.mark.sampled(3)
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
@@ -109,6 +112,7 @@ def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_p
 
 
 @pytest.mark.parametrize("code", range(len(FORMATS)))
+@pytest.mark.sampled(5)
 def test_each_format_keeps_its_bits(code):
     dtype = FORMATS[code]
     rng, whole = np.random.default_rng(1), dtype.kind in "iu"
