@@ -11,7 +11,7 @@ from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.verification import kinks
+from aclnn_viz.verification import errata, kinks
 
 
 def called(capsys, *arguments):
@@ -64,16 +64,17 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
     assert status == 1 and json.loads(printed)["devices"] == []
 
 
-def test_errata_are_listed_and_reproduce(capsys):
+def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
     status, printed, _ = called(capsys, "errata", "--json")
     content = json.loads(printed)
     assert status == 0 and content["passed"] and len(content["errata"]) >= 15
+    some = [one for one in errata.errata() if one.operator == "group_norm_swish"]
+    monkeypatch.setattr(errata, "errata", lambda: some)  # that all of them reproduce is known by now
     status, printed, _ = called(capsys, "errata")
     assert status == 0 and "1/n" in printed
 
 
 def test_a_claim_that_does_not_reproduce_sets_the_status(capsys, monkeypatch):
-    from aclnn_viz.verification import errata
     monkeypatch.setattr(errata, "errata", lambda: [])
     assert called(capsys, "errata")[0] == 1
 

@@ -46,7 +46,7 @@ def test_theorem_is_true_at_explicit_sizes(theorem):
 
 
 def test_mutants_are_false_in_numbers():
-    for _, mutant in MUTANTS if SOAK else MUTANTS[1::2]:
+    for _, mutant in MUTANTS if SOAK else MUTANTS[1::6]:
         points = itertools.product(range(30), mutant.equations())  # deltas make many of the points agree
         assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points), name(mutant)
 
@@ -62,7 +62,7 @@ def test_proof_fails_when_a_side_is_changed(theorem):
 
 
 def test_statements_are_latex():
-    for theorem in ALL:
+    for theorem in ALL[::1 if SOAK else 4]:
         statement = theorem.statement
         assert statement, name(theorem)
         assert not any(bad in statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta")), name(theorem)

@@ -45,7 +45,7 @@ def shown(explorer):
     return explorer.subject.show(explorer.data)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_every_control_answers(bare):
     fields = [c["field"] for c in controls(bare.subject.state)]
     assert {"dtype", "seed", "axis_0", "axis_1"} <= set(fields)

@@ -85,6 +85,7 @@ def test_one_step_outside_of_a_kink_the_gradient_jumps(centre, side, jump):
 
 
 @pytest.mark.parametrize("g", [0.7, 1.0, -3.15])
+@pytest.mark.sampled(1)
 def test_all_float16_numbers_are_swept_and_their_misses_counted(g):
     data = compute(State(dtype=HALF, gradOutput=g, arriving="chosen"))
     everything = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)

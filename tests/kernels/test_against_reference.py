@@ -43,7 +43,6 @@ def forward_judged(name, inputs):
 @pytest.mark.parametrize("op,options,mode", [
     (op, options, mode) for op in operators() for options in op.shapes for mode in op.modes],
     ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
-@pytest.mark.sampled(55)
 def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, options, mode):
     inputs = case(op, seed=4, **options | mode).inputs
     judged(op.name, inputs)

@@ -25,6 +25,7 @@ def proved(name, page=None, only="", n=None):
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sampled(3)
 def test_pages_are_proved_under_all_options(name):
     result = av.prove(name)
     assert result.holds, result
@@ -44,6 +45,7 @@ def test_a_sample_of_larger_pages_is_proved(name, only):
 
 
 @pytest.mark.parametrize("name, old, new", WRONG.values(), ids=WRONG)
+@pytest.mark.sampled(4)
 def test_a_wrong_page_is_not_proved(name, old, new):
     subjects, theorems = proved(name, changed(av.operator(name).page, ((old, new),)), n=1)
     assert not all(t.holds for t in theorems)

@@ -41,6 +41,7 @@ def test_every_theorem_and_every_mode_is_checked():
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.sampled(4)
 def test_kernels_agree_with_their_formulas(op):
     modes = symbolic.formula_modes(op)
     part = modes if SOAK else modes[::max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
@@ -87,6 +88,7 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
 
 
 @pytest.mark.parametrize("op", [op for op in operators() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
+@pytest.mark.sampled(2)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
     definition = symbolic.symbolic_forward(op)
 
