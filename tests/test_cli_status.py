@@ -144,6 +144,7 @@ def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
     assert status == 2 and one_line(err, "defines OPERATOR, an Operator: got None; mend that file")
 
 
+@pytest.mark.soak
 def test_paths_that_are_no_utf_8(tmp_path):
     place = tmp_path / "k\udcff"
     place.mkdir()

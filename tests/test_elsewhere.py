@@ -127,6 +127,7 @@ def test_the_program_in_cpp_names_every_attribute(op):
     assert f"{op.aclnn_name}GetWorkspaceSize(" in text and all(p.name in text for p in op.parameters)
 
 
+@pytest.mark.sampled(2)
 def test_a_sweep_runs_it(op, tmp_path):
     def swept():
         return av.sweep([{"operator": op.name, **mode} for mode in av.operator(ELSEWHERE / op.name).modes], store=tmp_path / "runs.sqlite").passed

@@ -118,7 +118,7 @@ def kernel():
 # A Chinese lesson runs right after its English one, in the same kernel and without drawing: its pictures are those of the
 # English one with other words, which are also in what is said of them. Drawing is half of the time of a lesson.
 DRAWN = ("02_hardswish", "07_numeric_error")
-IN_CHINESE = ("00_start_here", "02_hardswish", "08_on_atlas", "14_prove_your_formula")
+IN_CHINESE = ("02_hardswish", "08_on_atlas")
 EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values()
             if SOAK or each == path or path.stem in IN_CHINESE]
 

@@ -51,6 +51,7 @@ def anywhere(control, random):
 
 
 @EVERY
+@pytest.mark.sampled(6)
 def test_the_default_picture_is_the_right_one(explorer):
     assert explorer.state() == explorer.subject.state()
     check(explorer)

@@ -31,7 +31,7 @@ def test_theorem_is_proved(theorem):
 
 
 @pytest.mark.parametrize("mutant", [m for _, m in SOME_MUTANTS], ids=name)
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(12)
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
@@ -79,6 +79,7 @@ def test_names_and_texts_are_unique():
     assert all(len({m.name for m in t.mutants}) == len(t.mutants) for t in ALL)
 
 
+@pytest.mark.soak
 def test_no_two_theorems_say_the_same():
     statements = [str([(e.left, e.right, e.in_range, e.where) for e in t.equations()]) for t in ALL]
     assert len(set(statements)) == len(statements)

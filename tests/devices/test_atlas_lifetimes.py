@@ -201,6 +201,7 @@ def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
         assert notes.read_text() == "left: 1 stream\n"
 
 
+@pytest.mark.soak
 def test_hundreds_of_runs_leave_nothing():
     def work(root):
         inputs = {op.name: case_of(op).inputs for op in av.operators()}

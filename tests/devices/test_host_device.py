@@ -260,6 +260,7 @@ def test_every_failing_call_is_told_and_leaves_nothing(op):
         assert acl.misuse == [] and not acl.handles, f"call {k}, {acl.failed}: {acl.misuse} {list(acl.handles)}"
 
 
+@pytest.mark.soak
 def test_a_thousand_runs_leave_nothing(device):
     case = av.case("hardswish", shape=(4,))
     for _ in range(1000):

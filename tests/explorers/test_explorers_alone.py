@@ -34,7 +34,7 @@ def opened():
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-@pytest.mark.sampled(45)
+@pytest.mark.sampled(30)
 def test_every_control_answers(name, field, opened):
     assert_control_answers(opened(name), subject_of(name).show, field, must_draw=field != "device" and (name, field) not in REFUSED)
 

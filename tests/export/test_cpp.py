@@ -73,7 +73,7 @@ def assert_prints_what_the_device_computes(case, folder, layout="9.x", environme
 @pytest.mark.parametrize(("name", "dtype"), [
     (op.name, dtype) for k, op in enumerate(av.operators()) for n, dtype in enumerate(("float32", "float16", "bfloat16"))
     if SOAK or n == k % 3])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     assert_prints_what_the_device_computes(case_of(name, dtype=dtype), tmp_path)
 

@@ -37,7 +37,7 @@ def differs(figure, name, theme, folder):
 
 @EACH
 @pytest.mark.parametrize("theme", style.THEMES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 def test_a_picture_is_the_one_that_was_looked_at(name, theme, tmp_path):
     assert differs(PICTURES[name]().figure(theme), name, theme, tmp_path) is None
 

@@ -63,6 +63,7 @@ def test_a_scheduler_that_is_not_there_is_reported(capsys):
 
 
 @DASK
+@pytest.mark.soak
 def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path, record_property):
     """A kill comes when another part of the cases is recorded, so that all of them come before the last case."""
     cases, store = list(source("suite", OPS, seeds=6 * KILLS)), tmp_path / "s.sqlite"
