@@ -3,8 +3,10 @@
 import compileall
 import gc
 import os
+import random
 import re
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -17,11 +19,12 @@ os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the t
 sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
 
 # What `make check` leaves out: a browser, notebooks, C++, processes, sweeps and searches.
-DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps)/|tests/(arrays/test_(bound|tight|truth)|checking/"
-                  r"test_(check|depth|diag|engineers|exchange|expl|mutants|no_false|puzzle|scope|score|tile)|derivations/test_(deriv|neigh|theorems)|"
-                  r"devices/test_atlas|explorers/test_(default|tiles|widget|numeric|two)|export/|faults/|kernels/test_rounding|"
-                  r"storage/|test_(cli|gallery|lab|make|notebooks|own_operator|readme|reference|samples|without)|"
-                  r"verification/)")
+DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
+                  r"tests/(arrays/test_(bound|tight|truth)|"
+                  r"checking/test_(check|depth|diag|engineers|exchange|expl|given|mutant|no_false|other|puzzle|scope|score|tile)|"
+                  r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare)|kernels/test_rounding|"
+                  r"explorers/test_(default|live|speed|tiles|widget|numeric|two)|proving/test_(edited|prove)|"
+                  r"test_(cli|elsewhere|gallery|lab|make|notebooks|own_operator|readme|reference|samples|without))")
 BROWSER = "tests/browser/"
 EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
@@ -60,6 +63,9 @@ def _compile_tests(rewrite_hook, paths):
 
 def pytest_ignore_collect(collection_path):
     """Leave out whole files before they are imported: half of the fast half's time would be collection."""
+    if PEERS and not SOAK and collection_path.suffix == ".py":
+        words = re.findall(r"\w+", collection_path.read_text(encoding="utf-8"))
+        return not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None  # that names no engine
     place = collection_path.relative_to(ROOT).as_posix() + "/" * collection_path.is_dir()
     return FAST and bool(DEAR.match(place)) or None
 
@@ -68,9 +74,19 @@ def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
     items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
-        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")}
+        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")} - _left_out(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
+
+
+def _left_out(items):
+    """What no sample holds: of a test with `sampled(count)` that many cases are drawn, always the same."""
+    sampled = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            sampled[item.nodeid.split("[")[0]].append(item)
+    return {item for name, every in sampled.items()
+            for item in random.Random(name).sample(every, max(0, len(every) - every[0].get_closest_marker("sampled").args[0]))}
 
 
 def _needs_engine(item):

@@ -11,7 +11,7 @@ from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.verification import kinks
+from aclnn_viz.verification import errata, kinks
 
 
 def called(capsys, *arguments):
@@ -64,20 +64,22 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
     assert status == 1 and json.loads(printed)["devices"] == []
 
 
-def test_errata_are_listed_and_reproduce(capsys):
+def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
+    some = [one for one in errata.errata() if one.operator == "group_norm_swish"]  # that all of them do is tested beside them
+    monkeypatch.setattr(errata, "errata", lambda: some)
     status, printed, _ = called(capsys, "errata", "--json")
     content = json.loads(printed)
-    assert status == 0 and content["passed"] and len(content["errata"]) >= 15
+    assert status == 0 and content["passed"] and len(content["errata"]) == len(some) > 2
     status, printed, _ = called(capsys, "errata")
     assert status == 0 and "1/n" in printed
 
 
 def test_a_claim_that_does_not_reproduce_sets_the_status(capsys, monkeypatch):
-    from aclnn_viz.verification import errata
     monkeypatch.setattr(errata, "errata", lambda: [])
     assert called(capsys, "errata")[0] == 1
 
 
+@pytest.mark.soak
 def test_kinks(capsys, monkeypatch):
     monkeypatch.setattr(kinks, "rows", cache(kinks.rows))  # one table in both forms
     status, printed, _ = called(capsys, "errata", "--kinks")
@@ -122,6 +124,7 @@ def test_check_says_what_it_cannot(arguments, text, capsys):
     assert status == 2 and text in complaint
 
 
+@pytest.mark.soak
 def test_the_score_of_the_checker_itself(capsys):
     status, printed, _ = called(capsys, "check", "hardswish", "--self")
     assert status == 0 and "hardswish" in printed and "allclose" in printed

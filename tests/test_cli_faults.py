@@ -34,7 +34,8 @@ def command(*arguments, before="", **options):
     """A command in a process of its own, not waited for."""
     program = before + "import sys; from aclnn_viz.command import command; sys.exit(command())"
     return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], cwd=ROOT, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)  # ignored in the background
 
 
 def one_line(err, text):
@@ -244,6 +245,7 @@ def command_line(draw, place):
 
 
 @pytest.mark.parametrize("seed", range(300 if SOAK else 30))
+@pytest.mark.sampled(12)
 def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed, record_property):
     record_property("command lines", 4)
     monkeypatch.chdir(tmp_path)

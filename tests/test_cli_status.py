@@ -48,6 +48,7 @@ def run(*arguments, python=(), **options):
 
 
 @pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][::1 if SOAK else 2])
+@pytest.mark.sampled(2)
 def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
     (tmp_path / "k.py").write_text(ENDINGS)
     status, out, err = run("check", "hardswish", f"{tmp_path}/k.py:{name}")
@@ -61,6 +62,7 @@ def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["check", "hardswish"], ["sweep", "--cases", ONE, "--device"]], ids=lambda one: one[0])
+@pytest.mark.sampled(1)
 def test_a_kernel_that_ends_the_process_as_it_loads(tmp_path, arguments):
     (tmp_path / "k.py").write_text("import posix\nposix._exit(0)")
     assert run(*arguments, f"{tmp_path}/k.py:k")[0] == 2
@@ -130,6 +132,7 @@ ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "
 
 
 @pytest.mark.parametrize("arguments", [["glossary", "tail"], ["--lang", "zh", "glossary", "tail"]], ids=len)
+@pytest.mark.sampled(1)
 def test_what_a_terminal_cannot_show_is_replaced(arguments):
     status, out, err = run(*arguments, env=ASCII)
     assert (status, err) == (0, "") and "?" in out and out.isascii()
@@ -142,6 +145,7 @@ def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
     assert status == 2 and one_line(err, "defines OPERATOR, an Operator: got None; mend that file")
 
 
+@pytest.mark.soak
 def test_paths_that_are_no_utf_8(tmp_path):
     place = tmp_path / "k\udcff"
     place.mkdir()
@@ -189,6 +193,7 @@ AT_END = "import atexit, os, signal, sys\natexit.register(lambda: os.killpg(0, s
 
 
 @pytest.mark.parametrize("at", [1, 30, 120, 300][::1 if SOAK else 2])
+@pytest.mark.sampled(1)
 def test_an_interrupt_as_a_command_begins(at):
     with command("check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True) as child:
         out, err = child.communicate(timeout=60)
@@ -202,6 +207,7 @@ def test_an_interrupt_as_a_command_ends():
 
 
 @pytest.mark.parametrize("to", [os.kill, os.killpg])
+@pytest.mark.sampled(1)
 def test_an_interrupt_as_workers_start(tmp_path, to):
     with command("sweep", "--workers", "2", "--store", tmp_path / "s", start_new_session=True) as child:
         while len(others(child.pid)) < 3:

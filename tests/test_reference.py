@@ -115,6 +115,7 @@ def test_layer_norm_is_the_derivative_of_its_forward(shape, normalised, weighted
 
 
 @pytest.mark.parametrize("mode, padding, align", list(itertools.product((0, 1), range(3), (False, True))))
+@pytest.mark.sampled(5)
 def test_grid_sampler_3d_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_3d_holds(grid_sampler_3d, mode, padding, align)
 
@@ -130,11 +131,13 @@ def test_rms_norm_is_the_derivative_of_its_forward(shape, gamma_ndim):
 
 @pytest.mark.parametrize("mode, padding, align", [mode for mode in itertools.product(range(3), range(3), (False, True))
                                                   if SOAK or sum(mode) % 2 == 0])  # any two of the three meet
+@pytest.mark.sampled(4)
 def test_grid_sampler_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align)
 
 
 @pytest.mark.parametrize("mode, padding, align", list(itertools.product((0, 2), range(3), (False, True))))
+@pytest.mark.sampled(5)
 def test_grid_sampler_is_the_derivative_of_its_forward_on_a_line_of_pixels(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align, size=(1, 3))
 
@@ -150,6 +153,7 @@ def test_cross_entropy_is_the_derivative_of_its_forward(reduction, options):
 @pytest.mark.parametrize("shape, groups", [
     ((2, 4, 3), 2), ((2, 4, 3), 1), ((3, 2), 2), ((2, 6), 2), ((1, 2, 2, 1, 2), 1)])
 @pytest.mark.parametrize("scale", [1.0, -1.5, 0.0])
+@pytest.mark.sampled(6)
 def test_group_norm_swish_is_the_derivative_of_its_forward(shape, groups, scale):
     group_norm_holds(group_norm_swish, shape, groups, scale)
 
@@ -199,6 +203,7 @@ def mutant(module, old, new):
 
 
 @pytest.mark.parametrize("module, holds, old, new", MUTANTS, ids=[new[:40] for *_, new in MUTANTS])
+@pytest.mark.sampled(10)
 def test_a_wrong_formula_is_noticed(module, holds, old, new):
     with pytest.raises(AssertionError):
         holds(mutant(module, old, new))

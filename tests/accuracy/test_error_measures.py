@@ -282,6 +282,7 @@ def bits_of(name):
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
+@pytest.mark.sampled(2)
 def test_any_bits_are_measured_without_a_warning(name, data):
     pattern = data.draw(bits_of(name))
     truth = data.draw(hnp.arrays(np.float64, pattern.shape, elements=st.floats(width=64)))

@@ -132,6 +132,7 @@ def test_scatter_add_adds_equal_indices_in_every_channel(dtype):
     assert out.tolist() == [[4, 1, 2, 5], [44, 5, 6, 27]] and out.dtype == dtype
 
 
+@pytest.mark.soak
 def test_memory_of_a_large_rms_norm_stays_below_64_mib():
     inputs = case("rms_norm", dtype="bfloat16", shape=(4096, 4096)).inputs
     tracemalloc.start()

@@ -36,6 +36,7 @@ def points(name, count=400):
 
 @pytest.mark.parametrize("low", [False, True], ids=["float64", "pairs"])
 @pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.sampled(7)
 def test_a_function_is_within_its_bound(name, low):
     x = points(name)
     part = np.where(np.abs(x) > 1e-280, x * 2.0**-54 * np.random.default_rng(8).uniform(-0.9, 0.9, x.size), 0.0) if low else None
@@ -76,6 +77,7 @@ def test_numpy_gets_the_number_next_to_it(name, units, dtype):
 @pytest.mark.parametrize("system", [PreciseArrays, SizedArrays, lambda: BoundedArrays(Plan(), "float32")],
                          ids=["precise", "sized", "bounded"])
 @pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.sampled(9)
 def test_an_error_is_carried(name, system):
     """f(x / 3 * 7): the operand has an error, which a bound without it would not cover."""
     x = points(name).clip(-70, 70).astype(np.float32)

@@ -51,6 +51,7 @@ def anywhere(control, random):
 
 
 @EVERY
+@pytest.mark.sampled(6)
 def test_the_default_picture_is_the_right_one(explorer):
     assert explorer.state() == explorer.subject.state()
     check(explorer)
@@ -64,7 +65,7 @@ def test_the_picture_of_another_state_is_rejected(explorer):
         check(explorer, replace(explorer.state(), **{other["field"]: values[0]}))
 
 
-@EVERY
+@SOME
 def test_every_control_redraws_and_comes_back(explorer):
     defaults = {c["field"]: c["initial"] for c in explorer.controls}
     moves = [(c["field"], end, initial) for c in explorer.controls
@@ -78,6 +79,7 @@ def test_every_control_redraws_and_comes_back(explorer):
 
 
 @EVERY
+@pytest.mark.sampled(4)
 def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
     random = np.random.default_rng(6)
     reset = explorer.subject.state()
@@ -203,7 +205,7 @@ def test_it_fits_the_width_and_can_be_read_in_both_themes(explorer):
         assert fits(explorer), theme
 
 
-@EVERY
+@SOME
 def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
     with legible.listening(explorer.page):
         try:

@@ -178,6 +178,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
                          ids=["compare", "check", "check with a kernel"])
+@pytest.mark.sampled(40)
 def test_damage_is_refused_in_three_parts(copy, damage, reader):
     harm, text, kind = DAMAGE[damage]
     harm(copy)
@@ -201,6 +202,7 @@ def sparse(path, size):
 
 @pytest.mark.parametrize("form", ["npy", "bin"])
 @pytest.mark.parametrize("harm", HOSTILE)
+@pytest.mark.sampled(4)
 def test_a_hostile_output_is_reported_at_once(copy, harm, form):
     for one in (copy / "000" / "out").glob("dxOut.*"):
         one.unlink()

@@ -83,6 +83,7 @@ def edited(change, name=""):
     "unexplained": edited(lambda out, x: out * (1.5 + np.sin(x * 99) / 3)),
     "fails": edited(lambda out, x: out[np.newaxis][1]),
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.sampled(3)
 def test_what_becomes_of_a_mutant_is_reported(outcome, edit):
     assert score_mutant(SWISH, edit, "float64").outcome == outcome
 

@@ -79,6 +79,7 @@ def reason(mutant):
 
 
 @pytest.mark.parametrize("op", WITH_FAULTS, ids=lambda op: op.name)
+@pytest.mark.sampled(2)
 def test_every_mutant_is_killed_or_equivalent(op, record_property):
     some = of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]  # no case ends what is equivalent
     alive = survivors(op, some)

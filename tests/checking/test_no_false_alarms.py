@@ -21,6 +21,7 @@ def complaints(op, label, kernel, seed, cases):
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.sampled(3)
 def test_right_kernels_pass(op, record_property):
     """The kit's own, the NumPy rewriting, the plans and device orders, each on the same cases: drawing these is dear."""
     found = []
@@ -60,6 +61,7 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
 @pytest.mark.parametrize("relative", [2.0**-14, -2.0**-14])
+@pytest.mark.sampled(4)
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
     def kernel(**inputs):
         return {name: (value * value.dtype.type(1 + relative)) for name, value in op.backward(**inputs).items()}

@@ -11,10 +11,10 @@ from machine import SOAK
 
 
 def some(todo, total):
-    """Every third fault, and of the dearest operator, which has most of them, every sixth."""
+    """Every sixth fault, and of the dearest operator, which has most of them, every twelfth."""
     dear = max({op.name for op, _ in todo}, key=lambda name: sum(op.name == name for op, _ in todo))
     cheap, others = ([one for one in todo if (one[0].name == dear) is dearest] for dearest in (False, True))
-    return todo if SOAK else cheap[::3] + others[::6]
+    return todo if SOAK else cheap[::6] + others[::12]
 
 
 @pytest.fixture(scope="module")

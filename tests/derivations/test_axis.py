@@ -15,6 +15,7 @@ MODES = [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.sampled(4)
 def test_what_is_decided_on_a_cell_is_the_closed_expression_there(mode):
     for cell in axis_cells(*mode):
         decided = [e for values in cell.taps(mode) for e in values]

@@ -84,6 +84,7 @@ CASES = {
 @pytest.mark.parametrize(("case", "sizes"), [
     pytest.param(case, sizes, id=f"{case}-{len(sizes)}{n}") for k, case in enumerate(CASES)
     for n, sizes in enumerate((SIZES, OTHER)) if SOAK or n == k % 2])
+@pytest.mark.sampled(4)
 def test_each_step_against_differences(case, sizes):
     derive, output, given, wanted = CASES[case]
     more = {}
@@ -211,6 +212,7 @@ def somewhere(shape, mode):
 
 @pytest.mark.parametrize("mode", [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
                                   if SOAK or sum(mode) % 2], ids=str)  # any two of the three meet
+@pytest.mark.sampled(1)
 def test_grid_sampler_formulas_against_differences(mode):
     sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
     rng, forward = np.random.default_rng(3), grid_sampler_2d.forward(*mode)

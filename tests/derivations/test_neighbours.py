@@ -46,6 +46,7 @@ def timed(e):
 
 
 @pytest.mark.parametrize("seed", range(RUNS if SOAK else 3))
+@pytest.mark.sampled(2)
 def test_no_false_neighbour_is_proved(seed, record_property):
     seen, slowest = Counter(), 0.0
     for _, e in neighbours(seed, changed):
@@ -63,6 +64,7 @@ def test_no_false_neighbour_is_proved(seed, record_property):
 
 
 @pytest.mark.parametrize("seed", range(RUNS if SOAK else 3))
+@pytest.mark.sampled(2)
 def test_true_rewritings_are_proved(seed, record_property):
     missed, slowest = [], 0.0
     for number, (e, other) in enumerate(neighbours(100 + seed, rewritten)):

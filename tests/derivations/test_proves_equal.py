@@ -241,12 +241,14 @@ def test_nothing_that_sympy_raises_gets_out():
 
 
 @pytest.mark.parametrize("case", EQUAL)
+@pytest.mark.sampled(25)
 def test_identity_is_proved_both_ways(case):
     left, right = EQUAL[case]
     assert proves_equal(left, right) and proves_equal(right, left)
 
 
 @pytest.mark.parametrize("case", [*UNEQUAL, *OUTSIDE])
+@pytest.mark.sampled(30)
 def test_non_identity_is_not_proved(case):
     left, right = {**UNEQUAL, **OUTSIDE}[case]
     assert not proves_equal(left, right) and not proves_equal(right, left)

@@ -111,6 +111,7 @@ def extra_memory(root, op, view=lambda array: array):
 
 
 @ALL
+@pytest.mark.sampled(3)
 def test_a_transfer_is_one_copy_and_nothing_else_is_copied_on_the_host(op):
     extra, copies, tensors = on_stand_in(lambda root: extra_memory(root, op))
     assert copies == tensors and extra < 64 << 10  # the smallest large tensor has 256 kB

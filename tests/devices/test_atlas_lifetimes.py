@@ -189,6 +189,7 @@ ENDINGS = ("", "device.close(); device.close()", "atexit.register(device.close)"
 
 @pytest.mark.parametrize(("ending", "layout"), [
     (ending, layout) for k, ending in enumerate(ENDINGS) for n, layout in enumerate(("8.x", "9.x")) if SOAK or n == k % 2])
+@pytest.mark.sampled(3)
 def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
     notes = tmp_path / "notes"
     done = subprocess.run([sys.executable, "-c", PROGRAM + ending, stand_in(layout)], cwd=ROOT, text=True, timeout=60,
@@ -200,6 +201,7 @@ def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
         assert notes.read_text() == "left: 1 stream\n"
 
 
+@pytest.mark.soak
 def test_hundreds_of_runs_leave_nothing():
     def work(root):
         inputs = {op.name: case_of(op).inputs for op in av.operators()}

@@ -65,6 +65,7 @@ def test_no_installation(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("layout", ["8.x", "9.x"])
+@pytest.mark.sampled(1)
 def test_build_time_stubs_are_no_device(layout):
     text = in_a_child(unavailable, layout=layout, stubs=True)
     assert re.match(r"an Atlas device must answer: got 100039 \(ACL_ERROR_COMPILING_STUB_MODE\) from aclInit of "

@@ -126,6 +126,7 @@ def outcome(call):
 
 
 @ALL
+@pytest.mark.sampled(4)
 def test_the_answer_without_a_run_is_that_of_a_run(op):
     """Errors, refusals and warnings, on each product and version, in each format, with reversed views, predicted or not."""
     seen = set()
@@ -249,6 +250,7 @@ def attempt(op, k):
 
 
 @ALL
+@pytest.mark.sampled(4)
 def test_every_failing_call_is_reported_and_leaves_nothing(op):
     whole, error = attempt(op, -1)
     assert error is None and whole.calls > 20
@@ -258,6 +260,7 @@ def test_every_failing_call_is_reported_and_leaves_nothing(op):
         assert acl.misuse == [] and not acl.handles, f"call {k}, {acl.failed}: {acl.misuse} {list(acl.handles)}"
 
 
+@pytest.mark.soak
 def test_a_thousand_runs_leave_nothing(device):
     case = av.case("hardswish", shape=(4,))
     for _ in range(1000):

@@ -45,6 +45,7 @@ def shown(explorer):
     return explorer.subject.show(explorer.data)
 
 
+@pytest.mark.sampled(1)
 def test_every_control_answers(bare):
     fields = [c["field"] for c in controls(bare.subject.state)]
     assert {"dtype", "seed", "axis_0", "axis_1"} <= set(fields)
@@ -54,6 +55,7 @@ def test_every_control_answers(bare):
             assert_control_answers(bare, bare.subject.show, name)
 
 
+@pytest.mark.sampled(2)
 def test_everything_is_lifted_out(bare):
     bare.values = {**bare.values, "axis_0": 2, "seed": 3, "dtype": "float16"}
     assert bare.problem == {}

@@ -4,16 +4,12 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.group_norm_swish.explorer import subject
 from aclnn_viz.operators.group_norm_swish.explorer_data import OP, State, compute, inputs
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
-from panelled_explorer import (
-    assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
-    assert_lifted_program_makes_both_calls, assert_lifted_test_judges, mark,
-)
+from panelled_explorer import assert_fits, mark
 
 show = subject().show
 
@@ -254,33 +250,6 @@ def test_the_words_tell_the_terms_and_the_wrong_result():
 
 def test_what_moves_without_the_tensors_leaves_the_growth():
     assert compute(State(channel=3)).norms is compute(State(position=2, numGroups=2)).norms
-
-
-@pytest.fixture(scope="module")
-def explorer():
-    made = explore("group_norm_swish")
-    yield made
-    made.close()
-
-
-@pytest.mark.parametrize("field", [c["field"] for c in controls(State) if c["field"] not in ("device", "cann")])
-def test_every_control_answers(explorer, field):
-    assert_control_answers(explorer, show, field)
-
-
-@pytest.mark.parametrize("field", ["device", "cann"])
-def test_earlier_versions_refuse_a_scale_and_an_atlas_is_missing(explorer, field):
-    assert_control_answers(explorer, show, field, must_draw=False)
-
-
-def test_a_state_can_be_lifted_out(explorer):
-    start = dict(explorer.values)
-    explorer.values = {**start, "numGroups": 6, "swishScale": 0.75, "dbetaIsRequire": False, "dtype": "float16"}
-    assert_lifted_cell_opens_the_same_state(explorer)
-    assert_lifted_test_judges(explorer, "dxOut")
-    assert_lifted_program_makes_both_calls(explorer)
-    assert_lifted_pictures(explorer)
-    explorer.values = start
 
 
 def test_inputs_are_reachable_and_of_the_format():

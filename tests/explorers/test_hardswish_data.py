@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.hardswish.explorer import subject
 from aclnn_viz.operators.hardswish.explorer_data import OP, State, compute, inputs
 from aclnn_viz.pictures.panels import described
@@ -85,6 +85,7 @@ def test_one_step_outside_of_a_kink_the_gradient_jumps(centre, side, jump):
 
 
 @pytest.mark.parametrize("g", [0.7, 1.0, -3.15])
+@pytest.mark.sampled(1)
 def test_all_float16_numbers_are_swept_and_their_misses_counted(g):
     data = compute(State(dtype=HALF, gradOutput=g, arriving="chosen"))
     everything = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
@@ -171,19 +172,6 @@ def test_float64_is_said_to_be_no_product():
     assert "No product takes float64" in compute(State(dtype="float64")).notices[0]
 
 
-OTHERS = {"x": -2.0, "gradOutput": 0.5, "centre": -3.0, "steps": 9, "dtype": "bfloat16", "reach": "near",
-          "arriving": "chosen", "seed": 7, "soc": "Ascend950PR_9579", "cann": "9.0", "plan": "device"}
-
-
-@pytest.mark.parametrize("field", sorted(OTHERS))
-def test_every_control_changes_the_picture(field):
-    assert picture(build(State, {field: OTHERS[field]})) != picture(State())
-
-
-def test_no_control_is_left_out_above():
-    assert OTHERS.keys() | {"device"} == {control["field"] for control in controls(State)}
-
-
 def test_moving_the_chosen_input_leaves_the_sweep():
     assert compute(State(x=1.0)).sweep is compute(State(x=1.01)).sweep
 
@@ -245,13 +233,6 @@ def test_a_refusing_product_is_named_beside_the_device(explorer):
     assert explorer.problem["field"] == "device" and "aclnnHardswishBackward" in explorer.problem["text"]
 
 
-def test_a_lifted_cell_opens_the_same_state(explorer):
-    import aclnn_viz.explorers as av
-    again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": av})
-    assert again.data.state == explorer.data.state == State(x=-1.25, steps=3, dtype="float32")
-    again.close()
-
-
 def test_a_lifted_test_passes_and_rejects_the_second_version(explorer):
     namespace = {}
     exec(explorer.lifted("test"), namespace)
@@ -263,16 +244,6 @@ def test_a_lifted_test_passes_and_rejects_the_second_version(explorer):
     namespace["kernel"] = open_interval
     with pytest.raises(AssertionError, match="out"):
         namespace["test_kernel_in_this_state"]()
-
-
-def test_a_lifted_program_makes_both_calls_on_the_inputs(explorer):
-    text = explorer.lifted("cpp")
-    assert "aclnnHardswishBackwardGetWorkspaceSize(" in text and "aclnnHardswishBackward(" in text and "-1.25" in text
-
-
-@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
-    assert explorer.lifted(kind).startswith(start)
 
 
 def test_the_inputs_hold_the_chosen_point_the_kinks_and_the_window():

@@ -94,6 +94,7 @@ def test_a_number_that_is_traced_is_not_looked_at(look):
 
 @NODE
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.sampled(4)
 def test_the_backward_page_has_the_bits_of_numpy_in_every_mode(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     op, jobs, wanted = operator(name), {}, {}
@@ -118,6 +119,7 @@ def rounded_once(monkeypatch):
 
 @NODE
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.sampled(1)
 def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     subject, state, page = saved(name)

@@ -70,6 +70,7 @@ def is_seen(mark, arrays) -> bool:
 
 
 @pytest.mark.parametrize(("name", "values"), [(name, values) for name, many in STATES.items() for values in many], ids=str)
+@pytest.mark.sampled(10)
 def test_the_picture_looks_at_no_number_that_moves(name, values):
     (panels, sentences), (same_panels, same_sentences) = pictures(name, values)
     arrays, text = described(panels)

@@ -8,10 +8,10 @@ from aclnn_viz.accuracy.standards import Verdict
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
-from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.explorers.state import StateError, build
 from aclnn_viz.operators import operator, operators, registry
 from aclnn_viz.pictures.marks import Bars, Box, Dots
-from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+from panelled_explorer import assert_fits
 
 show = subject().show
 
@@ -38,6 +38,7 @@ def test_errors_are_in_ulps_of_the_truth():
 
 @OPERATORS
 @pytest.mark.parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
+@pytest.mark.sampled(8)
 def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
     data = compute(State(operator=name, plan=plan, dtype="float16", **SMALL))
     assert data.counts["not explained"] == 0 and data.errors.size > 0
@@ -45,6 +46,7 @@ def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
 
 @OPERATORS
 @pytest.mark.parametrize("kind", [*INDICES, "truncated"])
+@pytest.mark.sampled(9)
 def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(name, kind):
     data = compute(State(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL))
     text = " ".join(show(data).headline)
@@ -236,13 +238,6 @@ def test_what_cannot_be_is_said_beside_its_control(values, field, text):
     assert (caught.value.field, str(caught.value)) == (field, text)
 
 
-@pytest.mark.parametrize("field", [control["field"] for control in controls(State) if control["field"] != "device"])
-def test_every_value_of_a_control_changes_the_picture(field):
-    made = explore("numeric_error")
-    assert_control_answers(made, show, field)
-    made.close()
-
-
 @OPERATORS
 def test_the_panels_fit(name):
     assert_fits(show(compute(State(operator=name, fault="seldom"))))
@@ -268,10 +263,6 @@ def explorer():
     made.close()
 
 
-def test_a_lifted_cell_opens_the_same_state(explorer):
-    assert_lifted_cell_opens_the_same_state(explorer)
-
-
 def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
     namespace = {}
     exec(explorer.lifted("test"), namespace)
@@ -280,11 +271,6 @@ def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
     namespace["kernel"] = lambda **given: right(**given | {"beta": 0 * given["beta"]})
     with pytest.raises(AssertionError, match="not explained"):
         namespace["test_rounding_explains_the_errors"]()
-
-
-def test_a_lifted_program_and_pictures_are_of_their_kind(explorer):
-    assert "aclnnGroupNormSwishGradGetWorkspaceSize(" in explorer.lifted("cpp")
-    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
 
 
 def test_the_default_of_every_operator_fits_a_program():

@@ -32,6 +32,7 @@ def test_each_limit_is_broken_by_its_own_time():
 
 
 @pytest.mark.parametrize("name", explorers()[::1 if SOAK else 4])
+@pytest.mark.sampled(1)
 def test_every_explorer_has_a_control_that_can_be_moved_to_and_fro(name):
     field, values, shown = first_control(name)
     assert len(values) == len(shown) == len(set(values)) >= 2

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.two_phase import lifetimes, places, rows, subject
 from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.panels import described
-from panelled_explorer import assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state
+from panelled_explorer import assert_fits
 
 show = subject().show
 
@@ -59,6 +58,7 @@ def texts(data, name):
 
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.sampled(60)
 def test_every_mistake_ends_as_the_documents_say(name, mistake):
     data, generated = compute(State(operator=name, mistake=mistake)), name not in HAND_WRITTEN
     by_kind, generated_kind, misuse, right = TABLE[mistake]
@@ -187,13 +187,6 @@ def test_what_only_the_emulator_notices_is_labelled():
     assert show(data).notices == ("emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",)
 
 
-@pytest.mark.parametrize("field", [control["field"] for control in controls(State)])
-def test_every_value_of_a_control_changes_the_picture(field):
-    made = explore("two_phase")
-    assert_control_answers(made, show, field)
-    made.close()
-
-
 def test_the_panels_fit():
     for mistake in MISTAKES:
         assert_fits(show(compute(State(operator="grid_sampler_2d", mistake=mistake))))
@@ -211,12 +204,9 @@ def explorer():
     made.close()
 
 
-def test_a_lifted_cell_opens_the_same_state(explorer):
-    assert_lifted_cell_opens_the_same_state(explorer)
-
-
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.sampled(40)
 def test_a_lifted_test_makes_the_same_calls(name, mistake):
     from aclnn_viz.explorers.two_phase import pytest_case
     state, namespace = State(operator=name, mistake=mistake), {}
@@ -232,11 +222,6 @@ def test_a_lifted_test_rejects_another_code(explorer):
     exec(text.replace("executor, stream) == 0", "executor, stream) == 161002"), namespace)
     with pytest.raises(AssertionError):
         namespace["test_every_call_returns_this_code"]()
-
-
-def test_a_lifted_program_and_pictures_are_of_their_kind(explorer):
-    assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in explorer.lifted("cpp")
-    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
 
 
 def test_one_row_for_all_has_equal_rows():

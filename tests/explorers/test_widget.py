@@ -141,6 +141,7 @@ def test_a_lifted_program_makes_both_calls(explorer):
     assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text and "aclnnGridSampler2DBackward(" in text
 
 
+@pytest.mark.soak
 def test_many_changes_leave_memory_flat(explorer):
     move(explorer, channels=1, grid_height=6, grid_width=6)
 

@@ -73,6 +73,7 @@ def assert_prints_what_the_device_computes(case, folder, layout="9.x", environme
 @pytest.mark.parametrize(("name", "dtype"), [
     (op.name, dtype) for k, op in enumerate(av.operators()) for n, dtype in enumerate(("float32", "float16", "bfloat16"))
     if SOAK or n == k % 3])
+@pytest.mark.sampled(2)
 def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     assert_prints_what_the_device_computes(case_of(name, dtype=dtype), tmp_path)
 
@@ -88,6 +89,7 @@ def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     ("cross_entropy_loss", {"labelSmoothing": 0.3}, {"STANDIN_SOC": "Ascend950PR_9579"}),
     ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
 ], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled"])
+@pytest.mark.sampled(2)
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):
     assert_prints_what_the_device_computes(case_of(name, **given), tmp_path, environment=environment)
 
@@ -99,6 +101,7 @@ def test_the_program_builds_with_cann_8(tmp_path):
 
 @compiled
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.sampled(2)
 def test_every_kind_of_number_arrives_as_it_is(tmp_path, dtype):
     """The gradient at self > 3 is gradOutput itself."""
     fmt = np.dtype(getattr(ml_dtypes, dtype, None) or dtype)

@@ -55,6 +55,7 @@ PAIRS = [(i, p, (i + p) % 3 == 0, FORMATS[(i - p) % 3]) for i, p in product(rang
 
 
 @pytest.mark.parametrize("interpolation,padding,align,dtype", MODES if SOAK else PAIRS)
+@pytest.mark.sampled(3)
 def test_grid_sampler(judged, interpolation, padding, align, dtype):
     count, side = (10, 250) if SOAK else (1, 80)
     judged("grid_sampler_2d", dtype=dtype, shape=(count, 16, side, side), grid_shape=(side, side),
@@ -64,6 +65,7 @@ def test_grid_sampler(judged, interpolation, padding, align, dtype):
 @DTYPES
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("smoothing,zloss", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.3, 0.01)])
+@pytest.mark.sampled(9)
 def test_cross_entropy(judged, dtype, reduction, smoothing, zloss):
     judged("cross_entropy_loss", dtype=dtype, shape=(ROWS * 100, 1000), reduction=reduction, labelSmoothing=smoothing,
            lseSquareScaleForZloss=zloss)
@@ -72,6 +74,7 @@ def test_cross_entropy(judged, dtype, reduction, smoothing, zloss):
 @DTYPES
 @pytest.mark.parametrize("scale", [1.0, 2.5, -1.0])
 @pytest.mark.parametrize("shape,groups", [((ROWS, 32, 55, 57), 8), ((ROWS * 100, 100, 10), 10)], ids=str)
+@pytest.mark.sampled(6)
 def test_group_norm_swish(judged, dtype, scale, shape, groups):
     judged("group_norm_swish", dtype=dtype, shape=shape, numGroups=groups, swishScale=scale)
 
@@ -89,6 +92,7 @@ SMALL += [("grid_sampler_2d", dict(interpolationMode=i, paddingMode=p, alignCorn
 
 
 @pytest.mark.parametrize("name,options", SMALL)
+@pytest.mark.sampled(10)
 def test_magnitudes_do_not_exceed_the_scalar_reference(name, options):
     """The bound that is allowed counts roundings: no more than 8 of all terms, and 11 where exponentials of rounded sums are among them."""
     inputs = case(name, seed=5, **options).inputs

@@ -89,6 +89,7 @@ def test_nan_of_the_tbe_hardswish_depends_on_the_format():
 
 @pytest.mark.parametrize("product", READ, ids=str)
 @pytest.mark.parametrize("cann", ["8.1.RC1", "9.0.1", "9.1", "9.2.0-beta.1"])
+@pytest.mark.sampled(10)
 def test_every_preset_says_where_it_comes_from_and_runs(product, cann):
     for op in operators():
         plan = plans.preset(op, product, cann)

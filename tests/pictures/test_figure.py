@@ -59,6 +59,7 @@ def differs(made, theme, folder):
 
 
 @pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.sampled(1)
 def test_the_picture_is_the_one_that_was_looked_at(theme, tmp_path):
     assert differs(sample(theme), theme, tmp_path) is None
 

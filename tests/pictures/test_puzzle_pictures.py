@@ -26,6 +26,7 @@ def outlined(found, name, kind=SPEC):
 
 
 @pytest.mark.parametrize("name", [one.name for one in puzzles()])
+@pytest.mark.sampled(10)
 def test_every_puzzle_is_drawn_and_reported(name):
     shown = picture(puzzle(name))._repr_mimebundle_()
     assert shown["image/png"].startswith(PNG) and len(shown["text/plain"].splitlines()) >= 2
@@ -99,6 +100,7 @@ def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
 
 
 @pytest.mark.parametrize("name", [one.name for one in detectives()])
+@pytest.mark.sampled(4)
 def test_every_symptom_is_drawn_and_reported(name):
     found = picture(detective(name))
     assert found._repr_mimebundle_()["image/png"].startswith(PNG) and str(detective(name).symptom) in str(found)

@@ -40,6 +40,7 @@ def at_first_sight(page):
 
 
 @pytest.mark.parametrize("name", VIEWED)
+@pytest.mark.sampled(5)
 def test_a_view_is_short_and_has_no_background_of_its_own(name):
     one = VIEWED[name]()
     page, text = one._repr_html_(), repr(one)

@@ -1,9 +1,11 @@
 """Builds the stand-in for CANN's libraries: a root with `lib64/` and `include/`, as CANN installs them."""
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -33,10 +35,12 @@ def _kept(key: tuple, suffix: str, *command: object) -> Path:
     OBJECTS.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(repr((Path(COMPILER).resolve(), *key)).encode()).hexdigest()
     path = OBJECTS / f"{digest[:24]}{suffix}"
-    if not path.exists():
-        mine = path.with_suffix(f".{os.getpid()}")
-        _run(COMPILER, *command, "-o", mine)
-        os.replace(mine, path)  # another process may be building the same
+    with open(path.with_suffix(".lock"), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker of the tests waits, and does not build the same
+        if not path.exists():
+            mine = path.with_suffix(".new")
+            _run(COMPILER, *command, "-o", mine)
+            os.replace(mine, path)
     return path
 
 
@@ -67,10 +71,10 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     include, lib64 = root / "include", root / "lib64"
     shutil.copytree(HERE / "include", include)
     lib64.mkdir()
-    others = generic.without_their_own()
-    for op in others:
+    others = defaultdict(list)
+    for op in generic.without_their_own():
         (include / "aclnnop" / op.header).write_text(generic.header(op))
-        (root / f"{op.name}.cpp").write_text(generic.source(op))
+        others[op.library.removeprefix("ops-")].append(op)
     if layout == "8.x":  # 8.1 has no aclFinalizeReference
         _edit(include / "acl/acl_rt.h", "aclError aclFinalizeReference(uint64_t *refCount);\n", "")
     if float_cross_entropy:
@@ -82,10 +86,10 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     with ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
     made = {}
-    for op in others:
-        made.setdefault(op.library.removeprefix("ops-"), []).append(
-            _object(op.name, (), include, root / f"{op.name}.cpp"))
-        (root / f"{op.name}.cpp").unlink()
+    for kind, ops in others.items():
+        (source := root / f"{kind}.cpp").write_text(generic.source(ops))
+        made[kind] = _object(kind, (), source=source)
+        source.unlink()
     if float_cross_entropy:
         objects["cross_entropy"] = _object("cross_entropy", ("-DSTANDIN_CE_REAL=float",), include)
 
@@ -108,7 +112,7 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     link(lib64 / "libnnopbase.so", [objects["nnopbase"], objects["tensors"]], plan["runtime"])
     operators = plan["operators"] | (LAYOUTS["8.x"]["operators"] if all_in_one else {})
     for name, parts in operators.items():
-        more = [part for kind, found in made.items() if name in ("opapi", f"opapi_{kind}") for part in found]
+        more = [part for kind, part in made.items() if name in ("opapi", f"opapi_{kind}")]
         link(lib64 / f"lib{name}.so", [objects[part] for part in parts] + more, "nnopbase", plan["runtime"])
     if custom:
         vendors = root / "opp" / "vendors"

@@ -4,6 +4,7 @@ Such an operator takes the vendor's arguments, refuses null pointers, and fills 
 ABI, not numbers.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from aclnn_viz.operators import Operator, operators
@@ -31,7 +32,13 @@ def header(op: Operator) -> str:
             "#endif\n")
 
 
-def source(op: Operator) -> str:
+def source(ops: Iterable[Operator]) -> str:
+    """One file for all of them: half a second of the compiler goes into what it includes."""
+    return "".join(map(header, ops)) + '#include "sim.h"\n\nusing namespace standin;\n\nextern "C" {\n' + (
+        "".join(map(_layer, ops)) + '\n}  // extern "C"\n')
+
+
+def _layer(op: Operator) -> str:
     lines = []
     for p in op.c_parameters:
         name = p.c_name or p.name
@@ -44,14 +51,7 @@ def source(op: Operator) -> str:
         else:
             lines.append(f"(void){name};")
     body = "\n        ".join(lines)
-    return f"""#include "aclnnop/{op.header}"
-
-#include "sim.h"
-
-using namespace standin;
-
-extern "C" {{
-
+    return f"""
 {_declaration(op)} {{
     Phase1 p("{op.aclnn_name}", false, workspaceSize, executor);
     return p.run([&] {{
@@ -67,6 +67,4 @@ extern "C" {{
 aclnnStatus {op.aclnn_name}({PHASE_2}) {{
     return phase2("{op.aclnn_name}", workspace, workspaceSize, executor, stream);
 }}
-
-}}  // extern "C"
 """

@@ -23,7 +23,7 @@ from aclnn_viz.sweeps.recipes import source
 from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]
-KILLS = 8 if SOAK else 2
+KILLS = 8 if SOAK else 1
 CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[::1 if SOAK else 5]
 DASK = pytest.mark.needs("dask")
 
@@ -63,6 +63,7 @@ def test_a_scheduler_that_is_not_there_is_reported(capsys):
 
 
 @DASK
+@pytest.mark.soak
 def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path, record_property):
     """A kill comes when another part of the cases is recorded, so that all of them come before the last case."""
     cases, store = list(source("suite", OPS, seeds=6 * KILLS)), tmp_path / "s.sqlite"

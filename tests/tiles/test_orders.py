@@ -167,14 +167,14 @@ def orders_of(kernel, search):
 
 def test_the_search_finds_what_trying_everything_finds():
     counts = []
-    for seed, length in [*((seed, 4) for seed in range(40)), *((seed, 5) for seed in range(25, 33 if SOAK else 28))]:
+    for seed, length in [*((seed, 4) for seed in range(40 if SOAK else 20)), *((seed, 5) for seed in range(25, 33 if SOAK else 26))]:
         kernel = random_kernel(seed, length)
         found, every = orders_of(kernel, Search()), orders_of(kernel, Everything())
         assert found.complete and every.complete
         assert set(found.outcomes) == set(every.outcomes), seed
         counts.append((found.count, every.count, len(found.outcomes)))
     assert sum(few for few, *_ in counts) < sum(all_ for _, all_, _ in counts) / 2  # the reduction reduces
-    assert sum(outcomes > 1 for *_, outcomes in counts) > 10  # and there is something to find
+    assert sum(outcomes > 1 for *_, outcomes in counts) >= 5  # and there is something to find
 
 
 def test_order_alone_decides_whether_hazards_are_named():

@@ -19,6 +19,7 @@ ids = [program.name for program in PROGRAMS]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+@pytest.mark.sampled(3)
 def test_a_sample_of_the_suite_lies_within_the_envelope(program):
     _suite(program, 6)
 
@@ -47,6 +48,7 @@ def _suite(program, most, turns=1):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
+@pytest.mark.sampled(5)
 def test_random_shapes_under_every_schedule(program):
     _random(program, 0, 2, 1)
 

@@ -20,6 +20,7 @@ def drawn(op, fault):
 
 
 @each
+@pytest.mark.sampled(25)
 def test_a_fault_is_found_by_what_its_entry_says(op, fault):
     case, broken = drawn(op, fault), fault.broken(op)
     schedules = ("eager", "late", *range(20 if SOAK else 4 if fault.shows == BITS else 0))
@@ -40,6 +41,7 @@ def test_a_fault_is_found_by_what_its_entry_says(op, fault):
 
 @pytest.mark.parametrize(("op", "name", "fault"), [(*key[:2], fault) for key, fault in RIGHT.items()],
                          ids=[f"{key[1]}: {fault.name}" for key, fault in RIGHT.items()])
+@pytest.mark.sampled(11)
 def test_the_right_program_is_right_there(op, name, fault):
     """Once for each case that a fault names; faults share them."""
     right = next(program for program in av.tiles.programs(op) if program.name == name)

@@ -108,6 +108,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("name", "old", "new", "topic"), EDITS)
+@pytest.mark.sampled(12)
 def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, new, topic, monkeypatch):
     page = operator(name).page
     edited, source = next((module, inspect.getsource(module)) for module, text in sources(page) if old in text)

@@ -14,7 +14,9 @@ from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
 
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
-ALL = [pytest.param(name, library, marks=pytest.mark.needs(library)) for name in OPERATORS for library in PEERS]
+#: Compiling every shape of a sampler takes most of a minute; their derivatives and loops are also elsewhere, on fewer shapes.
+ALL = [pytest.param(name, library, marks=[pytest.mark.needs(library)] + [pytest.mark.soak] * (
+    name.startswith("grid_sampler") and library != "torch")) for name in OPERATORS for library in PEERS]
 
 
 class Fake(Peer):

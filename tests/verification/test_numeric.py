@@ -25,6 +25,7 @@ CHEAP = ("emulated device", "status codes", "one-sided at kinks")  # of the othe
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.sampled(3)
 def test_the_kit_holds(op):
     rows = [check() for check in numeric.checks([op]) if SOAK or check.name in CHEAP]
     assert len(rows) > 6 and [row for row in rows if not row.passed] == []
@@ -40,8 +41,8 @@ def test_a_report_has_a_row_for_each_check(capsys):
 def test_the_grid_sampler_is_seen_in_all_18_modes():
     modes = rounding.modes(operator("grid_sampler_2d"))
     assert len({tuple(mode.values()) for mode in modes}) == 18
-    row = numeric.rounding_check(operator("grid_sampler_2d"), "float32")()
-    assert row.cases >= 2 * 18
+    check = numeric.rounding_check(operator("grid_sampler_2d"), "float32")
+    assert not SOAK or check().cases >= 2 * 18
 
 
 def spoil(monkeypatch, op, wrong):
@@ -63,6 +64,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("name,wrong", WRONG)
+@pytest.mark.sampled(3)
 def test_rates_find_a_wrong_page(name, wrong, monkeypatch):
     op = operator(name)
     spoil(monkeypatch, op, wrong)
@@ -82,6 +84,7 @@ def test_the_other_conventions_fail_at_the_kinks(monkeypatch):
 @pytest.mark.parametrize(("op", "dtype"), [
     pytest.param(op, dtype, id=f"{op.name}-{dtype}") for k, op in enumerate(operators())
     for n, dtype in enumerate(("float16", "bfloat16", "float32", "float64")) if SOAK or n == k % 4])
+@pytest.mark.sampled(2)
 def test_rounding_finds_lost_digits(op, dtype, monkeypatch):
     lost = {"float64": 2.0**-44, "float32": 2.0**-16}.get(dtype, 2.0**-5)
     right = type(op).backward

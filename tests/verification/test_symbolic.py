@@ -41,6 +41,7 @@ def test_every_theorem_and_every_mode_is_checked():
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.sampled(3)
 def test_kernels_agree_with_their_formulas(op):
     modes = symbolic.formula_modes(op)
     part = modes if SOAK else modes[::max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
@@ -87,6 +88,7 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
 
 
 @pytest.mark.parametrize("op", [op for op in operators() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
+@pytest.mark.sampled(1)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
     definition = symbolic.symbolic_forward(op)
 
@@ -97,6 +99,7 @@ def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
     assert not numeric.rate_check(op, "", other, modes_of(op), directions=1)().passed
 
 
+@pytest.mark.soak
 def test_the_folder_of_an_operator_is_verified_like_any_other(monkeypatch):
     """Four required files, numbers and theorems, the latter in a process that starts anew."""
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

@@ -1,0 +1,54 @@
+"""Every explorer without a browser: each control answers, its panels fit, and its state is lifted out in every form."""
+
+import pytest
+from aclnn_viz import explore
+from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.explorers.state import controls
+from panelled_explorer import (
+    assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
+    assert_lifted_program_makes_both_calls, assert_lifted_test_judges,
+)
+
+#: States that are not the default in every kind of number and choice.
+STATES = {
+    "hardswish": {"x": -1.25, "steps": 3, "dtype": "float32"}, "rms_norm": {"outlier": 3.5, "rows": 4, "columns": 6, "dtype": "float16"},
+    "cross_entropy_loss": {"reduction": "sum", "labelSmoothing": 0.25, "row": 5, "dtype": "float16"},
+    "group_norm_swish": {"numGroups": 6, "swishScale": 0.75, "dbetaIsRequire": False, "dtype": "float16"},
+    "numeric_error": {"operator": "group_norm_swish", "dtype": "bfloat16"},
+    "tiles": {"program": "rms_norm", "fault": "rms_norm: sum not awaited", "schedule": "late", "columns": 60, "step": 20},
+    "two_phase": {"operator": "grid_sampler_2d", "mistake": "small", "layout": "transposed", "tensor": "output"},
+}
+#: Controls of which the default state refuses every other value.
+REFUSED = {("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann")}
+FIELDS = [(name, control["field"]) for name in explorers() for control in controls(subject_of(name).state)
+          if name != "grid_sampler_2d" or control["field"] not in ("soc", "cann")]  # which only a refusal shows there
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """The explorer of a name, opened once."""
+    made = {}
+    yield lambda name: made[name] if name in made else made.setdefault(name, explore(name))
+    for each in made.values():
+        each.close()
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+@pytest.mark.sampled(30)
+def test_every_control_answers(name, field, opened):
+    assert_control_answers(opened(name), subject_of(name).show, field, must_draw=field != "device" and (name, field) not in REFUSED)
+
+
+@pytest.mark.parametrize("name", explorers())
+def test_a_state_fits_and_is_lifted_out(name):
+    explorer = explore(name, **STATES.get(name, {}))
+    try:
+        assert_fits(explorer.subject.show(explorer.data))
+        assert_lifted_cell_opens_the_same_state(explorer)
+        if "test_kernel_in_this_state" in explorer.lifted("test"):
+            assert_lifted_test_judges(explorer, next(iter(explorer.subject.operator(explorer.data.state).outputs)))
+        if name != "tiles":  # whose program is a sketch of its own
+            assert_lifted_program_makes_both_calls(explorer)
+        assert_lifted_pictures(explorer)
+    finally:
+        explorer.close()
