@@ -65,7 +65,7 @@ class Operator:
     shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
     `formats` says what each product takes. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
-    `chapter` puts the operators in order.
+    `chapter` is the place among those that have a lesson, which come first.
 
     `backward`, `forward` and `truth` take the parameters as keywords. They raise TypeError for a wrong name, kind or
     dtype and ValueError for a wrong shape or value.
@@ -73,7 +73,6 @@ class Operator:
 
     name: str
     page: ModuleType
-    chapter: int
     prototype: str
     header: str
     library: str
@@ -91,6 +90,7 @@ class Operator:
     rules: tuple[Callable[[dict], None], ...] = ()
     forward_rules: tuple[Callable[[dict], None], ...] = ()
     shapes: tuple[dict, ...] = ()
+    chapter: int | None = None
 
     @cached_property
     def _declared(self):
