@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.acl.protocol import RUNTIME, Handle, offer, operator_with, phases
+from aclnn_viz.acl.protocol import RUNTIME, Handle, current, offer, operator_with, phases
 from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
 from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostTensor, State, byte_range
 from aclnn_viz.dtypes import FORMATS
@@ -410,10 +410,10 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 def _phase_methods(operator: Contract):
     """The two methods of an operator."""
     def prepare(self, *arguments):
-        return self.prepare(operator, arguments)
+        return self.prepare(current(operator), arguments)
 
     def execute(self, *arguments):
-        return self.execute(operator, *arguments)
+        return self.execute(current(operator), *arguments)
 
     return prepare, execute
 

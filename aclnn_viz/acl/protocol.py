@@ -21,7 +21,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operator as operator_of, operators, registry
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.prototype import INTEGERS, parse
@@ -331,6 +331,12 @@ def phases(operator: Contract) -> tuple[Function, Function]:
 RUNTIME = functions_of(PROTOTYPES)
 #: All of them, with those of the kit's operators.
 FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
+
+
+def current(own: Contract) -> Contract:
+    """Return the contract under a function's name: where a person opened a folder of that vendor's name, the folder's."""
+    later = (op for op in map(operator_of, registry.outside()) if op.aclnn_name == own.aclnn_name)
+    return next(map(contract, later), own)
 
 
 def operator_with(name: str) -> Contract | None:
