@@ -6,8 +6,9 @@ ABI, not numbers.
 
 from pathlib import Path
 
-from aclnn_viz.operators import Operator, operators
+from aclnn_viz.operators import Operator
 from aclnn_viz.operators.parameters import ARRAYS
+from machine import taught
 
 HERE = Path(__file__).resolve().parent
 OWN = {path.name for path in (HERE / "include" / "aclnnop").glob("*.h")}
@@ -15,7 +16,7 @@ PHASE_2 = "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, con
 
 
 def without_their_own() -> list[Operator]:
-    return [op for op in operators() if op.header not in OWN]
+    return [op for op in taught() if op.header not in OWN]
 
 
 def _declaration(op: Operator) -> str:

@@ -7,9 +7,9 @@ no code with the pages, and no order of operations.
 from functools import partial
 from importlib import import_module
 
-from aclnn_viz import operators
+from machine import taught
 
-OPERATORS = [op.name for op in operators()]
+OPERATORS = [op.name for op in taught()]
 
 
 def right(name):
