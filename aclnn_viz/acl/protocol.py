@@ -53,6 +53,10 @@ class FloatArray(Handle):
     c_type = "aclFloatArray *"
 
 
+class Scalar(Handle):
+    c_type = "aclScalar *"
+
+
 class Executor(Handle):
     c_type = "aclOpExecutor *"
 
@@ -67,7 +71,7 @@ class Context(Handle):
 
 #: The kinds of array of plain values.
 ARRAYS = (BoolArray, IntArray, FloatArray)
-_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Executor)}
+_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Scalar, Executor)}
 
 
 class _Refused(Exception):
@@ -232,6 +236,8 @@ aclnnStatus aclGetIntArraySize(const aclIntArray *array, uint64_t *size);
 aclFloatArray *aclCreateFloatArray(const float *values, uint64_t values_num);
 aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
 aclnnStatus aclGetFloatArraySize(const aclFloatArray *array, uint64_t *size);
+aclScalar *aclCreateScalar(void *value, aclDataType dtype);
+aclnnStatus aclDestroyScalar(const aclScalar *scalar);
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);

@@ -13,10 +13,10 @@ from children import forked
 from in_child import stand_in
 
 from aclnn_viz.devices.opening import device_text, list_devices
-from machine import taught
+from standin.generic import there
 
 needs_compiler = pytest.mark.needs("g++")
-OPERATORS = [op.name for op in taught()]
+OPERATORS = [op.name for op in there()]
 
 
 @pytest.fixture(autouse=True)

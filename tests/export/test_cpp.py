@@ -87,7 +87,8 @@ def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     ("cross_entropy_loss", {"reduction": "none", "weightOptional": np.float32([1, 2, 3, 4]), "ignoreIndex": 1}, {}),
     ("cross_entropy_loss", {"labelSmoothing": 0.3}, {"STANDIN_SOC": "Ascend950PR_9579"}),
     ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
-], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled"])
+    ("swish", {"betaOptional": 0.3}, {}),
+], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled", "aclScalar"])
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):
     assert_prints_what_the_device_computes(case_of(name, **given), tmp_path, environment=environment)
 

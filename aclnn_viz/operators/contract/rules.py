@@ -249,7 +249,8 @@ def plain_contract(op: Operator) -> Contract:
         steps=(
             *out_pointers(source),
             *null_pointers(tensor_names(parameters, output=False, required=True), source),
-            *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
+            *null_pointers(tuple(p.name for p in parameters if p.c_type.endswith("*") and p.kind != "tensor"
+                                 and not p.name.endswith("Optional")), source),
             *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
                     f"{name} is a null pointer", source) for name in op.outputs),
             Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
