@@ -63,7 +63,8 @@ class Operator:
     saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
     shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
-    `formats` says what each product takes. `rules` (backward) and
+    `formats` says what each product takes. `counts` maps parameters of the page to the tensor whose elements they count,
+    before it is broadcast. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
     `chapter` is the place among those that have a lesson, which come first.
 
@@ -86,6 +87,7 @@ class Operator:
     gradient_of: dict[str, str]
     like: str
     sizes: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, str] = field(default_factory=dict)
     c_names: dict[str, str] = field(default_factory=dict)
     rules: tuple[Callable[[dict], None], ...] = ()
     forward_rules: tuple[Callable[[dict], None], ...] = ()
@@ -264,7 +266,7 @@ class Operator:
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts)
 
     @cached_property
     def _ranges(self) -> dict[str, tuple]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import combinations, product
+from math import prod
 from types import FunctionType
 
 import numpy as np
@@ -216,6 +217,7 @@ def _subject(op, page, attributes, absent, mode):
         shape = chosen(tensor.shape, attributes).page_shape(sizes)
         shape += (1,) * (len(page.AXES[name]) - len(shape))
         inputs[name] = None if name in absent else (shape, INT if tensor.dtype.startswith("int") else REAL)
+    attributes = attributes | {name: prod(inputs[of][0]) for name, of in op.counts.items()}
     labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | dict.fromkeys(absent)
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
