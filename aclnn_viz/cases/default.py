@@ -24,8 +24,8 @@ from aclnn_viz.operators.shapes import formats_of, is_plain
 class Draw:
     """A seeded source of tensors: each is drawn unless the caller gave it, as an array or as one value for all."""
 
-    def __init__(self, fmt: FloatFormat, seed: int, given: dict):
-        self.format = fmt
+    def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
+        self.format, self.kinks = fmt, kinks  # whether elements may be where a function has kinks
         self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32  # of the tensors that stay wide for 16-bit operators
         self.rng = np.random.default_rng(seed)
         self.given = given
@@ -188,7 +188,16 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
         return drawn if drawn.ndim or not shape else np.full(shape, drawn)
     arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
     fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
-    return source.normal(name, shape, fmt=fmt)
+    if not (kinks := kinks_of(op, name, known | sizes)):
+        return source.normal(name, shape, fmt=fmt)
+    widths = 1.0, max(1.0, *map(abs, kinks))  # so that there are elements beyond the kinks, and close ones
+    spread = lambda rng: rng.standard_normal(shape) * rng.choice(widths, shape)  # noqa: E731
+    return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), kinks) if source.kinks else spread(rng), fmt)
+
+
+def kinks_of(op: Operator, name: str, known: dict) -> list[float]:
+    """The numbers where the function has a kink in a tensor, as far as lengths and attributes say."""
+    return [number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None]
 
 
 # Sizes

@@ -29,8 +29,8 @@ class Attribute:
     """What is promised of one attribute: its C type, default, range or only values; `tries` are worth trying.
 
     `values` may map values to names: {0: "zeros", 1: "border"}. The ends `low` and `high` are numbers, or formulas of lengths
-    and other attributes (see `patterns`); of an array they hold for each element. `status` is the code for a value that
-    does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
+    and other attributes (see `patterns`); of an array they hold for each element. `only` has the values that some products
+    take alone. `status` is the code for a value that does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
     """
 
     c_type: str
@@ -41,6 +41,7 @@ class Attribute:
     length: int | None = None
     tries: tuple = ()
     seen: bool = True
+    only: dict[tuple[Product, ...], tuple] = field(default_factory=dict)
     status: int = codes.ACLNN_ERR_PARAM_INVALID
 
     @classmethod

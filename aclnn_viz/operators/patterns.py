@@ -175,7 +175,7 @@ def value(text: str, known: Mapping):
     (4, None)
     """
     code = formula(text)
-    given = {name: known.get(name) for name in code.co_names if name not in FUNCTIONS}
+    given = {name: known.get(name) for name in code.co_names if name in known or name not in FUNCTIONS}
     if any(one is None for one in given.values()):
         return None
     try:

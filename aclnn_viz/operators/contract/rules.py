@@ -260,6 +260,11 @@ def plain_contract(op: Operator) -> Contract:
                   (op.like,)),
             *(Check("declaration", lambda call, code=code: refused(call) == code, code, misfit, source)
               for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})),
+            *(Check(f"{name} only", lambda call, name=name, values=values: call[name] not in (None, *values), op.status_of(name),
+                    f"{name} must be {' or '.join(map(str, values))} on this product", source, (name,), products=products)
+              for name, attribute in op.attributes.items() for products, values in attribute.only.items()),
+            *(Check(f"{name} empty", lambda call, name=name: call[name].size == 0, op.status_of(name),
+                    f"{name} must have elements", source, (name,)) for name in tensor_names(parameters) if not op.tensors[name].empty),
             EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
         ),
         constraints=(),
