@@ -14,7 +14,7 @@ OPERATOR = Operator(
     header="aclnn_softplus_backward.h",
     library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16 float64", (TRAINING,): "float32 float16 float64"},
-    tensors={"self": Tensor("*P"), "gradOutput": Tensor("*P"), "gradInput": Tensor("*P"), "out": Tensor("*P")},
+    tensors={"self": Tensor("*P", kinks=("threshold / beta",)), "gradOutput": Tensor("*P"), "gradInput": Tensor("*P"), "out": Tensor("*P")},
     attributes={
         "beta": Attribute("const aclScalar *", 1.0, tries=(2.5,)),
         "threshold": Attribute("const aclScalar *", 20.0, tries=(0.5,)),
