@@ -13,7 +13,7 @@ OPERATOR = Operator(
     header="aclnn_softmax_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
     tensors={
-        "self": Tensor("*A D@dim *B"), "result": Tensor("*A D *B"), "output": Tensor("*A D@dim *B"),
+        "self": Tensor("*A D@dim *B", ranks=(0, 8)), "output": Tensor("*A D@dim *B", ranks=(0, 8)), "result": Tensor("*A D *B"),
         "gradOutput": Tensor("*A D *B"), "out": Tensor("*A D *B"),
     },
     attributes={"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)},

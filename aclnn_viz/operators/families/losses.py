@@ -1,0 +1,25 @@
+"""What losses of single elements share: a loss and a slope for each pair of self and target, and a reduction.
+
+The loss is `each`, its sum, or its mean; `count` is the number of elements of self as it is given, so where target is longer the
+"mean" is not divided by the number of losses.
+"""
+
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+
+NONE, MEAN, SUM = 0, 1, 2
+REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
+#: The gradient that comes in: documents call it one number for mean and sum, and take any shape that broadcasts.
+UPSTREAM = Tensor("~*P if reduction = 0 else ~()", ranks=(0, 8))
+
+
+def reduced(xp, each, reduction, count):
+    """The loss of all elements."""
+    if reduction == NONE:
+        return each
+    total = xp.sum(each, keepdims=True)
+    return total / count if reduction == MEAN else total
+
+
+def share(gradient, reduction, count):
+    """What each element gets of the gradient of the loss."""
+    return gradient / count if reduction == MEAN else gradient
