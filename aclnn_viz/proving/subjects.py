@@ -13,11 +13,12 @@ import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
 from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
+from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.patterns import chosen, resolved, value
 from aclnn_viz.operators.operator import Operator
+from aclnn_viz.operators.shapes import is_plain
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
         elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
             fixed[name] = 1  # of axes with one before
         elif name not in seen:
-            fixed[name] = True if isinstance(a.default, bool) else a.default
+            fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
         elif a.length:
             fixed[name] = (True,) * a.length if "Bool" in a.c_type else a.default
         elif a.values:
@@ -216,13 +217,18 @@ def _subject(op, page, attributes, absent, mode):
             continue
         shape = chosen(tensor.shape, attributes).page_shape(sizes)
         shape += (1,) * (len(page.AXES[name]) - len(shape))
-        inputs[name] = None if name in absent else (shape, INT if tensor.dtype.startswith("int") else REAL)
+        inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
     attributes = attributes | {name: prod(inputs[of][0]) for name, of in op.counts.items()}
     labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | dict.fromkeys(absent)
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
                    {out: x for out, x in op.gradient_of.items() if x not in absent}, labels, options)
+
+
+def _kind(tensor):
+    """What the numbers of a tensor are here and in NumPy."""
+    return (BOOL, bool) if tensor.dtype == "bool" else (INT, np.int64) if is_plain(tensor.dtype) else (REAL, np.float32)
 
 
 def _sizes(op, attributes, of):
@@ -246,8 +252,8 @@ def _concrete(op, attributes, absent, sizes):
         name = parameter.name
         if name in op.tensors:
             tensor = op.tensors[name]
-            kind = np.int64 if tensor.dtype.startswith("int") else np.float32
-            inputs[name] = None if name in absent else np.zeros(chosen(tensor.shape, attributes).shape(sizes), kind)
+            shape = chosen(tensor.shape, attributes).shape(sizes)
+            inputs[name] = None if name in absent else np.zeros(shape, _kind(tensor)[1])
         elif name in attributes and not hasattr(attributes[name], "free_symbols"):
             inputs[name] = attributes[name]
         if name in op.sizes.values():

@@ -12,6 +12,7 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FLOAT64
 from aclnn_viz.operators import Tensor
 from aclnn_viz.operators.patterns import Pattern
 from aclnn_viz.operators.shapes import formats_of
+from aclnn_viz.verification.rounding import magnitudes
 
 
 @pytest.fixture
@@ -62,3 +63,8 @@ def test_formats_to_choose_from_begin_with_that_of_the_first_tensor():
     rule = "float32 or float16 or bfloat16"
     assert formats_of(rule, "x", BFLOAT16, {})[0][0] is BFLOAT16 and FLOAT16 in formats_of(rule, "x", BFLOAT16, {})[0]
     assert formats_of(rule, "x", FLOAT64, {})[0][0] is FLOAT64
+
+
+@pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
+def test_the_allowed_error_of_the_usual_case_is_a_number(op):
+    assert all(np.isfinite(size).all() for size in magnitudes(op, av.case(op).inputs).values())
