@@ -21,13 +21,13 @@ import numpy as np
 from aclnn_viz.acl.protocol import RUNTIME, Handle, current, offer, operator_with, phases
 from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
 from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostScalar, HostTensor, State, byte_range
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of, operators
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
     ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
-    ACL_INT32, ACL_INT64, ACL_SUCCESS, DATA_TYPE_SIZES,
+    ACL_SUCCESS, DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.contract.model import Call, KernelFault, TensorDescriptor, contiguous_strides
@@ -160,7 +160,7 @@ for _kind in HOST_ARRAYS:
         setattr(MetaCalls, _name, _call)
 
 
-NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
 #: What no kernel computes with is still read, as bytes.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
 _ALIGNMENT = 32  # bytes, of the address of a tensor

@@ -13,10 +13,10 @@ from sys import intern
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import (
-    ACL_DOUBLE, ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_DOUBLE, ACL_FORMAT_ND, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE,
     ACL_MEM_MALLOC_HUGE_FIRST, ACL_SUCCESS, status_name,
 )
 from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
@@ -171,7 +171,7 @@ class Uninterrupted:
 
 
 #: The aclDataType of what an array holds.
-DTYPE_CODES = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32} | {
+DTYPE_CODES = {np.dtype(name): code for name, code in PLAIN.items()} | {
     fmt.numpy: fmt.acl_code for fmt in FORMATS}
 
 

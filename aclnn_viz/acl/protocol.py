@@ -90,6 +90,8 @@ def convert(function: str, name: str, c_type: str, value):
             return _integer(value, *INTEGERS[plain])
         if plain == "double":
             return _double(value)
+        if plain == "float":
+            return _float(value)
         if plain == "bool":
             return _bool(value)
         if value is None or _is_integer(value) and value == 0:

@@ -181,6 +181,8 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     pattern = chosen(tensor.shape, known)
     shape = (_asked(source, name) if asked is None else asked) if pattern.stretched else None
     shape = pattern.shape(sizes) if shape is None else shape
+    if tensor.dtype == "bool":
+        return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
         low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
         count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
@@ -188,6 +190,8 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
         return drawn if drawn.ndim or not shape else np.full(shape, drawn)
     arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
     fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
+    if tensor.low is not None:
+        return source.tensor(name, shape, lambda rng: rng.uniform(tensor.low, tensor.high, shape), fmt)
     if not (kinks := kinks_of(op, name, known | sizes)):
         return source.normal(name, shape, fmt=fmt)
     widths = 1.0, max(1.0, *map(abs, kinks))  # so that there are elements beyond the kinks, and close ones

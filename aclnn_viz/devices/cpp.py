@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 
 from aclnn_viz.cases.case import inputs_of
-from aclnn_viz.dtypes import BFLOAT16, FLOAT16
+from aclnn_viz.dtypes import BFLOAT16, FLOAT16, PLAIN
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
@@ -176,8 +176,7 @@ _WIDTH = 100
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
-    np.dtype(np.int64): ("int64_t", "ACL_INT64", "", ""),
-    np.dtype(np.int32): ("int32_t", "ACL_INT32", "", ""),
+    **{np.dtype(name): (f"{name}_t" if name != "bool" else "uint8_t", f"ACL_{name.upper()}", "", "") for name in PLAIN},
     FLOAT16.numpy: ("uint16_t", "ACL_FLOAT16", "ToFloat16", "FromFloat16"),
     BFLOAT16.numpy: ("uint16_t", "ACL_BF16", "ToBfloat16", "FromBfloat16"),
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.acl.program import bare_type
 from aclnn_viz.acl.protocol import ARRAYS
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.operators import codes
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.words.messages import message
@@ -39,7 +39,7 @@ class Constant(int):
         return f"av.acl.{self.name}"
 
 
-FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {"int64": Constant("ACL_INT64"), "int32": Constant("ACL_INT32")}
+FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {name: Constant(f"ACL_{name.upper()}") for name in PLAIN}
 HUGE_FIRST, TO_DEVICE, TO_HOST = map(Constant, (
     "ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"))
 

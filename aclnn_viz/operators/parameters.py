@@ -135,6 +135,8 @@ class Parameter:
         if too_large:
             raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value),
                                      "pass a smaller number"))
+        if kind == "float" and self.c_type == "float":
+            return float(np.float32(value))  # what C keeps of it
         return _PLAIN[kind](value)
 
     def __repr__(self) -> str:

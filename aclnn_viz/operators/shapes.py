@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, FloatFormat, float_format
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, float_format
 from aclnn_viz.errors import problem
-
-PLAIN = {"bool", "uint8", "int8", "int16", "int32", "int64"}  # what a tensor that is not floating holds
 
 
 def is_plain(rule: str) -> bool:
     """Tell whether a dtype rule allows no floating format."""
-    return set(rule.split(" or ")) <= PLAIN
+    return set(rule.split(" or ")) <= {*PLAIN}
 
 
 def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:

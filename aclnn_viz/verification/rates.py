@@ -97,8 +97,8 @@ def drawn(op: Operator, rng, mode: dict) -> tuple[dict, dict, dict]:
     usual = case(op, dtype="float64", shape=shape, seed=seed, **stated).inputs
     fixed = {name: value for name, value in usual.items() if getattr(value, "dtype", None) != np.float64 and value is not None}
     taken, _, attributes = default.draw_forward(op, Draw(FLOAT64, seed, fixed | mode, kinks=False), shape)
-    taken = {name: value * rng.choice([1.0, 3.0], value.shape) if getattr(value, "dtype", None) == np.float64 else value
-             for name, value in taken.items()}
+    taken = {name: value * rng.choice([1.0, 3.0], value.shape) if getattr(value, "dtype", None) == np.float64
+             and op.tensors[name].low is None else value for name, value in taken.items()}
     outputs = op.forward(**taken)
     upstream = {name: np.asarray(rng.standard_normal(outputs[of].shape)) for name, of in op.upstream.items()}
     bound = {p.name: taken.get(p.name, attributes.get(p.name)) for p in op.parameters}

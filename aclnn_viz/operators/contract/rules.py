@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS, float_format
+from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
-    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC, ACL_INT32, ACL_INT64,
+    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
     DATA_TYPE_SIZES, data_type_name,
 )
 from aclnn_viz.operators.contract.model import (
@@ -212,7 +212,7 @@ def wrapped_product(shape: tuple[int, ...]) -> int:
     return prod(shape) % UINT32
 
 
-_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
 
 
 def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]:
