@@ -1,6 +1,6 @@
 """aclnnMseLossBackward: gradOutput, self and target broadcast to the shape of out."""
 
-from aclnn_viz.operators.families.losses import REDUCTION, UPSTREAM
+from aclnn_viz.operators.families.losses import REDUCTION, SHAPE
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 
@@ -15,7 +15,7 @@ OPERATOR = Operator(
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "self": Tensor("~*P"), "target": Tensor("~*P"), "loss": Tensor("*P if reduction = 0 else ()"),
-        "gradOutput": UPSTREAM, "out": Tensor("*P"),
+        "gradOutput": Tensor(SHAPE), "out": Tensor("*P"),
     },
     attributes={"reduction": REDUCTION},
     counts={"count": "self"},
