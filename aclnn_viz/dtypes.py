@@ -75,6 +75,8 @@ FLOAT32 = FloatFormat("float32", "FLOAT32", "ACL_FLOAT", 0, 32, 24, -126)
 FLOAT64 = FloatFormat("float64", "DOUBLE", "ACL_DOUBLE", 11, 64, 53, -1022)
 #: The formats that operators take.
 FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
+#: What a tensor that is not floating may hold, and its aclDataType.
+PLAIN = {"bool": 12, "uint8": 4, "int8": 2, "int16": 6, "int32": 3, "int64": 9}
 # Ascend 950 has them; no operator here takes them.
 FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8, 3, -14)
 FLOAT8_E4M3 = FloatFormat("float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from zlib import crc32
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
 FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
@@ -37,6 +38,18 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
 }
 ENGINES = {"torch", "jax", "numba"}  # what is fetched for a comparison, and not for every `make test`
 ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")  # a CI machine cannot be expected to have the vendor's hardware
+
+
+def taught() -> tuple:
+    """The operators that have a lesson, and files of every kind: what tests try with every operator in full."""
+    from aclnn_viz.operators import operators
+    return tuple(op for op in operators() if op.chapter)
+
+
+def sampled(module: str) -> tuple:
+    """The operators that a module of tests takes: those with a lesson, and in turn an eighth of the others; with SOAK all."""
+    from aclnn_viz.operators import operators
+    return tuple(op for op in operators() if op.chapter or SOAK or crc32(f"{module} {op.name}".encode()) % 8 == 0)
 
 
 def missing(*tools: str) -> str:

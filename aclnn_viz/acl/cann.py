@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.acl import protocol
 from aclnn_viz.acl.installation import Libraries, PrototypeDiffers, address, find, named_custom, origin, reconciled
 from aclnn_viz.acl.protocol import (
-    ARRAYS, FUNCTIONS, INTEGERS, RUNTIME, Context, Executor, Function, Handle, Stream, Tensor, operator_with, phases,
+    ARRAYS, FUNCTIONS, INTEGERS, RUNTIME, Context, Executor, Function, Handle, Scalar, Stream, Tensor, operator_with, phases,
 )
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
@@ -44,7 +44,7 @@ def _handle_type(kind: type) -> type:
     return type(f"Cann{kind.__name__}", (CannHandle, kind), {"pointer_type": ctypes.POINTER(opaque)})
 
 
-HANDLES = {kind.c_type: _handle_type(kind) for kind in (Tensor, *ARRAYS, Executor, Stream, Context)}
+HANDLES = {kind.c_type: _handle_type(kind) for kind in (Tensor, *ARRAYS, Scalar, Executor, Stream, Context)}
 _VALUES = {"double": ctypes.c_double, "float": ctypes.c_float, "bool": ctypes.c_bool} | {
     name: getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}") for name, (bits, signed) in INTEGERS.items()}
 _ELEMENTS = {"int64_t *": ctypes.c_int64, "bool *": ctypes.c_bool, "float *": ctypes.c_float}

@@ -18,16 +18,16 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.acl.protocol import RUNTIME, Handle, offer, operator_with, phases
+from aclnn_viz.acl.protocol import RUNTIME, Handle, current, offer, operator_with, phases
 from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
-from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostTensor, State, byte_range
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostScalar, HostTensor, State, byte_range
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of, operators
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
     ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
-    ACL_INT32, ACL_INT64, ACL_SUCCESS, DATA_TYPE_SIZES,
+    ACL_SUCCESS, DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.contract.model import Call, KernelFault, TensorDescriptor, contiguous_strides
@@ -53,6 +53,18 @@ class MetaCalls(State):
 
     def aclDestroyTensor(self, tensor):
         return self._destroy("aclDestroyTensor", tensor)
+
+    def aclCreateScalar(self, value, dtype):
+        """The number is copied from memory of the host; null where that holds none of the type."""
+        kind = NUMBERS.get(dtype)
+        if kind is None or not isinstance(value, np.ndarray) or value.nbytes < kind.itemsize:
+            self.failed(ACLNN_ERR_PARAM_INVALID, "aclCreateScalar: value must point to a number of the type in memory of the host")
+            return None
+        number = np.frombuffer(value.tobytes(), kind, 1)[0]
+        return HostScalar(self, number.item() if kind.kind == "i" else float(number))
+
+    def aclDestroyScalar(self, scalar):
+        return self._destroy("aclDestroyScalar", scalar)
 
     def _destroy(self, call: str, handle) -> int:
         """Null is fine; a second destroy of the same handle goes unnoticed by the library."""
@@ -148,9 +160,9 @@ for _kind in HOST_ARRAYS:
         setattr(MetaCalls, _name, _call)
 
 
+NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
 #: What no kernel computes with is still read, as bytes.
-NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} \
-    | {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
 _ALIGNMENT = 32  # bytes, of the address of a tensor
 
 
@@ -410,10 +422,10 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 def _phase_methods(operator: Contract):
     """The two methods of an operator."""
     def prepare(self, *arguments):
-        return self.prepare(operator, arguments)
+        return self.prepare(current(operator), arguments)
 
     def execute(self, *arguments):
-        return self.execute(operator, *arguments)
+        return self.execute(current(operator), *arguments)
 
     return prepare, execute
 

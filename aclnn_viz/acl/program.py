@@ -8,14 +8,15 @@ Source: two-phase API, CANN documentation.
 import signal
 import threading
 from contextlib import contextmanager
+from numbers import Real
 from sys import intern
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import (
-    ACL_FORMAT_ND, ACL_INT32, ACL_INT64, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_DOUBLE, ACL_FORMAT_ND, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE,
     ACL_MEM_MALLOC_HUGE_FIRST, ACL_SUCCESS, status_name,
 )
 from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
@@ -170,7 +171,7 @@ class Uninterrupted:
 
 
 #: The aclDataType of what an array holds.
-DTYPE_CODES = {np.dtype(np.int64): ACL_INT64, np.dtype(np.int32): ACL_INT32} | {
+DTYPE_CODES = {np.dtype(name): code for name, code in PLAIN.items()} | {
     fmt.numpy: fmt.acl_code for fmt in FORMATS}
 
 
@@ -236,14 +237,19 @@ class Program:
         self.arrays.append(self.calls.handle(f"aclCreate{c_type.removeprefix('acl')}", list(values)))
         return self.arrays[-1]
 
+    def scalar(self, value: float):
+        """Make a scalar, in the widest type: phase 1 converts it to what the kernel takes."""
+        self.arrays.append(self.calls.handle("aclCreateScalar", np.array(value, np.float64), ACL_DOUBLE))
+        return self.arrays[-1]
+
     def argument(self, c_type: str, value):
-        """Turn a value into what phase 1 takes for a parameter of a C type; null and scalars are passed as they are."""
+        """Turn a value into what phase 1 takes for a parameter of a C type; null and plain numbers are passed as they are."""
         bare = bare_type(c_type)
         if value is not None and bare == "aclTensor" and isinstance(value, np.ndarray):
             return self.tensor(value)
         if isinstance(value, (tuple, list)) and bare.startswith("acl"):
             return self.array(bare, value)
-        return value
+        return self.scalar(value) if bare == "aclScalar" and isinstance(value, Real) else value
 
     def arguments(self, operator: Contract, values: dict) -> list:
         """Turn values by the vendor's names into the arguments of phase 1; what is absent is null."""

@@ -21,7 +21,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operators
+from aclnn_viz.operators import operator as operator_of, operators, registry
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.prototype import INTEGERS, parse
@@ -53,6 +53,10 @@ class FloatArray(Handle):
     c_type = "aclFloatArray *"
 
 
+class Scalar(Handle):
+    c_type = "aclScalar *"
+
+
 class Executor(Handle):
     c_type = "aclOpExecutor *"
 
@@ -67,7 +71,7 @@ class Context(Handle):
 
 #: The kinds of array of plain values.
 ARRAYS = (BoolArray, IntArray, FloatArray)
-_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Executor)}
+_HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Scalar, Executor)}
 
 
 class _Refused(Exception):
@@ -86,6 +90,8 @@ def convert(function: str, name: str, c_type: str, value):
             return _integer(value, *INTEGERS[plain])
         if plain == "double":
             return _double(value)
+        if plain == "float":
+            return _float(value)
         if plain == "bool":
             return _bool(value)
         if value is None or _is_integer(value) and value == 0:
@@ -232,6 +238,8 @@ aclnnStatus aclGetIntArraySize(const aclIntArray *array, uint64_t *size);
 aclFloatArray *aclCreateFloatArray(const float *values, uint64_t values_num);
 aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
 aclnnStatus aclGetFloatArraySize(const aclFloatArray *array, uint64_t *size);
+aclScalar *aclCreateScalar(void *value, aclDataType dtype);
+aclnnStatus aclDestroyScalar(const aclScalar *scalar);
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
@@ -331,6 +339,12 @@ def phases(operator: Contract) -> tuple[Function, Function]:
 RUNTIME = functions_of(PROTOTYPES)
 #: All of them, with those of the kit's operators.
 FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
+
+
+def current(own: Contract) -> Contract:
+    """Return the contract under a function's name: where a person opened a folder of that vendor's name, the folder's."""
+    later = (op for op in map(operator_of, registry.outside()) if op.aclnn_name == own.aclnn_name)
+    return next(map(contract, later), own)
 
 
 def operator_with(name: str) -> Contract | None:

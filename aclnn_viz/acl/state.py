@@ -17,7 +17,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.acl.protocol import ARRAYS, Context, Executor, Handle, Stream, Tensor
+from aclnn_viz.acl.protocol import ARRAYS, Context, Executor, Handle, Scalar, Stream, Tensor
 from aclnn_viz.operators.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_SUCCESS
 from aclnn_viz.operators.contract.model import TensorDescriptor
 from aclnn_viz.operators.products import Product, Version
@@ -237,6 +237,14 @@ class HostArray(HostHandle):
 
 
 HOST_ARRAYS = {kind.__name__: type(f"Host{kind.__name__}", (HostArray, kind), {}) for kind in ARRAYS}
+
+
+class HostScalar(HostHandle, Scalar):
+    """One number, in whatever type it was given."""
+
+    def __init__(self, owner, values):
+        self.values = values
+        super().__init__(owner)
 
 
 class HostContext(HostHandle, Context):

@@ -38,7 +38,9 @@ class Guards:
 
     def guard(self, x, smallest=-np.inf, largest=np.inf):
         """Return x kept from `smallest` to `largest`: only so that numbers stay finite, which a proof may take for granted."""
-        return self.clip(x, smallest, largest)
+        if np.isinf(largest):
+            return self.maximum(x, smallest)
+        return self.minimum(x, largest) if np.isinf(smallest) else self.clip(x, smallest, largest)
 
 
 class Functions(Guards):
@@ -49,8 +51,8 @@ class Functions(Guards):
     """
 
     int64, nan = np.int64, np.nan
-    abs, exp, floor, isfinite, isnan, remainder = map(
-        staticmethod, (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder))
+    abs, exp, floor, isfinite, isnan, remainder, maximum, minimum = map(
+        staticmethod, (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder, np.maximum, np.minimum))
     sqrt, log, expm1, log1p, tanh, erf, erfc = map(
         staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC))
     round = staticmethod(np.rint)  # ties to even

@@ -12,19 +12,21 @@ from operator import index
 
 import numpy as np
 
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
-from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, formula, resolved, value
+from aclnn_viz.operators.arranging import stretched
+from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, formula, resolved, value
 from aclnn_viz.operators.shapes import formats_of, is_plain
 
 
 class Draw:
     """A seeded source of tensors: each is drawn unless the caller gave it, as an array or as one value for all."""
 
-    def __init__(self, fmt: FloatFormat, seed: int, given: dict):
-        self.format = fmt
+    def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
+        self.format, self.kinks = fmt, kinks  # whether elements may be where a function has kinks
         self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32  # of the tensors that stay wide for 16-bit operators
         self.rng = np.random.default_rng(seed)
         self.given = given
@@ -111,7 +113,8 @@ def fitted(op: Operator, options: dict) -> dict:
             sizes = pattern.bind(shape, resolved(pattern.before(op.first, shape, attributes), op.sizes, attributes))
             small = {name for text in op.sizes.values() if not text.isidentifier() and (found := value(text, attributes | sizes))
                      is not None and isinstance(found, int) and found < 1 for name in formula(text).co_names}
-            grow = [at for at, axis in enumerate(pattern.axes) if axis in small]
+            axes = [axis for axis in pattern.axes for _ in range(Pattern(axis).rank(sizes))]
+            grow = [at for at, axis in enumerate(axes) if axis in small]
         except ValueError as error:
             grow = [error.args[0]] if len(error.args) > 1 and error.args[1][0].isdigit() else []
         except (KeyError, IndexError):  # another rank, or an attribute that is chosen to fit
@@ -171,13 +174,19 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
     taken = {name: attributes[name] for name in op.takes if name in attributes}
     for name in op.takes:
         if name in op.tensors:
-            taken[name] = _tensor(op, source, name, sizes, attributes | taken)
+            taken[name] = _tensor(op, source, name, sizes, attributes | taken, shape if name == op.first else None)
     return taken, sizes, attributes
 
 
-def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict):
+def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, asked: tuple | None = None):
     tensor = op.tensors[name]
-    shape = chosen(tensor.shape, known).shape(sizes)
+    pattern = chosen(tensor.shape, known)
+    shape = (_asked(source, name) if asked is None else asked) if pattern.stretched else None
+    shape = pattern.shape(sizes) if shape is None else shape
+    if tensor.usual:
+        return np.asarray(source.attribute(name, _usual(op, tensor, shape, sizes, known)))
+    if tensor.dtype == "bool":
+        return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
         low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
         count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
@@ -185,7 +194,26 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict):
         return drawn if drawn.ndim or not shape else np.full(shape, drawn)
     arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
     fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
-    return source.normal(name, shape, fmt=fmt)
+    if tensor.low is not None:
+        return source.tensor(name, shape, lambda rng: rng.uniform(tensor.low, tensor.high, shape), fmt)
+    if not (kinks := kinks_of(op, name, known | sizes)):
+        return source.normal(name, shape, fmt=fmt)
+    widths = 1.0, max(1.0, *map(abs, kinks))  # so that there are elements beyond the kinks, and close ones
+    spread = lambda rng: rng.standard_normal(shape) * rng.choice(widths, shape)  # noqa: E731
+    return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), kinks) if source.kinks else spread(rng), fmt)
+
+
+def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray:
+    """What the page's function makes of the tensors, attributes and lengths that are known."""
+    make = getattr(op.page, tensor.usual)
+    given = {name: known[name].astype(np.float64).reshape(chosen(op.tensors[name].shape, known).page_shape(sizes))
+             if name in op.tensors else (known | sizes)[name] for name in make.__code__.co_varnames[1:make.__code__.co_argcount]}
+    return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
+
+
+def kinks_of(op: Operator, name: str, known: dict) -> list[float]:
+    """The numbers where the function has a kink in a tensor, as far as lengths and attributes say."""
+    return [number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None]
 
 
 # Sizes
@@ -202,6 +230,10 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             attributes[attribute] = shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
+    if pattern.stretched:
+        patterns = {other: chosen(tensor.shape, known) for other, tensor in op.tensors.items()}
+        asked = {other: found for other in op.tensors if (found := _asked(source, other)) is not None}
+        sizes |= stretched(asked | {name: shape}, patterns, pattern)
     unknown = [letter for letter in pattern.starred if letter not in sizes]
     if len(unknown) > 1:
         sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)):]
@@ -211,7 +243,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values() if attribute in attributes)
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape}" + f" and {given}" * bool(given),
                                  "make them agree")) from None
-    if pattern.shape(sizes) != tuple(shape):
+    if not pattern.stretched and pattern.shape(sizes) != tuple(shape):
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}", repr(shape),
                                  "make it agree with the attributes"))
     sizes = _remaining(op, source, sizes, known)
@@ -219,8 +251,16 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
             attributes[name] = [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]] if entry else sizes[letter]
-    attributes |= {name: tuple(value) for name, value in attributes.items() if isinstance(value, list)}
+    attributes |= {name: tuple(given) for name, given in attributes.items() if isinstance(given, list)}
+    attributes |= {name: value(a.low, attributes | sizes) for name, a in op.attributes.items()
+                   if a.follows and attributes[name] is REQUIRED}
     return sizes
+
+
+def _asked(source: Draw, name: str) -> tuple[int, ...] | None:
+    """The shape that is asked for of a tensor, by its option or as an array."""
+    given = source.given.get(name)
+    return source.given.get(f"{name}_shape", given.shape if isinstance(given, np.ndarray) else None)
 
 
 def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
@@ -247,8 +287,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         sizes = resolved(sizes, op.sizes, attributes)
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
-        given = source.given.get(name)
-        asked = source.given.get(f"{name}_shape", given.shape if isinstance(given, np.ndarray) else None)
+        given, asked = source.given.get(name), _asked(source, name)
         if not unknown:
             continue
         if asked is None:
@@ -285,13 +324,25 @@ def _suite(op: Operator) -> Iterator[dict]:
         yield base | modes[(at * 7) % len(modes)] | {"dtype": dtype}
     yield base | {"dtype": "float16", "strided": True}
     yield from (base | change for change in (*left_out(op), *unasked(op)))
+    yield from broadcasts(op)
     for at, options in enumerate((*others, *({"shape": varied} for varied in varied_shapes(op)))):
         yield options | modes[(at * 5) % len(modes)]
 
 
 def left_out(op: Operator) -> Iterator[dict]:
-    """The parameters that leave out one optional tensor each."""
-    return ({p.name: None} for p in op.parameters if p.kind == "tensor" and p.optional)
+    """The parameters that leave out one optional tensor each, with the first mode in which it may be left out."""
+    for name in (p.name for p in op.parameters if p.kind == "tensor" and p.optional):
+        tried = (mode | {name: None} for mode in ({}, *op.modes))
+        yield next(filter(lambda options: _taken(op, options), tried), {name: None})
+
+
+def _taken(op: Operator, options: dict) -> bool:
+    """Whether there is a usual case with these options."""
+    try:
+        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), default_shape(op))))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def unasked(op: Operator) -> Iterator[dict]:
@@ -302,6 +353,28 @@ def unasked(op: Operator) -> Iterator[dict]:
             everything = op.all_outputs[name]
             at = int(entry[:-1]) if entry else None
             yield {name: False if at is None else tuple(k != at for k in range(len(everything)))}
+
+
+def broadcasts(op: Operator) -> Iterator[dict]:
+    """Options in which one tensor each is broadcast: of fewer axes, of length 1, and one number in the place of many or the reverse."""
+    parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters) if p.kind == "tensor"}
+    some = [name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))]
+    base = op.shapes[0] if op.shapes else {"shape": default_shape(op)}
+    sizes = chosen(op.tensors[op.first].shape, {}).bind(base["shape"], {}) if some else {}
+    for name in some:
+        tried = set()
+        for mode in op.modes or ({},):
+            found = chosen(op.tensors[name].shape, mode)
+            if not found.stretched or found in tried:
+                continue
+            tried.add(found)
+            whole = choices(op.tensors[name].shape)[0].shape(sizes)
+            ones = tuple(1 if axis in found.stretched else n for axis, n in zip(found.axes, whole))
+            for shape in [whole] if found.scalar else [whole[1:], (*whole[:-1], 1), ()] if found.starred else [ones]:
+                if name != op.first:
+                    yield base | mode | {f"{name}_shape": shape}
+                elif len(some) > 1:
+                    yield base | mode | {"shape": shape, f"{some[1]}_shape": whole}
 
 
 def varied_shapes(op: Operator) -> list[tuple[int, ...]]:

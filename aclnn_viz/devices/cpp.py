@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 
 from aclnn_viz.cases.case import inputs_of
-from aclnn_viz.dtypes import BFLOAT16, FLOAT16
+from aclnn_viz.dtypes import BFLOAT16, FLOAT16, PLAIN
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 
@@ -176,8 +176,7 @@ _WIDTH = 100
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
-    np.dtype(np.int64): ("int64_t", "ACL_INT64", "", ""),
-    np.dtype(np.int32): ("int32_t", "ACL_INT32", "", ""),
+    **{np.dtype(name): (f"{name}_t" if name != "bool" else "uint8_t", f"ACL_{name.upper()}", "", "") for name in PLAIN},
     FLOAT16.numpy: ("uint16_t", "ACL_FLOAT16", "ToFloat16", "FromFloat16"),
     BFLOAT16.numpy: ("uint16_t", "ACL_BF16", "ToBfloat16", "FromBfloat16"),
 }
@@ -221,7 +220,7 @@ def cpp_sample(op, case) -> str:
         create="\n".join(created), attributes="".join(f"    {line}\n" for line in extra), arguments=_lines(arguments),
         print="\n".join(f'    CHECK(Print("{name}", {name}, {shapes[name][1][3]}));' for name in wanted),
         destroy="\n".join(f"    CHECK(Destroy({name}));" for name in shapes),
-        destroy_arrays="".join(f"    CHECK(aclDestroy{_ARRAYS[kind][0]}({name}));\n" for name, kind in arrays.items()))
+        destroy_arrays="".join(f"    CHECK(aclDestroy{kind}({name}));\n" for name, kind in arrays.items()))
 
 
 def _about(op, inputs, bound) -> str:
@@ -257,7 +256,7 @@ def _create(name, element, data, shape, code, layout) -> str:
 
 
 def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]:
-    """The arguments of phase 1 in C order, the lines that declare those which are no tensors, and the arrays' kinds."""
+    """The arguments of phase 1 in C order, the lines that declare those which are no tensors, and the kinds of those to destroy."""
     arguments, lines, arrays = [], [], {}
     for parameter in op.c_parameters:
         name = parameter.name
@@ -271,7 +270,12 @@ def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]
             lines += [f"const {element} {name}Values[] = {{{', '.join(map(_attribute, value))}}};",
                       f"acl{kind} *{name} = aclCreate{kind}({name}Values, {len(value)});"]
             arguments.append(name)
-            arrays[name] = parameter.kind
+            arrays[name] = kind
+        elif parameter.c_type.endswith("aclScalar *"):
+            lines += [f"double {name}Value = {_attribute(value)};",
+                      f"aclScalar *{name} = aclCreateScalar(&{name}Value, ACL_DOUBLE);"]
+            arguments.append(name)
+            arrays[name] = "Scalar"
         elif parameter.kind == "str":
             lines.append(f"char {name}[] = {_attribute(value)};  // must live until the stream is synchronised")
             arguments.append(name)

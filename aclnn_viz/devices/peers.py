@@ -176,7 +176,8 @@ class JaxPeer(Peer):
         results = arranged.results
         if not results or arranged.empty:
             return self._zeros(arranged)
-        key = op.page.backward, *(f"{name}={value!r}" for name, value in bound.items() if not isinstance(value, np.ndarray))
+        key = op.page.backward, *(f"{name}={value!r}" for name, value in (bound | arranged.attributes).items()
+                                  if not isinstance(value, np.ndarray))
         key += arranged.compute,
         with precise():
             if key not in self._pages:

@@ -18,8 +18,8 @@ MEANINGS = {1: message("the caller"), 2: message("a resource"), 3: message("the 
 #: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
 LANES = ((message("context"), ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
          (message("memory"), ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
-         (message("tensors"), ("aclCreateTensor", "aclCreateBoolArray", "aclCreateIntArray", "aclCreateFloatArray"),
-          ("aclDestroyTensor", "aclDestroyBoolArray", "aclDestroyIntArray", "aclDestroyFloatArray"),
+         (message("tensors"), ("aclCreateTensor", "aclCreateBoolArray", "aclCreateIntArray", "aclCreateFloatArray", "aclCreateScalar"),
+          ("aclDestroyTensor", "aclDestroyBoolArray", "aclDestroyIntArray", "aclDestroyFloatArray", "aclDestroyScalar"),
           "aclFinalize"))
 STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
 FEWEST = 16  # rows that the panel of calls has room for, at least

@@ -119,6 +119,7 @@ def program(state: State, acl) -> Program:
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
+    host |= {name: np.array(value, np.float64) for name, value in attributes.items() if isinstance(value, float)}  # of scalars
     return Program(acl, op, tensors, op.like, attributes, host, state.mistake)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.acl.program import bare_type
 from aclnn_viz.acl.protocol import ARRAYS
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.operators import codes
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.words.messages import message
@@ -18,7 +18,7 @@ from aclnn_viz.words.messages import message
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     message("start"), message("memory"), message("tensors"), message("phase 1"), message("phase 2"), message("stream"),
     message("release"))
-WITHOUT_STATUS = ("aclCreateTensor", *(f"aclCreate{kind.__name__}" for kind in ARRAYS))  # they return the handle
+WITHOUT_STATUS = ("aclCreateTensor", "aclCreateScalar", *(f"aclCreate{kind.__name__}" for kind in ARRAYS))  # they return the handle
 
 
 class Name(str):
@@ -39,7 +39,7 @@ class Constant(int):
         return f"av.acl.{self.name}"
 
 
-FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {"int64": Constant("ACL_INT64"), "int32": Constant("ACL_INT32")}
+FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {name: Constant(f"ACL_{name.upper()}") for name in PLAIN}
 HUGE_FIRST, TO_DEVICE, TO_HOST = map(Constant, (
     "ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"))
 
@@ -150,13 +150,15 @@ class Program:
         for tensor in self.tensors:
             self._create(tensor)
         for name, value in self.attributes.items():
-            if isinstance(value, tuple):
+            if self._array(name) == "Scalar" and value is not None:
+                self.call(TENSORS, "aclCreateScalar", Name(f'host["{name}"]'), Constant("ACL_DOUBLE"), gives=(name,))
+            elif isinstance(value, tuple):
                 self.call(TENSORS, f"aclCreate{self._array(name)}", list(value), gives=(name,))
 
     def _array(self, name: str) -> str:
-        """The kind of an array of plain values, such as BoolArray."""
-        c_type = next(p.c_type for p in self.op.c_parameters if p.name == name)
-        return bare_type(c_type).removeprefix("acl")
+        """The kind of handle that an attribute is, such as BoolArray or Scalar; "" of a plain value."""
+        c_type = next((p.c_type for p in self.op.c_parameters if p.name == name), "")
+        return bare_type(c_type).removeprefix("acl") if "acl" in c_type else ""
 
     def _create(self, tensor: Tensor):
         layout, shape, code = tensor.layout, list(tensor.layout.shape), FLOATS[tensor.dtype.name]
@@ -196,7 +198,7 @@ class Program:
         nothing = self.main if self.mistake == "null" else None
         for parameter in contract(self.op.name).parameters:
             value = self.attributes.get(parameter.name)
-            made = any(tensor.name == parameter.name for tensor in self.tensors) or isinstance(value, tuple)
+            made = any(tensor.name == parameter.name for tensor in self.tensors) or value is not None and self._array(parameter.name)
             yield Name(parameter.name) if made and parameter.name != nothing else None if made else value
 
     def _fetch(self):
@@ -219,7 +221,7 @@ class Program:
             if self.values.get(tensor.name) and tensor.name != gone:
                 self.call(RELEASE, "aclDestroyTensor", Name(tensor.name))
         for name, value in self.attributes.items():
-            if isinstance(value, tuple) and self.values.get(name):
+            if self._array(name) and self.values.get(name):
                 self.call(RELEASE, f"aclDestroy{self._array(name)}", Name(name))
         kept = {"freed": self.main, "memory": self.main}.get(self.mistake)
         for name in [f"{tensor.name}_address" for tensor in self.tensors] + ["workspace"]:

@@ -14,9 +14,9 @@ __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 
 
 def operators() -> tuple[Operator, ...]:
-    """Return all operators: those of the kit in the order of the lessons, then those from outside that were opened."""
+    """Return all operators: those of the kit that have a lesson in its order, then the others by name."""
     found = [registry.own("declaration", name, "OPERATOR") for name in registry.names()]
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter, one.name)))
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter is None, one.chapter or 0, one.name)))
 
 
 class _Package(ModuleType):

@@ -8,7 +8,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import Arranged, Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.patterns import Pattern, Sizes, chosen, resolved, value
+from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, resolved, value
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.shapes import formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape
 
@@ -21,8 +21,11 @@ class Tensor:
     says in a refusal where the shape comes from. `ranks` limits the number of axes. `optional` tensors may be null.
     Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, an entry
     such as "outputMask[0]", or an optional tensor that is given. `layout` is the aclFormat with which the vendor's samples
-    create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1". `status` is the
-    code for a tensor that does not fit.
+    create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1"; between them floating
+    numbers are drawn, which may lie elsewhere. `kinks` are the
+    numbers, or formulas, where the function has one: cases have elements that are such, and on both sides. A tensor that is not
+    `empty` must have elements. `usual` names the function of the page by which a network makes it of those before it. `status` is
+    the code for a tensor that does not fit.
     """
 
     shape: str
@@ -35,6 +38,9 @@ class Tensor:
     layout: str = "ND"
     low: float | str | None = None
     high: float | str | None = None
+    kinks: tuple[float | str, ...] = ()
+    empty: bool = True
+    usual: str | None = None
     status: int = ACLNN_ERR_PARAM_INVALID
 
 
@@ -53,6 +59,7 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
+    counts: dict[str, str] = field(default_factory=dict)  # what the page takes beside: the number of elements of a tensor, or a length
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
@@ -62,9 +69,11 @@ class Arrangement:
         self._in_range(arrays, attributes | sizes)
         for rule in self.rules:
             rule(bound)
+        whole = {name: array if array is None or not (pattern := patterns[name]).stretched or pattern.scalar else
+                 np.broadcast_to(array, pattern.shape(sizes)) for name, array in arrays.items()}
         shaped = {name: None if array is None else
                   array.reshape(_padded(patterns[name].page_shape(sizes), page.AXES[name]))
-                  for name, array in arrays.items()}
+                  for name, array in whole.items()}
         axes, results = dict(page.AXES), {}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, bound):
@@ -77,6 +86,7 @@ class Arrangement:
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}
+        taken |= {name: arrays[of].size if of in arrays else sizes[of] for name, of in self.counts.items()}
         compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
         return Arranged(shaped, taken, results, compute, axes, _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
 
@@ -84,7 +94,7 @@ class Arrangement:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
         self._in_range(attributes, attributes)
         first, like = self.tensors[self.like], arrays[self.like]
-        patterns = {name: chosen(tensor.shape, attributes) for name, tensor in self.tensors.items()}
+        patterns = {name: _taken(tensor, arrays.get(name), attributes) for name, tensor in self.tensors.items()}
         pattern = patterns[self.like]
         need_rank(self.like, like, *(first.ranks or pattern.ranks))
         fmt = need_float(self.like, like)
@@ -94,7 +104,8 @@ class Arrangement:
                                          "pass the lengths of the trailing axes"))
         sizes = resolved(pattern.before(self.like, like.shape, attributes), self.sizes, attributes)
         self._split(arrays, patterns, sizes)
-        if like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
+        sizes |= stretched({name: array.shape for name, array in arrays.items() if array is not None}, patterns, pattern)
+        if not pattern.stretched and like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
             raise ValueError(problem(f"{self.like} must be ({pattern.text})", f"{self.like} {like.shape} and "
                                      f"{_given(self.sizes, attributes)}", "make them agree"))
         try:
@@ -107,7 +118,8 @@ class Arrangement:
             raise ValueError(problem(
                 f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
                 f"{name} {attributes[name]}, {self.like} {like.shape}", "choose a divisor of that axis")) from None
-        need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes) or f"({pattern.text})")
+        if not pattern.stretched:
+            need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes) or f"({pattern.text})")
         sizes = resolved(sizes, self.sizes, attributes)
         for name, tensor in self.tensors.items():
             if arrays.get(name) is not None and name != self.like:
@@ -128,8 +140,9 @@ class Arrangement:
             if wrong.any():
                 text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                raise ValueError(problem(f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text),
-                                         f"{numbers[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
+                wanted = f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text)
+                raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
+                                         f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
 
     def _split(self, arrays, patterns, sizes) -> None:
@@ -160,9 +173,10 @@ class Arrangement:
                 raise ValueError(problem(f'{name} must be one number for {attribute} "{attributes[attribute]}"',
                                          f"shape {array.shape}", f'pass shape (), or use {attribute} '
                                          f'"{rest.partition(" else ")[0]}"'))
-        elif not tensor.by_count:
+        elif not tensor.by_count and not (pattern.stretched and pattern.fits(array.shape, sizes)):
+            why += ", or one that broadcasts to it" * bool(pattern.stretched)
             need_shape(name, array, pattern.shape(sizes), why)
-        elif array.size != (count := int(np.prod(pattern.shape(sizes), dtype=object))):
+        elif tensor.by_count and array.size != (count := int(np.prod(pattern.shape(sizes), dtype=object))):
             raise ValueError(problem(f"{name} must have {count} elements, {why}",
                                      f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
                                      "pass what the forward operator saved"))
@@ -178,6 +192,26 @@ def asked(what: str, bound: dict) -> bool:
     name, _, entry = what.partition("[")
     flag = bound[name][int(entry[:-1])] if entry else bound[name]
     return bool(flag) if isinstance(flag, bool | int) else flag is not None
+
+
+def _taken(tensor: Tensor, array, attributes: dict) -> Pattern:
+    """The pattern of a tensor; of one that is one number or broadcast, what its shape says."""
+    found = chosen(tensor.shape, attributes)
+    number = array is None or array.shape in ((), (1,))
+    return choices(tensor.shape)[0] if found.scalar and found.stretched and not number else found
+
+
+def stretched(shapes: dict[str, tuple], patterns: dict[str, Pattern], like: Pattern) -> Sizes:
+    """The lengths to which all tensors are broadcast that are so along the starred axes of one; ValueError where they cannot be."""
+    found = {}
+    for token in (token for token in like.stretched if token[0] == "*"):
+        alike = {name: shape for name, shape in shapes.items() if token in patterns[name].stretched}
+        try:
+            found[token[1:]] = np.broadcast_shapes(*alike.values())
+        except ValueError:
+            raise ValueError(problem(f"{', '.join(alike)} must broadcast to one shape",
+                                     ", ".join(f"{name} {shape}" for name, shape in alike.items()), "make the lengths agree, or 1")) from None
+    return found
 
 
 def _given(sizes: dict[str, str], attributes: dict) -> str:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import KINDS
@@ -12,6 +13,7 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
 
 DTYPES = ("same", "same or float32", "wide", "float32")
+NAMES = {fmt.name for fmt in FORMATS}
 
 
 def check(op: Operator, path: Path) -> None:
@@ -44,7 +46,7 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     letters = {name for tensor in op.tensors.values() for pattern in choices(tensor.shape) for name in pattern.names}
     texts = [("sizes", *item) for item in op.sizes.items()]
     texts += [(field, name, end) for field in ("tensors", "attributes") for name, one in getattr(op, field).items()
-              for end in (one.low, one.high) if isinstance(end, str)]
+              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str)]
     for field, name, text in texts:
         try:
             wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS}
@@ -53,7 +55,7 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
         if wrong:
             yield field, name, f"the formula for {name} names lengths and attributes", f"{', '.join(wrong)} in {text!r}"
     for name, tensor in op.tensors.items():
-        if not (is_plain(tensor.dtype) or tensor.dtype in DTYPES or tensor.dtype.removeprefix("as ") in op.tensors):
+        if not (is_plain(tensor.dtype) or tensor.dtype in DTYPES or {*tensor.dtype.split(" or ")} <= NAMES or tensor.dtype.removeprefix("as ") in op.tensors):
             yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor", repr(tensor.dtype)
         if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
@@ -68,7 +70,7 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
         code = getattr(getattr(op.page, function, None), "__code__", None)
         wanted = [name for name in passed if name in op.tensors or op.attributes[name].seen]
         taken = code.co_varnames[1:code.co_argcount] if code else ()
-        if {*wanted} - {*taken} or ({*taken} - {*wanted} and not hasattr(op.page, "PRELUDE")):
+        if {*wanted} - {*taken} or ({*taken} - {*wanted, *op.counts} and not hasattr(op.page, "PRELUDE")):
             yield "page", "", f"{function} of the page takes xp, {', '.join(wanted)}; what it need not know is seen=False", ", ".join(taken) or "none"
 
 

@@ -46,6 +46,8 @@ def describe(op) -> Description:
     rows += [_row(op, p, message("forward")) for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
     products = [f"{', '.join(product.name for product in products)}: {', '.join(formats.split())}"
                 for products, formats in op.formats.items()]
+    products += [f"{', '.join(product.name for product in some)}: {name} = {' or '.join(map(str, values))}"
+                 for name, attribute in op.attributes.items() for some, values in attribute.only.items()]
     products.append(message("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
                             "of *K, () one number"))
     products += [f"{letter} = {text}" for letter, text in op.sizes.items() if letter != text]

@@ -29,8 +29,8 @@ class Attribute:
     """What is promised of one attribute: its C type, default, range or only values; `tries` are worth trying.
 
     `values` may map values to names: {0: "zeros", 1: "border"}. The ends `low` and `high` are numbers, or formulas of lengths
-    and other attributes (see `patterns`); of an array they hold for each element. `status` is the code for a value that
-    does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
+    and other attributes (see `patterns`); of an array they hold for each element. `only` has the values that some products
+    take alone. `status` is the code for a value that does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
     """
 
     c_type: str
@@ -41,6 +41,7 @@ class Attribute:
     length: int | None = None
     tries: tuple = ()
     seen: bool = True
+    only: dict[tuple[Product, ...], tuple] = field(default_factory=dict)
     status: int = codes.ACLNN_ERR_PARAM_INVALID
 
     @classmethod
@@ -50,6 +51,16 @@ class Attribute:
         The vendor documents no range, only that it keeps a division by 0 away; the kernels take it as a float.
         """
         return cls("double", default, low=0.0, high=FLOAT32.largest)
+
+    @classmethod
+    def of_lengths(cls, formula: str) -> "Attribute":
+        """What a formula of lengths says already: a case fills it in, and any other value is refused."""
+        return cls("int64_t", low=formula, high=formula, seen=False)
+
+    @property
+    def follows(self) -> bool:
+        """Whether lengths give it."""
+        return isinstance(self.low, str) and self.low == self.high
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,9 +74,10 @@ class Operator:
     saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
     shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
-    `formats` says what each product takes. `rules` (backward) and
+    `formats` says what each product takes. `counts` maps parameters of the page to the tensor whose elements they count,
+    before it is broadcast, or to the letter of a length. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
-    `chapter` puts the operators in order.
+    `chapter` is the place among those that have a lesson, which come first.
 
     `backward`, `forward` and `truth` take the parameters as keywords. They raise TypeError for a wrong name, kind or
     dtype and ValueError for a wrong shape or value.
@@ -73,7 +85,6 @@ class Operator:
 
     name: str
     page: ModuleType
-    chapter: int
     prototype: str
     header: str
     library: str
@@ -87,10 +98,12 @@ class Operator:
     gradient_of: dict[str, str]
     like: str
     sizes: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, str] = field(default_factory=dict)
     c_names: dict[str, str] = field(default_factory=dict)
     rules: tuple[Callable[[dict], None], ...] = ()
     forward_rules: tuple[Callable[[dict], None], ...] = ()
     shapes: tuple[dict, ...] = ()
+    chapter: int | None = None
 
     @cached_property
     def _declared(self):
@@ -264,7 +277,7 @@ class Operator:
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts)
 
     @cached_property
     def _ranges(self) -> dict[str, tuple]:

@@ -130,11 +130,15 @@ class Parameter:
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
         value = value.item() if isinstance(value, np.generic) else value  # which compares without its own rounding
+        if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
+            value -= 2**64  # as C keeps a negative number
         too_large = kind == "int" and not -2**63 <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:
             raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value),
                                      "pass a smaller number"))
+        if kind == "float" and self.c_type == "float":
+            return float(np.float32(value))  # what C keeps of it
         return _PLAIN[kind](value)
 
     def __repr__(self) -> str:

@@ -2,8 +2,11 @@
 
 A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` or `2*D` for one axis whose
 length is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
-shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, says which axis D is. Pages see one axis a name
-and a factor, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
+shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, says which axis D is; a tensor without axes has
+none. Pages see one axis a name and a factor, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
+
+A tensor is broadcast along what has a `~`: of "~B H" the first length may be 1, "~*P" may be any shape that broadcasts to *P.
+Where "~*P if reduction = 0 else ~()" is one number it may also have a shape of the other kind. Pages see the whole length.
 
 A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1".
 """
@@ -18,7 +21,19 @@ from types import CodeType
 from aclnn_viz.errors import problem
 
 Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
-FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum}  # what a formula may call
+
+
+def windows(length, extent, step, padding, up):
+    """How many windows of an extent there are; those that round `up` begin at the latest on the axis or the padding before it."""
+    room = length + 2 * padding - extent
+    if not up:
+        return room // step + 1
+    steps = (room + step - 1) // step
+    return steps + (steps * step < length + padding)
+
+
+FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod,
+             "half": lambda numbers: tuple(n // 2 for n in numbers), "windows": windows}  # what a formula may call
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,7 @@ class Pattern:
 
     @cached_property
     def _tokens(self) -> list[str]:
-        return [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", re.sub(r"@\w+", "", self.text))
+        return [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", re.sub(r"@\w+|~", "", self.text))
 
     @cached_property
     def placed(self) -> str | None:
@@ -45,7 +60,12 @@ class Pattern:
 
     @cached_property
     def scalar(self) -> bool:
-        return self.text == "()"
+        return self.text.lstrip("~") == "()"
+
+    @cached_property
+    def stretched(self) -> tuple[str, ...]:
+        """The tokens along which a tensor is broadcast."""
+        return tuple(re.findall(r"~(\S+)", self.text))
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
@@ -86,11 +106,11 @@ class Pattern:
         """Return the lengths before the axis that an attribute names, of the tensor `name`; ValueError where there is none."""
         if self.placed is None:
             return {}
-        at, rank = attributes[self.placed], len(shape)
+        at, rank = attributes[self.placed], max(len(shape), 1)
         if not -rank <= at < rank:
             raise ValueError(problem(f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}", f"{at}, {name} {shape}",
                                      "choose one of its axes"))
-        return {self.starred[0]: shape[:at % rank]}
+        return {self.starred[0]: shape[:at % rank]} | ({} if shape else {self.axes[1]: ()})
 
     def bind(self, shape: tuple[int, ...], sizes: Sizes) -> Sizes:
         """Return the sizes with those that this shape adds; ValueError(axis, its text) at the first that does not fit.
@@ -114,20 +134,27 @@ class Pattern:
                     raise ValueError(at - 1, axis)
                 if rest:
                     sizes[rest] = part[0] // divisor
-            elif axis[0].isalpha():
+            elif axis[0].isalpha() and part:
                 sizes.setdefault(axis, part[0])
         return sizes
+
+    def fits(self, shape: tuple[int, ...], sizes: Sizes) -> bool:
+        """Whether a shape is that of the pattern, or is broadcast to it along the axes that allow it."""
+        wide = [(n, axis in self.stretched) for axis in self.axes for n in self._lengths(axis, sizes)]
+        missing = wide[:max(len(wide) - len(shape), 0)]
+        return len(shape) <= len(wide) and all(free and self.starred for _, free in missing) and all(
+            n == own or free and own == 1 for own, (n, free) in zip(shape, wide[len(missing):]))
 
     def rank(self, sizes: Sizes) -> int:
         return sum(self._rank(axis, sizes) for axis in self.axes)
 
     def _rank(self, axis: str, sizes: Sizes) -> int:
         many = axis[1:] if axis[0] == "*" else axis[3:] if axis.startswith("1..") else None
-        return len(sizes[many]) if many else 1
+        return len(sizes[many]) if many else int(sizes.get(axis) != ())
 
     def _lengths(self, axis: str, sizes: Sizes) -> tuple[int, ...]:
         if axis in sizes:  # most of them
-            return (sizes[axis],)
+            return (sizes[axis],) if sizes[axis] != () else ()
         if axis[0] == "*":
             return sizes[axis[1:]]
         if axis.startswith("1.."):
@@ -160,7 +187,7 @@ def value(text: str, known: Mapping):
     (4, None)
     """
     code = formula(text)
-    given = {name: known.get(name) for name in code.co_names if name not in FUNCTIONS}
+    given = {name: known.get(name) for name in code.co_names if name in known or name not in FUNCTIONS}
     if any(one is None for one in given.values()):
         return None
     try:

@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, FloatFormat, float_format
+from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, float_format
 from aclnn_viz.errors import problem
-
-PLAIN = {"bool", "uint8", "int8", "int16", "int32", "int64"}  # what a tensor that is not floating holds
 
 
 def is_plain(rule: str) -> bool:
     """Tell whether a dtype rule allows no floating format."""
-    return set(rule.split(" or ")) <= PLAIN
+    return set(rule.split(" or ")) <= {*PLAIN}
 
 
 def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:
@@ -58,7 +56,8 @@ def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[l
     """Return the formats that a dtype rule allows, the one of an output first, and the rule in words.
 
     `like` is the tensor that sets the format `fmt`; `tensors` are those given, by name. The rules: "same", "same or
-    float32", "wide" (float32, and float64 for float64), "float32" (where everything is float64 also that), and "as x".
+    float32", "wide" (float32, and float64 for float64), "float32" (where everything is float64 also that), "as x", and formats to
+    choose from, such as "float32 or float16", of which that of `like` comes first.
     """
     if rule == "same" or rule == "same or float32" and fmt is FLOAT64:
         return [fmt], f"that of {like}"
@@ -68,5 +67,8 @@ def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[l
         return [FLOAT64 if fmt is FLOAT64 else FLOAT32], f"for {like} in {fmt.name}"
     if rule == "float32":
         return ([FLOAT32, FLOAT64] if fmt is FLOAT64 else [FLOAT32]), f"whatever {like} is"
+    if not rule.startswith("as "):
+        named = [one for one in FORMATS if one.name in rule.split(" or ")]
+        return sorted({*named, fmt}, key=lambda one: (one is not fmt, named.index(one) if one in named else 0)), rule
     other = rule.removeprefix("as ")
     return [fmt if tensors.get(other) is None else need_float(other, tensors[other])], f"that of {other}"

@@ -21,7 +21,7 @@ from aclnn_viz.storage.results import add, new_folder
 
 FORMATS = ("float32", "float16", "bfloat16")  # where nothing says it
 #: Tensors that forward saves, by what they are called.
-SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmax|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
+SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
 _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
 
 Source: {gap}: the public document or file that the formulas are from.

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import combinations, product
+from math import prod
 from types import FunctionType
 
 import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
 from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
+from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.patterns import choices as patterns_of
-from aclnn_viz.operators.patterns import chosen, resolved, value
+from aclnn_viz.operators.patterns import chosen, formula, resolved, value
 from aclnn_viz.operators.operator import Operator
+from aclnn_viz.operators.shapes import is_plain
 
 
 @dataclass(frozen=True)
@@ -179,15 +181,18 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     """The subjects of an operator, or of another page in the place of its own backward pass: one a combination of options."""
     page = page or op.page
     seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
+    seen |= {name for text in op.sizes.values() for name in formula(text).co_names}
     fixed, choices = {}, {}
     for name, a in op.attributes.items():
+        if a.follows:
+            continue
         if name in op.sizes.values():
             fixed[name] = next(size(letter) for letter, by in op.sizes.items() if by == name)
         elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
             fixed[name] = 1  # of axes with one before
         elif name not in seen:
-            fixed[name] = True if isinstance(a.default, bool) else a.default
-        elif a.length:
+            fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
+        elif "Array" in a.c_type:
             fixed[name] = (True,) * a.length if "Bool" in a.c_type else a.default
         elif a.values:
             choices[name] = a.values
@@ -213,19 +218,26 @@ def _subject(op, page, attributes, absent, mode):
     sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
     for letter, text in op.sizes.items():
         known = {name: v if isinstance(v, tuple) else xp.lift(v) for name, v in (attributes | sizes).items() if not isinstance(v, str | None)}
-        if letter in sizes and not text.isidentifier():
+        if not text.isidentifier():
             sizes[letter] = xp.lift(value(text, known)).value
     for name, tensor in op.tensors.items():
         if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
             continue
         shape = chosen(tensor.shape, attributes).page_shape(sizes)
         shape += (1,) * (len(page.AXES[name]) - len(shape))
-        inputs[name] = None if name in absent else (shape, INT if tensor.dtype.startswith("int") else REAL)
-    labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
+        inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
+    attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
+    labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
+              if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | dict.fromkeys(absent)
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
                    {out: x for out, x in op.gradient_of.items() if x not in absent}, labels, options)
+
+
+def _kind(tensor):
+    """What the numbers of a tensor are here and in NumPy."""
+    return (BOOL, bool) if tensor.dtype == "bool" else (INT, np.int64) if is_plain(tensor.dtype) else (REAL, np.float32)
 
 
 def _sizes(op, attributes, of):
@@ -249,10 +261,12 @@ def _concrete(op, attributes, absent, sizes):
         name = parameter.name
         if name in op.tensors:
             tensor = op.tensors[name]
-            kind = np.int64 if tensor.dtype.startswith("int") else np.float32
-            inputs[name] = None if name in absent else np.zeros(chosen(tensor.shape, attributes).shape(sizes), kind)
+            shape = chosen(tensor.shape, attributes).shape(sizes)
+            inputs[name] = None if name in absent else np.zeros(shape, _kind(tensor)[1])
         elif name in attributes and not hasattr(attributes[name], "free_symbols"):
             inputs[name] = attributes[name]
+        elif op.attributes[name].follows:
+            inputs[name] = value(op.attributes[name].low, sizes)
         if name in op.sizes.values():
             letter = next(letter for letter, by in op.sizes.items() if by == name)
             inputs[name] = sizes[letter]
@@ -285,14 +299,15 @@ def _allowed(op, attributes, absent):
 def _labels(op, attributes, absent, name):
     """(the length whose places these numbers are, the attribute whose value is taken beside), as the declaration's rules answer."""
     found = []
-    for primes in ((5, 3, 7, 11, 13), (3, 5, 13, 7, 11)):
+    for primes in ((5, 3, 7, 11, 13, 2, 17, 19), (3, 5, 13, 7, 11, 2, 17, 19)):
         sizes = _numbers(op, attributes, primes)
         inputs = _concrete(op, attributes, absent, sizes)
-        takes = [v for v in range(-2, 16) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
+        most = max(n for n in sizes.values() if isinstance(n, int))
+        takes = [v for v in range(-2, most + 2) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
         found.append({letter for letter, n in sizes.items() if isinstance(n, int) and takes == list(range(n))})
     letters = found[0] & found[1]
     if not letters:
         return None
     beside = [a for a, value in attributes.items() if getattr(value, "is_integer", False) and hasattr(value, "free_symbols")
               and _accepts(op, inputs | {name: np.full_like(inputs[name], 77), a: 77})]
-    return size(letters.pop()), attributes[beside[0]] if beside else None
+    return letters.pop(), attributes[beside[0]] if beside else None

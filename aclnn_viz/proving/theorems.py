@@ -35,11 +35,12 @@ class Claim:
     words: tuple = ()
     lines: tuple = ()
     answer: Answer | None = None
+    left: Expr | None = None
 
     def xreplace(self, mapping):
         def new(e):
             return e.xreplace(mapping)
-        return replace(self, loss=new(self.loss), right=new(self.right), leaves=tuple(map(new, self.leaves)),
+        return replace(self, loss=new(self.loss), right=new(self.right), left=None if self.left is None else new(self.left), leaves=tuple(map(new, self.leaves)),
                        ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
 
 
@@ -104,7 +105,12 @@ def _claim(traced, output, of, piece, index, at, path):
     ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
     views = _views(traced.xp, of, [i for axis in at for i in axis])
     lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
-    return replace(Claim(output, (path.entry, *views), loss, right, ranges | traced.xp.granted, path.words).xreplace(path.sizes), lines=lines)
+    claim = replace(Claim(output, (path.entry, *views), loss, right, ranges | traced.xp.granted).xreplace(path.sizes), lines=lines)
+    if path.parts is None:  # what forward compares within a sum is of the entry once the derivative is taken
+        left, _ = _derived(claim)
+        if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
+            claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
+    return replace(claim, words=path.words)
 
 
 def _of_parts(traced, output, of, piece, index, at, path, whole):
@@ -410,6 +416,8 @@ def equation(claim):
 
 
 def _derived(claim):
+    if claim.left is not None:
+        return claim.left, claim.right
     loss = claim.loss.replace(lambda e: isinstance(e, Magnitude), lambda e: e.args[0] * (Above(e.args[0]) - Above(-e.args[0])))
     left = Add(*(gradient(loss, leaf) for leaf in claim.leaves), *(gradient(loss, line) * slope for line, _, slope in claim.lines))
     return left, claim.right

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS, float_format
+from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.errors import problem
 
 
@@ -155,7 +155,7 @@ def dtype_named(name: str) -> np.dtype:
     >>> dtype_named("int64"), dtype_named("float16")
     (dtype('int64'), dtype('float16'))
     """
-    return np.dtype(name) if name in ("int32", "int64") else float_format(name).numpy
+    return np.dtype(name) if name in PLAIN else float_format(name).numpy
 
 
 def npy_bytes(array: np.ndarray) -> bytes:

@@ -37,7 +37,7 @@ def shapes(op: Operator) -> list[dict]:
             return case(op, **options) is not None
         except (TypeError, ValueError):
             return False
-    return [*filter(taken, (*op.shapes, *({"shape": shape} for shape in default.varied_shapes(op))))]
+    return [*filter(taken, (*op.shapes, *({"shape": shape} for shape in default.varied_shapes(op)), *default.broadcasts(op)))]
 
 
 def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from machine import SOAK
 
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.program import AclError
-from aclnn_viz.acl.protocol import FUNCTIONS
+from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME
 
 SOCS = ("Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3")
 CALLS, SEEDS = 300, 400 if SOAK else 8
@@ -34,7 +34,7 @@ def test_calls_in_any_order(seed, record_property):
     acl, kept, refused = HostAcl(soc=draw.choice(SOCS), cann=draw.choice(("8.1", "9.0", "9.1")), memory=1 << 28), [], 0
     assert (acl.aclInit(None), acl.aclrtSetDevice(0)) == (0, 0)
     for _ in range(CALLS):
-        function = draw.choice(FUNCTIONS)
+        function = draw.choice(draw.choice((RUNTIME, FUNCTIONS)))
         arguments = [draw.choice(kept) if kept and "*" in p.c_type and draw.random() < 0.6 else stray_value(draw, kept)
                      for p in function.inputs]
         try:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from aclnn_viz import operator, operators
+from aclnn_viz import operator
 from aclnn_viz.checking import check
 from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
 from checking.engineers import right
 from checking.rewritings import rewritings
-from machine import SOAK
+from machine import SOAK, taught
 
 SEEDS = range(1000 if SOAK else 1)
 
@@ -20,7 +20,7 @@ def complaints(op, label, kernel, seed, cases):
         (label, seed, where, what) for what, where in evidence.misbehaviour.items()]
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 @pytest.mark.sampled(3)
 def test_right_kernels_pass(op, record_property):
     """The kit's own, the NumPy rewriting, the plans and device orders, each on the same cases: drawing these is dear."""
@@ -33,7 +33,7 @@ def test_right_kernels_pass(op, record_property):
     assert found == []
 
 
-ENGINEERS = operators() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
+ENGINEERS = taught() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
 
 
 @pytest.mark.parametrize("at", range(len(ENGINEERS)), ids=[op.name for op in ENGINEERS])
@@ -59,7 +59,7 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
     assert complaints(op, label, dict(rewritings(op.name))[label], 230, bicubic) == []
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 @pytest.mark.parametrize("relative", [2.0**-14, -2.0**-14])
 @pytest.mark.sampled(4)
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from atlas_stand_in import LAYOUTS, case_of, on_stand_in
 from in_child import StandIn, in_child, stand_in
-from machine import ROOT, SOAK
+from machine import ROOT, SOAK, taught
 
 import aclnn_viz as av
 from aclnn_viz.devices import AclError, DeviceClosedError, open_device
@@ -204,12 +204,12 @@ def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
 @pytest.mark.soak
 def test_hundreds_of_runs_leave_nothing():
     def work(root):
-        inputs = {op.name: case_of(op).inputs for op in av.operators()}
+        inputs = {op.name: case_of(op).inputs for op in taught()}
         notes = StandIn(root)
         with open_device("atlas", root=root) as device:
             def runs(count):
                 for _ in range(count):
-                    for op in av.operators():
+                    for op in taught():
                         device.run(op, **inputs[op.name])
                 gc.collect()
                 return tracemalloc.get_traced_memory()[0], notes.live

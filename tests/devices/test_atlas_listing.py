@@ -13,10 +13,10 @@ from children import forked
 from in_child import stand_in
 
 from aclnn_viz.devices.opening import device_text, list_devices
-from aclnn_viz.operators import operators
+from standin.generic import there
 
 needs_compiler = pytest.mark.needs("g++")
-OPERATORS = [op.name for op in operators()]
+OPERATORS = [op.name for op in there()]
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,15 @@ from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
 from aclnn_viz.explorers.state import StateError, build
-from aclnn_viz.operators import operator, operators, registry
+from aclnn_viz.operators import operator, registry
 from aclnn_viz.pictures.marks import Bars, Box, Dots
 from panelled_explorer import assert_fits
+from machine import sampled
 
 show = subject().show
 
 SMALL = {"rows": 6, "n": 16}
-OPERATORS = pytest.mark.parametrize("name", [op.name for op in operators()])
+OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
 
 
 def panel(data, name):
@@ -54,7 +55,7 @@ def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(na
     assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
 
 
-@pytest.mark.parametrize("name", [op.name for op in operators() if registry.file("faults", op.name)])
+@pytest.mark.parametrize("name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)])
 def test_a_wrong_formula_is_never_explained_by_rounding(name):
     data = compute(State(operator=name, fault="formula"))
     assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(show(data).headline)
@@ -275,5 +276,5 @@ def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
 
 def test_the_default_of_every_operator_fits_a_program():
     from aclnn_viz.explorers import lift
-    for op in operators():
+    for op in sampled(__name__):
         assert f"{op.aclnn_name}(" in lift.cpp(subject(), State(operator=op.name))

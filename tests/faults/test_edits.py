@@ -4,15 +4,15 @@ import ast
 
 import numpy as np
 import pytest
-from machine import ROOT
+from machine import ROOT, sampled
 
-from aclnn_viz import operator, operators
+from aclnn_viz import operator
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.operators.faults.edits import distance, edits, slips, units
 from aclnn_viz.operators.hardswish import page as hardswish
 from aclnn_viz.operators.rms_norm import page as rms_norm
 
-ALL = pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+ALL = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 
 
 def texts(page):
@@ -33,7 +33,7 @@ def test_axes_names_functions_and_statements_are_edited():
     found = texts(rms_norm)
     assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * xhat, axis=None)") in found
     assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * x, axis=0)") in found
-    assert any(after == "(left out)" for op in operators() for _, after in texts(op.page))
+    assert any(after == "(left out)" for op in sampled(__name__) for _, after in texts(op.page))
 
 
 @ALL
@@ -43,7 +43,7 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
     same = [str(edit) for edit in found if edit.before == edit.after]
     trees = dict.fromkeys(edit.unit for edit in found)
     after = {unit.name: ast.unparse(unit.tree) for unit in trees}
-    assert same == [] and len(found) > 20 and set(after.values()) <= set(before)
+    assert same == [] and len(found) > (20 if op.chapter else 10) and set(after.values()) <= set(before)
     assert {edit.unit.name for edit in found} >= {"backward"} and "forward" not in {edit.unit.name for edit in found}
 
 

@@ -7,10 +7,11 @@ from contract_table import Row, disagreements, tensor
 
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract, evaluate_launch
+from machine import sampled
 
 GENERATED = ("rms_norm", "cross_entropy_loss", "group_norm_swish")
 
-OPERATORS = tuple(op.name for op in operators())
+OPERATORS = tuple(op.name for op in sampled(__name__))
 
 
 @pytest.mark.parametrize(("operators", "launch", "code"), [
@@ -87,5 +88,5 @@ def test_table_notices_two_checks_that_changed_places():
 
 def test_unknown_operator_is_refused_in_three_parts():
     with pytest.raises(ValueError) as refused:
-        contract("softmax")
-    assert str(refused.value).startswith("no such operator: got 'softmax'; use one of hardswish (aclnnHardswishBackward)")
+        contract("no_operator")
+    assert str(refused.value).startswith("no such operator: got 'no_operator'; use one of hardswish (aclnnHardswishBackward)")

@@ -15,12 +15,13 @@ from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.operators import operators, plans
+from aclnn_viz.operators import plans
 from aclnn_viz.operators.families import sampling_plans
 from aclnn_viz.operators.grid_sampler_2d.page import pixel
 from aclnn_viz.operators.grid_sampler_3d.page import voxel
 from aclnn_viz.operators.group_norm_swish import plans as norm_plans
 from aclnn_viz.operators.products import READ
+from machine import taught
 
 
 def group_norm_inputs(scale, offset=0.0, dtype="float32"):
@@ -91,7 +92,7 @@ def test_nan_of_the_tbe_hardswish_depends_on_the_format():
 @pytest.mark.parametrize("cann", ["8.1.RC1", "9.0.1", "9.1", "9.2.0-beta.1"])
 @pytest.mark.sampled(10)
 def test_every_preset_says_where_it_comes_from_and_runs(product, cann):
-    for op in operators():
+    for op in taught():
         plan = plans.preset(op, product, cann)
         assert plan.saturate == (product.overflow_modes[0] == "saturate")
         assert all(note.source and str(note).startswith(("documented", "inferred")) for note in plan.notes)

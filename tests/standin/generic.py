@@ -7,8 +7,11 @@ ABI, not numbers.
 from collections.abc import Iterable
 from pathlib import Path
 
-from aclnn_viz.operators import Operator, operators
+from aclnn_viz.acl.protocol import RUNTIME, Function, phases
+from aclnn_viz.operators import Operator, operator
+from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.parameters import ARRAYS
+from machine import taught
 
 HERE = Path(__file__).resolve().parent
 OWN = {path.name for path in (HERE / "include" / "aclnnop").glob("*.h")}
@@ -16,7 +19,17 @@ PHASE_2 = "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, con
 
 
 def without_their_own() -> list[Operator]:
-    return [op for op in operators() if op.header not in OWN]
+    return [op for op in there() if op.header not in OWN]
+
+
+def there() -> list[Operator]:
+    """The operators that the stand-in has; swish takes a scalar."""
+    return [*taught(), operator("swish")]
+
+
+def functions() -> list[Function]:
+    """The functions that the stand-in has."""
+    return [*RUNTIME, *(function for op in there() for function in phases(contract(op)))]
 
 
 def _declaration(op: Operator) -> str:

@@ -5,9 +5,8 @@ from math import prod
 
 import pytest
 
-from aclnn_viz import operators
 from aclnn_viz.verification import report
-from machine import SOAK
+from machine import SOAK, taught
 
 
 LARGE = report.large
@@ -32,7 +31,7 @@ def written(tmp_path_factory):
 def test_every_output_in_every_format(written):
     _, data = written
     seen = {(row["operator"], row["output"], row["format"]) for row in data["rows"]}
-    for op in operators():
+    for op in taught():
         for output in op.outputs:
             formats = {fmt for name, out, fmt in seen if (name, out) == (op.name, output)}
             wide_only = (op.name, output) == ("rms_norm", "dgammaOut")
@@ -43,7 +42,7 @@ def test_counts_add_up_and_samples_are_large(written):
     _, data = written
     assert all(sum(row["ulps"].values()) + row["undecided"] == row["elements"] for row in data["rows"])
     assert all(row["undecided"] <= 0.001 * row["elements"] for row in data["rows"])
-    for op in operators():
+    for op in taught():
         least = report.ELEMENTS if SOAK else prod(tenth(op)["shape"])
         assert max(row["elements"] for row in data["rows"] if row["operator"] == op.name) >= least
         assert prod(LARGE(op)["shape"]) >= report.ELEMENTS

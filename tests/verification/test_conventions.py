@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aclnn_viz import cli, operator, operators
+from aclnn_viz import cli, operator
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.faults.edits import sources
 from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
+from machine import taught
 
-WRITTEN = [op.name for op in operators() if registry.file("conventions", op.name)]
+WRITTEN = [op.name for op in taught() if registry.file("conventions", op.name)]
 ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in WRITTEN
         for number, row in enumerate(conventions.conventions(operator(name)))]
 
@@ -152,7 +153,7 @@ def test_without_pytorch_its_values_are_cited_with_the_version(monkeypatch):
     assert all(row.pytorch.endswith("(2.13.0)") for row in rows)
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 def test_an_operator_without_a_file_has_measured_rows(op, monkeypatch):
     find = registry.module
     monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "conventions" else find(kind, name))

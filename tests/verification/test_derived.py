@@ -7,9 +7,10 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.verification import rates
+from machine import sampled
 
 pytestmark = pytest.mark.needs("jax")
-OPERATORS = av.operators()
+OPERATORS = sampled(__name__)
 
 
 def failures(op, backward=None):

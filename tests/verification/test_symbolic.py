@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from in_child import in_child
-from machine import ROOT, SOAK
+from machine import ROOT, SOAK, taught
 
-from aclnn_viz import cli, operator, operators
+from aclnn_viz import cli, operator
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving.subjects import of_operator
 from aclnn_viz.verification import numeric, rounding, symbolic
@@ -31,16 +31,16 @@ def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
 
 
 def test_every_theorem_and_every_mode_is_checked():
-    known, found = {op.name for op in operators()}, symbolic.checks()  # a derivation may come before its page
+    known, found = {op.name for op in taught()}, symbolic.checks()  # a derivation may come before its page
     text = [(t.operator, t.name) for t in theorems() if t.operator in known]
     assert len(text) >= 45 and [(check.operator, check.name) for check in found[:len(text)]] == text
-    for op in operators():
+    for op in taught():
         assert sum((check.operator, check.name) == (op.name, "kernel against symbols") for check in found) == -(
             -len(symbolic.formula_modes(op)) // 6)
         assert sum((check.operator, check.name) == (op.name, "page against derivative") for check in found) == -(-len(of_operator(op)) // 3)
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 @pytest.mark.sampled(3)
 def test_kernels_agree_with_their_formulas(op):
     modes = symbolic.formula_modes(op)
@@ -78,7 +78,7 @@ def modes_of(op):
     return CHEAP.get(op.name, symbolic.formula_modes(op)[:2])
 
 
-@pytest.mark.parametrize("op", operators(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     right = type(op).backward
     monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
@@ -87,7 +87,7 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     assert not row.passed and " instead of " in row.failure
 
 
-@pytest.mark.parametrize("op", [op for op in operators() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in taught() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
 @pytest.mark.sampled(1)
 def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
     definition = symbolic.symbolic_forward(op)

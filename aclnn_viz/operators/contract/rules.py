@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS, float_format
+from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_TILING_ERROR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
-    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC, ACL_INT32, ACL_INT64,
+    ACL_BF16, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, ACL_FORMAT_NHWC,
     DATA_TYPE_SIZES, data_type_name,
 )
 from aclnn_viz.operators.contract.model import (
@@ -212,7 +212,7 @@ def wrapped_product(shape: tuple[int, ...]) -> int:
     return prod(shape) % UINT32
 
 
-_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {ACL_INT32: np.dtype("i4"), ACL_INT64: np.dtype("i8")}
+_DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
 
 
 def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]:
@@ -249,7 +249,8 @@ def plain_contract(op: Operator) -> Contract:
         steps=(
             *out_pointers(source),
             *null_pointers(tensor_names(parameters, output=False, required=True), source),
-            *null_pointers(tuple(p.name for p in parameters if p.kind.endswith("s")), source),
+            *null_pointers(tuple(p.name for p in parameters if p.c_type.endswith("*") and p.kind != "tensor"
+                                 and not p.name.endswith("Optional")), source),
             *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
                     f"{name} is a null pointer", source) for name in op.outputs),
             Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
@@ -259,6 +260,11 @@ def plain_contract(op: Operator) -> Contract:
                   (op.like,)),
             *(Check("declaration", lambda call, code=code: refused(call) == code, code, misfit, source)
               for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})),
+            *(Check(f"{name} only", lambda call, name=name, values=values: call[name] not in (None, *values), op.status_of(name),
+                    f"{name} must be {' or '.join(map(str, values))} on this product", source, (name,), products=products)
+              for name, attribute in op.attributes.items() for products, values in attribute.only.items()),
+            *(Check(f"{name} empty", lambda call, name=name: call[name].size == 0, op.status_of(name),
+                    f"{name} must have elements", source, (name,)) for name in tensor_names(parameters) if not op.tensors[name].empty),
             EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
         ),
         constraints=(),

@@ -1,22 +1,11 @@
 """aclnnCrossEntropyLossGrad: logProb (N, C), target (N,), gradLoss (N,) for "none" and one number otherwise."""
 
-import numpy as np
-
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
-
-
-def targets_are_classes(bound: dict) -> None:
-    scores = bound["logProb" if "logProb" in bound else "input"]
-    target, ignored, classes = bound["target"], bound["ignoreIndex"], scores.shape[1]
-    bad = np.flatnonzero(((target < 0) | (target >= classes)) & (target != ignored))
-    if bad.size:
-        raise ValueError(problem(
-            f"every target must lie in [0, {classes}) or equal ignoreIndex {ignored}",
-            f"target[{bad[0]}] = {target[bad[0]]} ({bad.size} such)", "mend the targets or set ignoreIndex"))
 
 
 def scale_has_its_lse(bound: dict) -> None:
@@ -31,6 +20,7 @@ def has_classes(bound: dict) -> None:
                                  "give it C >= 1"))
 
 
+classes_named = targets_are_classes("logProb", "input")
 ROWS_OR_ONE = "N if reduction = none else ()"
 
 OPERATOR = Operator(
@@ -72,7 +62,7 @@ OPERATOR = Operator(
     saved={"logProb": "logProb", "lseForZlossOptional": "lseForZloss"},
     gradient_of={"xGradOut": "input"},
     like="logProb",
-    rules=(targets_are_classes, scale_has_its_lse),
-    forward_rules=(targets_are_classes, has_classes),
+    rules=(classes_named, scale_has_its_lse),
+    forward_rules=(classes_named, has_classes),
     shapes=({"shape": (9, 4)}, {"shape": (17, 16)}, {"shape": (1, 5)}),
 )

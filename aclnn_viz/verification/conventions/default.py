@@ -1,20 +1,29 @@
 """The conventions of an operator that wrote none down: what its kernel makes of empty and special inputs, measured."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from aclnn_viz.cases import case, default
+from aclnn_viz.cases.default import Draw
+from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.operators import Operator
 from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
+STEP = 2.0**-20  # of differences in float64: half of its digits
 UNKNOWN = message("not written down")
 
 
 def conventions(op: Operator) -> Iterator[Convention]:
-    """One row for each special number in each floating input, and for tensors without elements."""
+    """One row for each kink that is declared, for each special number in each floating input, and for tensors without elements."""
+    for name in op.takes:
+        for number in default.kinks_of(op, name, {n: a.default for n, a in op.attributes.items()}) if name in op.tensors else ():
+            text, side = at_kink(op, name, number)
+            yield replace(_row("kink", f"{name} = {number:g}", lambda name=name, number=number: at_kink(op, name, number)[0]),
+                          returns=text if side else message("the slope of one side"))
     inputs = case(op, **(op.shapes or ({},))[0]).inputs
     for name, value in inputs.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
@@ -30,6 +39,24 @@ def conventions(op: Operator) -> Iterator[Convention]:
 def _row(topic: str, where: str, kernel) -> Convention:
     return Convention(topic, where, kernel, None, UNKNOWN, UNKNOWN, message("what the page computes, as measured"),
     pytorch=UNKNOWN)
+
+
+def at_kink(op: Operator, name: str, number: float) -> tuple[str, str]:
+    """What backward gives there for a gradient of 1, and which of the slopes at its sides that is, "" where it is none."""
+    shape = default.default_shape(op)
+
+    def forward(x):
+        taken, *_ = default.draw_forward(op, Draw(FLOAT64, 0, {name: np.full(shape, x)}), shape)
+        return op.forward(**taken)[op.gives[0]].flat[0]
+
+    output = next(output for output, of in op.gradient_of.items() if of == name)
+    given = case(op, "float64", shape=shape, **{name: number}, **dict.fromkeys(op.upstream, 1.0)).inputs
+    found = float(op.backward(**given)[output].flat[0])
+    left, right = ((forward(number + side * STEP) - forward(number + 2 * side * STEP)) / (-side * STEP) for side in (-1, 1))
+    side = next((side for side, slope in {"left": left, "right": right, "mean": (left + right) / 2}.items()
+                 if abs(found - slope) <= 1e-4 * max(1.0, abs(slope))), "")
+    return message("{found}, between {left} on the left and {right} on the right", found=f"{found:.4g}", left=f"{left:.4g}",
+                   right=f"{right:.4g}"), side
 
 
 def spoiled(op: Operator, inputs: dict, name: str, special: float) -> str:

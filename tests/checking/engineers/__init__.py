@@ -8,9 +8,9 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from aclnn_viz import operators
+from machine import taught
 
-OPERATORS = [op.name for op in operators() if (Path(__file__).parent / f"{op.name}.py").exists()]
+OPERATORS = [op.name for op in taught() if (Path(__file__).parent / f"{op.name}.py").exists()]
 
 
 def right(name):

@@ -1,4 +1,4 @@
-"""aclnnAvgPool2dBackward: self (N, C, H, W), gradOutput (N, C, Ho, Wo) by kernel, stride and padding."""
+"""aclnnMyAvgPool2dBackward: self (N, C, H, W), gradOutput (N, C, Ho, Wo) by kernel, stride and padding."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
@@ -7,11 +7,11 @@ from . import page
 
 OPERATOR = Operator(
     name="my_avg_pool", page=page, chapter=99,
-    prototype="""aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(
+    prototype="""aclnnStatus aclnnMyAvgPool2dBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *kernelSize, const aclIntArray *stride,
         const aclIntArray *padding, bool countIncludePad, aclTensor *gradInput, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",
-    header="aclnn_avgpool2d_backward.h", library="ops-nn",
+    header="aclnn_my_avgpool2d_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "self": Tensor("(N C) H W"), "gradInput": Tensor("(N C) H W"),

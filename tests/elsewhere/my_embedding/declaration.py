@@ -1,4 +1,4 @@
-"""aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
+"""aclnnMyEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
@@ -7,10 +7,10 @@ from . import page
 
 OPERATOR = Operator(
     name="my_embedding", page=page, chapter=99,
-    prototype="""aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
+    prototype="""aclnnStatus aclnnMyEmbeddingDenseBackwardGetWorkspaceSize(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *gradWeight, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_embedding_dense_backward.h", library="ops-nn",
+    header="aclnn_my_embedding_dense_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "weight": Tensor("V E"), "indices": Tensor("*I", "int64 or int32", low=0, high="V - 1"),

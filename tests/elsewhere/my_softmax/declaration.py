@@ -1,4 +1,4 @@
-"""aclnnSoftmaxBackward: gradOutput, output and gradInput of one shape, dim one of its axes."""
+"""aclnnMySoftmaxBackward: gradOutput, output and gradInput of one shape, dim one of its axes."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
@@ -7,10 +7,10 @@ from . import page
 
 OPERATOR = Operator(
     name="my_softmax", page=page, chapter=99,
-    prototype="""aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
+    prototype="""aclnnStatus aclnnMySoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *gradInput,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_softmax_backward.h", library="ops-nn",
+    header="aclnn_my_softmax_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16 float64"},
     tensors={
         "x": Tensor("*A D@dim *B"), "out": Tensor("*A D *B"), "output": Tensor("*A D@dim *B"),

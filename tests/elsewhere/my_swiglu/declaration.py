@@ -1,4 +1,4 @@
-"""aclnnSwiGluGrad: x with an even axis dim, yGrad half as long there."""
+"""aclnnMySwiGluGrad: x with an even axis dim, yGrad half as long there."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
@@ -7,10 +7,10 @@ from . import page
 
 OPERATOR = Operator(
     name="my_swiglu", page=page, chapter=99,
-    prototype="""aclnnStatus aclnnSwiGluGradGetWorkspaceSize(
+    prototype="""aclnnStatus aclnnMySwiGluGradGetWorkspaceSize(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *xGrad, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",
-    header="aclnn_swi_glu_grad.h", library="ops-nn",
+    header="aclnn_my_swi_glu_grad.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*A 2*H@dim *B"), "yGrad": Tensor("*A H *B"), "xGrad": Tensor("*A 2*H *B"), "out": Tensor("*A H *B"),

@@ -353,4 +353,13 @@ ARRAY(BoolArray, bool, BOOLS, Bools)
 ARRAY(IntArray, int64_t, INTS, Ints)
 ARRAY(FloatArray, float, FLOATS, Floats)
 
+aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
+    Call call("aclCreateScalar");
+    if (call.status || !value) return nullptr;
+    double number = dataType == ACL_DOUBLE ? *static_cast<double *>(value) : *static_cast<float *>(value);
+    return static_cast<aclScalar *>(new_handle(SCALAR, std::make_shared<double>(number)));
+}
+
+aclnnStatus aclDestroyScalar(const aclScalar *scalar) { return destroy("aclDestroyScalar", scalar, SCALAR); }
+
 }  // extern "C"

@@ -41,7 +41,7 @@ constexpr int version(int major, int minor, int patch, int beta = 99) {
 }
 
 // ---- handles: addresses in a range that faults, never used twice
-enum Kind { TENSOR, BOOLS, INTS, FLOATS, EXECUTOR, STREAM, CONTEXT };
+enum Kind { TENSOR, BOOLS, INTS, FLOATS, SCALAR, EXECUTOR, STREAM, CONTEXT };
 void *new_handle(Kind kind, std::shared_ptr<void> object, bool counted = true);
 std::shared_ptr<void> find_handle(const void *handle, Kind kind, const char *where);  // null or dead: misuse
 void end_handle(const void *handle);

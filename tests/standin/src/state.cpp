@@ -168,7 +168,7 @@ static Range device_range(size_t(1) << 40), handle_range(size_t(1) << 32);
 bool is_device_address(uintptr_t address) { return device_range.holds(address); }
 uintptr_t take_device_range(size_t size) { return device_range.take((size / 512 + 2) * 512); }
 
-static const char *const nouns[] = {"tensor", "bool array", "int array", "float array", "executor", "stream", "context"};
+static const char *const nouns[] = {"tensor", "bool array", "int array", "float array", "scalar", "executor", "stream", "context"};
 struct Entry {
     Kind kind;
     std::shared_ptr<void> object;

@@ -12,6 +12,7 @@ typedef struct aclTensor aclTensor;
 typedef struct aclBoolArray aclBoolArray;
 typedef struct aclIntArray aclIntArray;
 typedef struct aclFloatArray aclFloatArray;
+typedef struct aclScalar aclScalar;
 typedef struct aclOpExecutor aclOpExecutor;
 
 aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride,
@@ -24,6 +25,8 @@ aclIntArray *aclCreateIntArray(const int64_t *value, uint64_t size);
 aclnnStatus aclDestroyIntArray(const aclIntArray *array);
 aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size);
 aclnnStatus aclDestroyFloatArray(const aclFloatArray *array);
+aclScalar *aclCreateScalar(void *value, aclDataType dataType);
+aclnnStatus aclDestroyScalar(const aclScalar *scalar);
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);

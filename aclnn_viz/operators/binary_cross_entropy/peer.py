@@ -1,0 +1,12 @@
+"""The loss in PyTorch, and its gradient by autograd."""
+
+from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
+
+
+def in_torch(torch, gradOutput, self, target, weightOptional, reduction):
+    def function(self, target, weight, reduction):
+        return torch.nn.functional.binary_cross_entropy(self, target, weight, reduction=reduction)
+    return {"out": of_loss(torch, function, gradOutput, self, reduction, target, weightOptional)}
+
+
+DIFFERENCES = {"torch": (ROUNDED,)}

@@ -1,0 +1,20 @@
+"""What operators with class targets share: a target is a class of its row, or the number that is passed over."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aclnn_viz.errors import problem
+
+
+def targets_are_classes(*scores: str) -> Callable[[dict], None]:
+    """The rule that every target lies among the classes of the tensor of scores, or equals ignoreIndex."""
+    def rule(bound: dict) -> None:
+        given = next(bound[name] for name in scores if name in bound)
+        target, ignored, classes = bound["target"], bound["ignoreIndex"], given.shape[-1]
+        bad = np.flatnonzero(((target < 0) | (target >= classes)) & (target != ignored))
+        if bad.size:
+            raise ValueError(problem(
+                f"every target must lie in [0, {classes}) or equal ignoreIndex {ignored}",
+                f"target[{bad[0]}] = {target.reshape(-1)[bad[0]]} ({bad.size} such)", "mend the targets or set ignoreIndex"))
+    return rule

@@ -1,0 +1,41 @@
+"""What losses of single elements share: a loss and a slope for each pair of self and target, and a reduction.
+
+The loss is `each`, its sum, or its mean; `count` is the number of elements of self as it is given, so where target is longer the
+"mean" is not divided by the number of losses.
+"""
+
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+
+NONE, MEAN, SUM = 0, 1, 2
+REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
+CHOICE = "float32 or float16 or bfloat16"  # formats that are promoted
+#: The gradient that comes in: documents call it one number for mean and sum, and take any shape that broadcasts.
+SHAPE = "~*P if reduction = 0 else ~()"
+UPSTREAM = Tensor(SHAPE, CHOICE)
+
+
+def reduced(xp, each, reduction, count):
+    """The loss of all elements."""
+    if reduction == NONE:
+        return each
+    total = xp.sum(each, keepdims=True)
+    return total / count if reduction == MEAN else total
+
+
+def share(gradient, reduction, count):
+    """What each element gets of the gradient of the loss."""
+    return gradient / count if reduction == MEAN else gradient
+
+
+def weighted(each, weight):
+    return each if weight is None else each * weight
+
+
+def sign(xp, x):
+    """1, -1, and 0 for what is neither above nor below 0."""
+    return xp.where(x > 0.0, xp.ones_like(x), xp.where(x < 0.0, -xp.ones_like(x), xp.zeros_like(x)))
+
+
+def log1p_exp(xp, x):
+    """log(1 + exp(x)), of which exp cannot overflow."""
+    return xp.log1p(xp.exp(-xp.abs(x))) + xp.maximum(x, 0.0)

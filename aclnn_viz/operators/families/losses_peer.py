@@ -1,0 +1,23 @@
+"""Losses of single elements in PyTorch: its function, differentiated by autograd."""
+
+from aclnn_viz.operators.families.losses import MEAN, REDUCTION
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
+
+def of_loss(torch, function, gradient, self, reduction, *others, **more):
+    """The gradient of `function(self, *others, reduction=..., **more)` by self, in the shape to which all are broadcast.
+
+    PyTorch has the mean of a loss alone, so a gradient of many elements meets the losses themselves.
+    """
+    shape = torch.broadcast_shapes(self.shape, *(other.shape for other in others if other is not None), *(
+        [gradient.shape] if gradient.numel() != 1 else []))
+    leaf, others = self.expand(shape).clone().requires_grad_(), [None if other is None else other.expand(shape) for other in others]
+    one = gradient.numel() == 1 and leaf.numel() == self.numel()
+    loss = function(leaf, *others, reduction=REDUCTION.values[reduction] if one else "none", **more)
+    found, = torch.autograd.grad(loss, leaf, gradient.reshape(loss.shape) if one and reduction else gradient.expand(shape))
+    return found if one or reduction != MEAN else found / self.numel()
+
+
+#: Of autograd in 16 bits, where each function of ATen rounds.
+ROUNDED = Difference("every step is rounded to 16 bits", "ATen: one function after the other", narrow_steps("a loss in 16 bits"),
+                     dtypes=NARROW)

@@ -1,0 +1,16 @@
+"""Log-softmax along an axis: y = x - log(sum(exp(x))), and dx = g - exp(y) * sum(g).
+
+Source: aclnnLogSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from log-softmax.
+"""
+
+AXES = {"self": "a.b", "result": "a.b", "gradOutput": "a.b", "output": "a.b", "out": "a.b"}
+
+
+def forward(xp, self):
+    below = self - xp.max(self, axis=1, keepdims=True)  # whose exp cannot overflow
+    return {"result": below - xp.log(xp.sum(xp.exp(below), axis=1, keepdims=True))}
+
+
+def backward(xp, gradOutput, output):
+    # The saved output, not x: rows whose exp does not sum to 1 are not renormalised.
+    return {"out": gradOutput - xp.exp(output) * xp.sum(gradOutput, axis=1, keepdims=True)}

@@ -1,0 +1,16 @@
+"""Mean squared error: (x - t)^2, and its gradient g * 2 * (x - t), for "mean" divided by the number of elements of x.
+
+Source: aclnnMseLossBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.losses import reduced, share
+
+AXES = {"self": "e", "target": "e", "loss": "e", "gradOutput": "e", "out": "e"}
+
+
+def forward(xp, self, target, reduction, count):
+    return {"loss": reduced(xp, (self - target) * (self - target), reduction, count)}
+
+
+def backward(xp, gradOutput, self, target, reduction, count):
+    return {"out": share(gradOutput, reduction, count) * 2.0 * (self - target)}

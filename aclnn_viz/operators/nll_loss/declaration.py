@@ -1,0 +1,28 @@
+"""aclnnNLLLossBackward: self (N, C) or (C), target (N) or one class, gradOutput of target's shape or one number."""
+
+from aclnn_viz.operators.families.classes import targets_are_classes
+from aclnn_viz.operators.families.losses import REDUCTION
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+
+from . import page
+
+OPERATOR = Operator(
+    name="nll_loss", page=page,
+    prototype="""aclnnStatus aclnnNLLLossBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, const aclTensor *weight,
+        int64_t reduction, int64_t ignoreIndex, const aclTensor *totalWeight, aclTensor *out,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_nll_loss_backward.h", library="ops-nn",
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    tensors={
+        "self": Tensor("*N C", ranks=(1, 2)), "target": Tensor("*N", "int64 or int32 or uint8"), "weight": Tensor("C"),
+        "loss": Tensor("*N if reduction = 0 else ()"), "weightSum": Tensor("()"), "totalWeight": Tensor("()"),
+        "gradOutput": Tensor("*N if reduction = 0 else ()"), "out": Tensor("*N C"),
+    },
+    attributes={"reduction": REDUCTION, "ignoreIndex": Attribute("int64_t", -100, tries=(0,))},
+    takes=("self", "target", "weight", "reduction", "ignoreIndex"), gives=("loss", "weightSum"),
+    upstream={"gradOutput": "loss"}, saved={"totalWeight": "weightSum"}, gradient_of={"out": "self"}, like="self",
+    rules=(rule := targets_are_classes("self"),), forward_rules=(rule,),
+    shapes=({"shape": (9, 4)}, {"shape": (17, 16)}, {"shape": (5,)}),
+)

@@ -1,0 +1,13 @@
+"""Negative log-likelihood in PyTorch: one function of ATen, which takes the saved sum of weights."""
+
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
+
+def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight):
+    each = gradOutput.reshape(target.shape if reduction == 0 else ())
+    return {"out": torch.ops.aten.nll_loss_backward(each, self, target.long(), weight, reduction, ignoreIndex, totalWeight.reshape(()))}
+
+
+DIFFERENCES = {"torch": (
+    Difference("the gradient of the mean is rounded to 16 bits before it is weighted", "ATen native/LossNLL.cpp",
+               narrow_steps("nll_loss in 16 bits"), dtypes=NARROW),)}

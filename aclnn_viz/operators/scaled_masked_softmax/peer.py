@@ -1,0 +1,5 @@
+"""Scaled masked softmax in PyTorch: ATen's backward of softmax, and what is masked by hand."""
+
+
+def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):
+    return {"out": (torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale).masked_fill(mask, 0.0)}

@@ -1,0 +1,17 @@
+"""SiLU: out = x * sigmoid(x) of each element x of self.
+
+Source: aclnnSiluBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.activations import sigmoid
+
+AXES = {"self": "p", "out": "p", "gradOutput": "p", "gradInput": "p"}
+
+
+def forward(xp, self):
+    return {"out": self * sigmoid(xp, self)}
+
+
+def backward(xp, gradOutput, self):
+    # sigmoid(-x) for 1 - sigmoid(x), which cancels where x is large.
+    return {"gradInput": gradOutput * sigmoid(xp, self) * (1.0 + self * sigmoid(xp, -self))}

@@ -1,0 +1,16 @@
+"""Softmax along an axis: y = exp(x) / sum(exp(x)), and dx = y * (g - sum(g * y)).
+
+Source: aclnnSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from softmax.
+"""
+
+AXES = {"self": "a.b", "result": "a.b", "gradOutput": "a.b", "output": "a.b", "out": "a.b"}
+
+
+def forward(xp, self):
+    exp = xp.exp(self - xp.max(self, axis=1, keepdims=True))  # which cannot overflow
+    return {"result": exp / xp.sum(exp, axis=1, keepdims=True)}
+
+
+def backward(xp, gradOutput, output):
+    # The saved output, not x: rows that do not sum to 1 are not renormalised.
+    return {"out": output * (gradOutput - xp.sum(gradOutput * output, axis=1, keepdims=True))}

@@ -1,0 +1,18 @@
+"""Swish: out = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
+
+Source: aclnnSwishBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.activations import sigmoid
+
+AXES = {"self": "p", "out": "p", "gradOutput": "p", "gradInput": "p"}
+
+
+def forward(xp, self, betaOptional):
+    return {"out": self * sigmoid(xp, betaOptional * self)}
+
+
+def backward(xp, gradOutput, self, betaOptional):
+    z = betaOptional * self
+    # sigmoid(-z) for 1 - sigmoid(z), which cancels where z is large.
+    return {"gradInput": gradOutput * sigmoid(xp, z) * (1.0 + z * sigmoid(xp, -z))}

@@ -1,0 +1,52 @@
+"""What a declaration says of kinks, of tensors that must have elements, and of values that some products take alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.operators.contract import Call, TensorDescriptor
+from aclnn_viz.operators.contract.rules import plain_contract
+from aclnn_viz.operators.patterns import value
+from aclnn_viz.operators.products import A2, ASCEND_950, Version
+from aclnn_viz.verification.conventions import default
+
+SWISH = av.operator("swish")
+
+
+def status(op, product=A2, shape=(3, 4), **given):
+    tensor = TensorDescriptor(shape, av.acl.ACL_FLOAT, (4, 1), 0, 2, shape)
+    arguments = {p.name: tensor if p.kind == "tensor" else 1.0 for p in op.c_parameters} | given
+    return plain_contract(op).evaluate(Call(product, Version.parse("9.1"), arguments)).status
+
+
+def test_a_product_may_take_some_values_alone():
+    beta = replace(SWISH.attributes["betaOptional"], only={(ASCEND_950,): (1.0, 2.0)})
+    op = replace(SWISH, attributes={"betaOptional": beta})
+    found = [status(op, product, betaOptional=value) for product in (A2, ASCEND_950) for value in (None, 2.0, 3.0)]
+    assert found == [0, 0, 0, 0, 0, 161002] and "betaOptional = 1.0 or 2.0" in str(op.describe())
+
+
+def test_a_tensor_may_have_to_have_elements():
+    op = replace(SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], empty=False)})
+    assert [status(one, shape=shape) for one in (SWISH, op) for shape in ((3, 4), (0, 4))] == [0, 0, 0, 161002]
+
+
+@pytest.mark.parametrize("kinks,numbers", [((-3, 3), {-3.0, 3.0}), (("betaOptional / 2",), {0.5})])
+def test_cases_have_elements_at_kinks_and_on_both_sides(kinks, numbers):
+    op = replace(SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], kinks=kinks)})
+    found = av.case(op, shape=(40, 40), seed=1).inputs["self"]
+    share = np.isin(found, [*numbers]).mean()
+    assert 0.08 < share < 0.17 and found.min() < min(numbers) and found.max() > max(numbers) and {*found.flat} > numbers
+
+
+def test_a_value_at_a_kink_must_be_the_slope_of_one_side(monkeypatch):
+    op = av.operator("hardsigmoid")
+    assert [one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"] == [True, True]
+    monkeypatch.setattr(op.page, "backward", lambda xp, gradOutput, self: {"out": gradOutput / 7.0})
+    assert [one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"] == [False, False]
+
+
+def test_a_parameter_comes_before_a_function_of_its_name():
+    assert value("max", {"max": 3}) == 3 and value("max(H, 2)", {"H": 5}) == 5
