@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from contract_table import Row, disagreements, tensor
 
-from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import contract, evaluate_launch
 from machine import sampled
 
