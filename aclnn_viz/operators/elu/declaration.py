@@ -1,7 +1,7 @@
 """aclnnEluBackward: gradOutput and selfOrResult, the forward input or output, of one shape and format."""
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.families.activations import MOST, activation
+from aclnn_viz.operators.families.elementwise import MOST, activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnGeluBackwardV2: gradOutput and self of one format, broadcast to the shape of gradInput."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnHardshrinkBackward: gradOutput and self of one format, broadcast to the shape of gradInput."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import TRAINING
 

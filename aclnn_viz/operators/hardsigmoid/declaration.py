@@ -1,6 +1,6 @@
 """aclnnHardsigmoidBackward: gradOutput, self and out of one shape and format."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

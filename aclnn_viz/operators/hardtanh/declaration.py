@@ -1,6 +1,6 @@
 """aclnnHardtanhBackward: gradOutput, self and out of one shape and format, none of them empty."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, INFERENCE_A2
 

@@ -1,6 +1,6 @@
 """aclnnLeakyReluBackward: gradOutput and self, the forward input or output, of one format, broadcast to the shape of out."""
 
-from aclnn_viz.operators.families.activations import MOST, activation
+from aclnn_viz.operators.families.elementwise import MOST, activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

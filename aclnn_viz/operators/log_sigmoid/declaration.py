@@ -1,6 +1,6 @@
 """aclnnLogSigmoidBackward: gradOutput, self and buffer of one shape and format, rank 1 to 8."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnSigmoidBackward: gradOutput and output of one format, broadcast to the shape of gradInput; of the formats not the complex ones."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnSoftplusBackward: gradOutput and self of one shape and format; of the formats listed for self not integers and bool."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnSwishBackward: gradOutput and self of one shape and format; without betaOptional it is 1."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 

@@ -1,6 +1,6 @@
 """aclnnThresholdBackward: gradOutput and self of one format, broadcast to the shape of out; of the formats not integers."""
 
-from aclnn_viz.operators.families.activations import activation
+from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_ARCH35
 
