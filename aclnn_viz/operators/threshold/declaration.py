@@ -10,7 +10,5 @@ OPERATOR = activation(
     page, """aclnnStatus aclnnThresholdBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclScalar *threshold, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    shape="~*P", gradient="out", x=Tensor("~*P", kinks=("threshold",)), attributes={
-        "threshold": Attribute("const aclScalar *", 0.0, tries=(-0.75, 1.5), only={WITH_ARCH35: (0.0,)}),
-        "value": Attribute("const aclScalar *", 0.0),
-    })
+    shape="~*P", gradient="out", x=Tensor("~*P", kinks=("threshold",)),
+    attributes={"threshold": Attribute("const aclScalar *", 0.0, tries=(-0.75, 1.5), only={WITH_ARCH35: (0.0,)})})

@@ -1,4 +1,4 @@
-"""Threshold: y = x where x > threshold, else value, for each element x of self; with threshold 0 and value 0 it is ReLU.
+"""Threshold: y = x where x > threshold, else a constant, which is 0 here, for each element x of self; with threshold 0 it is ReLU.
 
 Source: aclnnThresholdBackward, CANN operator documentation.
 """
@@ -6,8 +6,8 @@ Source: aclnnThresholdBackward, CANN operator documentation.
 AXES = {"self": "p", "y": "p", "gradOutput": "p", "out": "p"}
 
 
-def forward(xp, self, threshold, value):
-    return {"y": xp.where(self > threshold, self, xp.full_like(self, value))}
+def forward(xp, self, threshold):
+    return {"y": xp.where(self > threshold, self, xp.zeros_like(self))}
 
 
 def backward(xp, gradOutput, self, threshold):
