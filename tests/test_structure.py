@@ -44,7 +44,8 @@ PACKAGES = {
 }
 ORDER = list(PACKAGES)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
-ANY_OPERATOR = re.compile(rf"\b(?:{'|'.join(OPERATORS)})\b")
+FUNCTIONS = {"gelu", "sigmoid", "softmax", "softplus", "tanh", "threshold"}  # of mathematics: generic code has these words, too
+ANY_OPERATOR = re.compile(rf"\b(?:{'|'.join(word for word in OPERATORS if word not in FUNCTIONS)})\b")
 PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in getattr(chapter, "PARTS", ())}
 LONGEST_MODULE = 600
 

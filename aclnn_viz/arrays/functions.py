@@ -57,8 +57,9 @@ class Functions(Guards):
         staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC))
     round = staticmethod(np.rint)  # ties to even
 
-    def clip(self, x, low, high):
-        return np.minimum(np.maximum(x, low), high)
+    def clip(self, x, low=None, high=None):
+        x = x if low is None else np.maximum(x, low)
+        return x if high is None else np.minimum(x, high)
 
     def reshape(self, x, shape):
         return self._move(lambda a: np.reshape(a, shape), x)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from aclnn_viz.arrays.elementary import in_numpy_arrays
+from aclnn_viz.arrays.elementary import ERF, ERFC, in_numpy_arrays
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.errors import problem
 
@@ -77,7 +77,8 @@ class RecordingArray(NDArrayOperatorsMixin):
                                   _union(condition.reads, np.where(condition.values, x.reads, y.reads)))
         if function is np.clip:
             low, high = [*args[1:], *(kwargs[name] for name in ("a_min", "a_max", "min", "max") if name in kwargs)]
-            return np.minimum(np.maximum(args[0], low), high)
+            above = args[0] if low is None else np.maximum(args[0], low)
+            return above if high is None else np.minimum(above, high)
         if function is np.take:
             return _taken(*args, **kwargs)
         if function in (np.zeros_like, np.ones_like, np.full_like):
@@ -194,6 +195,7 @@ class RecordingArrays(Guards):
     """NumPy as the namespace of a page whose arrays record."""
 
     float64 = np.dtype(np.float64)
+    erf, erfc = ERF, ERFC
 
     def __getattr__(self, name):
         return getattr(np, name)

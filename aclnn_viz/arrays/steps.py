@@ -1,10 +1,10 @@
 """What entries of symbolic arrays are made of beside what SymPy has: steps, and the arithmetic of indices and axes."""
 
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, pi, sqrt
 from numbers import Integral, Real
 
-from sympy import Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, expand
+from sympy import Add, Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, exp, expand
 
 from derivations.prover.proving import proves_equal
 from derivations.prover.ranges import is_nonnegative
@@ -55,6 +55,10 @@ class Truth(Step):
         content, rest = tidy(d)
         if rest.is_Rational:
             return S.One if cls.of_number(rest) else S.Zero
+        if rest.is_Add and (rest + 1).func is exp:  # as large as its exponent
+            return cls((rest + 1).args[0])
+        if rest.is_Add and (1 - rest).func is exp:
+            return cls(-(1 - rest).args[0])
         if rest.is_integer and not rest.atoms(Indexed, Step):
             if is_nonnegative(rest - cls.LEAST):
                 return S.One
@@ -87,6 +91,15 @@ class Part(Function):
     pointwise = True
     is_real = is_finite = True
     slope = property(lambda self: Part(self.args[0], self.args[1], self.args[2] + 1))
+
+
+class Erf(Function):
+    """The error function; floats of 2 / sqrt(pi) in a page are the number of its derivative."""
+
+    pointwise = True
+    is_real = is_finite = True
+    FACTOR = Rational(repr(2 / sqrt(pi)))
+    slope = property(lambda self: self.FACTOR * exp(-self.args[0] ** 2))
 
 
 class Magnitude(Function):
@@ -150,7 +163,11 @@ def tidy(e):
     if e.is_Rational:
         return S.One, e
     content, rest = e.primitive() if e.is_Add else e.as_coeff_Mul()
-    return (content, rest) if content > 0 else (-content, plain(-rest))
+    content, rest = (content, rest) if content > 0 else (-content, plain(-rest))
+    for s in (s for s in rest.free_symbols if s.is_Symbol and s.is_positive and not s.is_integer):
+        if all(s in Mul.make_args(term) for term in Add.make_args(rest)):
+            content, rest = content * s, plain(rest / s)
+    return content, rest
 
 
 def plain(e):

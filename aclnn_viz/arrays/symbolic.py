@@ -14,8 +14,8 @@ from pathlib import Path
 from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
 
 from aclnn_viz.arrays.steps import (
-    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, broadcast, chosen, equal, exact,
-    fitted, flat, negated, same_length)
+    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, broadcast, chosen, equal,
+    exact, fitted, flat, negated, same_length)
 from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
@@ -267,6 +267,7 @@ class SymbolicArrays:
     square = _of_each("square", lambda e: e * e, None)
     negative = _of_each("negative", lambda e: -e, None)
     tanh = _of_each("tanh", lambda e: (exp(2 * e) - 1) / (exp(2 * e) + 1))
+    erf, erfc = _of_each("erf", Erf), _of_each("erfc", lambda e: 1 - Erf(e))
     log1p, expm1 = _of_each("log1p", lambda e: log(1 + e)), _of_each("expm1", lambda e: exp(e) - 1)
     reciprocal = _of_each("reciprocal", lambda e: 1 / e)
     sign = _of_each("sign", lambda e: Above(e) - Above(-e), None)

@@ -229,8 +229,9 @@ class TracedArrays(Guards):
 
     zeros_like, ones_like, full_like = _like(np.zeros_like), _like(np.ones_like), _like(np.full_like)
 
-    def clip(self, x, low, high):
-        return self.step("minimum", self.step("maximum", x, low), high)
+    def clip(self, x, low=None, high=None):
+        x = x if low is None else self.step("maximum", x, low)
+        return x if high is None else self.step("minimum", x, high)
 
     def round_to(self, x, dtype):
         if not isinstance(x, Traced):

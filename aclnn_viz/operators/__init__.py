@@ -51,6 +51,8 @@ def known(name: str | Operator) -> Operator:
         return name
     if isinstance(name, str) and name in registry.announced():
         registry.open_announced(name)
+    if isinstance(name, str) and name in registry.names() and (one := registry.own("declaration", name, "OPERATOR")) is not None:
+        return one  # the others stay closed
     found = operators()
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):

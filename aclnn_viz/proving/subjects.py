@@ -292,6 +292,8 @@ def _allowed(op, attributes, absent):
                 if op.attributes[name].default is None:
                     return None
                 found[name] = op.attributes[name].default
+            elif not _accepts(op, inputs | {name: -0.3}):
+                found[name] = Symbol(name, positive=True)
     defaults = {name: value for name, value in found.items() if name in {p.name for p in op.parameters} and not hasattr(value, "free_symbols")}
     return found if _accepts(op, inputs | {n: v for n, v in defaults.items() if n not in inputs}) else None
 

@@ -5,7 +5,7 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
+from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
 from aclnn_viz.arrays.symbolic import BOOL, MOVED, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
@@ -518,6 +518,9 @@ def _implies(c, before):
 def assumptions(claim, answer):
     sizes = {s for e in (claim.loss, claim.right) for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
     yield from (f"{n} >= 1" for n in sorted(map(str, sizes)) if "'" not in n)
+    yield from (f"{s} > 0" for s in sorted(claim.right.free_symbols, key=str) if s.is_Symbol and s.is_positive and not s.is_integer and "eps" not in str(s))
+    if claim.right.has(Erf):
+        yield f"{float(Erf.FACTOR)!r} = 2 / sqrt(pi)"
     if answer.denominators:
         yield DIVIDED
 

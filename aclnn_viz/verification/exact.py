@@ -28,6 +28,10 @@ class ExactArrays(Guards):
     def astype(self, x, dtype):
         return exact(x) if dtype == object and x.dtype != object else x.astype(dtype)
 
+    def clip(self, x, low, high):
+        found = np.clip(x, low, high)  # in which an end is a float
+        return exact(found) if found.dtype == object else found
+
     def isnan(self, x):
         return x != x
 

@@ -6,6 +6,7 @@ import pytest
 from aclnn_viz import case
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.recording import RecordingArrays, record
+from aclnn_viz.cases import default
 from aclnn_viz.cases.default import matrix_shape
 from machine import sampled
 
@@ -40,14 +41,14 @@ def differences(op, arrays, name, index):
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_pages_compute_the_same_over_recording_arrays(op):
-    seen, arrays, _ = recorded(op, **SMALL.get(op.name, {"shape": matrix_shape(op, 2, 3)}))
+    seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))
     for name, value in op.page.backward(NumPyArrays(), **arrays).items():
         np.testing.assert_allclose(seen.outputs[name], value, rtol=1e-12, atol=1e-12)  # another order of summation
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_whatever_changes_an_output_was_recorded(op):
-    seen, arrays, _ = recorded(op, **SMALL.get(op.name, {"shape": matrix_shape(op, 2, 3)}))
+    seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))
     for name, (_, shape) in seen.places.items():
         for index in list(np.ndindex(shape))[:6]:
             for output, changed in differences(op, arrays, name, index).items():

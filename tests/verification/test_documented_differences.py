@@ -6,17 +6,20 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.checking import judge
 from aclnn_viz.devices import Peer, UnsupportedError
-from aclnn_viz.devices.peers import PEERS
+from aclnn_viz.devices.peers import PEERS, computed_by
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.verification import peers
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
+from machine import sampled
 
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
+SOME = [op.name for op in sampled(__name__)]  # JAX compiles for each shape
 #: Compiling every shape of a sampler takes most of a minute; their derivatives and loops are also elsewhere, on fewer shapes.
 ALL = [pytest.param(name, library, marks=[pytest.mark.needs(library)] + [pytest.mark.soak] * (
-    name.startswith("grid_sampler") and library != "torch")) for name in OPERATORS for library in PEERS]
+    name.startswith("grid_sampler") and library != "torch")) for name in OPERATORS for library in PEERS
+       if computed_by(library, name) and (library != "jax" or name in SOME)]
 
 
 class Fake(Peer):
@@ -52,7 +55,7 @@ def failures(name, change):
 @pytest.mark.parametrize(("name", "library"), ALL)
 def test_a_peer_differs_exactly_as_documented(name, library):
     rows = peers.found(av.operator(name), library)
-    assert len(rows) >= 20 and [failure for _, failure in rows if failure] == []
+    assert len(rows) >= 15 and [failure for _, failure in rows if failure] == []
 
 
 def test_documented_differences_pass_and_are_reported():

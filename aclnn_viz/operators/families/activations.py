@@ -1,6 +1,24 @@
-"""What activations share: functions of one number, as pages write them."""
+"""What the pages of activations share: functions of one number."""
 
 
 def sigmoid(xp, x):
     """1 / (1 + exp(-x)): where exp(-x) overflows it is the 0 that it should be."""
     return 1.0 / (1.0 + xp.exp(-x))
+
+
+ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = 0.7071067811865476, 1.1283791670955126, 0.7978845608028654, 0.044715  # of 1/2; 2 / sqrt(pi); of 2 / pi
+
+
+def gaussian(xp, x, approximate):
+    """GELU: x * (1 + erf(x / sqrt(2))) / 2, and by "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2."""
+    inner = xp.erf(ROOT_HALF * x) if approximate == "none" else xp.tanh(ROOT * (x + CUBIC * x * x * x))
+    return 0.5 * x * (1.0 + inner)
+
+
+def gaussian_slope(xp, x, approximate):
+    """The derivative of GELU."""
+    if approximate == "none":
+        z = ROOT_HALF * x
+        return 0.5 * (1.0 + xp.erf(z)) + 0.5 * z * (ERF_SLOPE * xp.exp(-z * z))
+    t = xp.tanh(ROOT * (x + CUBIC * x * x * x))
+    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * (ROOT * (1.0 + 3.0 * (CUBIC * x * x)))

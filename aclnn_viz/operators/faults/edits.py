@@ -336,17 +336,39 @@ class Edit:
 
 @cache
 def units(page: ModuleType) -> tuple[Unit, ...]:
-    """The functions and constants of a page that backward may use, those that it takes from other pages included."""
+    """The functions and constants of a page that backward may use, and those that it uses of what pages share."""
     texts = sources(page)
+    used = _used(texts)
     whole = tuple(compile(source, f"<{module.__name__}>", "exec") for module, source in texts)
     found = []
     for module, source in texts:
         for node in ast.parse(source).body:
             constant = isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name) and target.id in (
                 "AXES", "REDUCED_AXES") for target in node.targets)
-            if isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant:
+            here = module is page or not used.isdisjoint(_names(node))
+            if here and (isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant):
                 found.append(Unit(module, node, whole))
     return tuple(found)
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """What a statement defines."""
+    return [node.name] if isinstance(node, ast.FunctionDef) else [one.id for one in ast.walk(node) if isinstance(one, ast.Name)
+                                                                  and isinstance(one.ctx, ast.Store)]
+
+
+def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
+    """The names that functions other than forward refer to, directly or by what those names stand for."""
+    bodies = [node for _, source in texts for node in ast.parse(source).body]
+    refers = {name: {one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
+              for node in bodies for name in _names(node)}
+    found, todo = set(), [node.name for node in ast.parse(texts[-1][1]).body if isinstance(node, ast.FunctionDef) and node.name != FORWARD]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += refers.get(name, ())
+    return found
 
 
 def sources(page: ModuleType) -> list[tuple[ModuleType, str]]:

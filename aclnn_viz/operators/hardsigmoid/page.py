@@ -1,13 +1,13 @@
-"""Hardsigmoid: out = clip(x / 6 + 1/2, 0, 1) of each element x of self; its slope, 1/6 or 0, is 0 at x = -3 and x = 3.
+"""Hardsigmoid: y = clip(x / 6 + 1/2, 0, 1) of each element x of self; its slope, 1/6 or 0, is 0 at x = -3 and x = 3.
 
 Source: aclnnHardsigmoidBackward, CANN operator documentation, which prints no formula.
 """
 
-AXES = {"self": "p", "result": "p", "gradOutput": "p", "out": "p"}
+AXES = {"self": "p", "y": "p", "gradOutput": "p", "out": "p"}
 
 
 def forward(xp, self):
-    return {"result": xp.clip(self / 6.0 + 0.5, 0.0, 1.0)}
+    return {"y": xp.clip(self / 6.0 + 0.5, 0.0, 1.0)}
 
 
 def backward(xp, gradOutput, self):

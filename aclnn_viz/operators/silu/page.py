@@ -1,15 +1,15 @@
-"""SiLU: out = x * sigmoid(x) of each element x of self.
+"""SiLU: y = x * sigmoid(x) of each element x of self.
 
 Source: aclnnSiluBackward, CANN operator documentation.
 """
 
 from aclnn_viz.operators.families.activations import sigmoid
 
-AXES = {"self": "p", "out": "p", "gradOutput": "p", "gradInput": "p"}
+AXES = {"self": "p", "y": "p", "gradOutput": "p", "gradInput": "p"}
 
 
 def forward(xp, self):
-    return {"out": self * sigmoid(xp, self)}
+    return {"y": self * sigmoid(xp, self)}
 
 
 def backward(xp, gradOutput, self):

@@ -1,20 +1,20 @@
-"""Softplus: out = log(1 + exp(z)) / beta with z = beta * x for each element x of self, and out = x where z > threshold.
+"""Softplus: y = log(1 + exp(z)) / beta with z = beta * x for each element x of self, and y = x where z > threshold.
 
-At the threshold itself out jumps, by less than exp(-threshold) / beta, and the slope there is that of the logarithm.
+There y jumps, by less than exp(-threshold) / beta; at the threshold itself the slope is that of the logarithm.
 
 Source: aclnnSoftplusBackward, CANN operator documentation.
 """
 
 from aclnn_viz.operators.families.activations import sigmoid
 
-AXES = {"self": "p", "out": "p", "gradOutput": "p", "gradInput": "p"}
+AXES = {"self": "p", "y": "p", "gradOutput": "p", "gradInput": "p"}
 
 
 def forward(xp, self, beta, threshold):
     z = beta * self
-    # log(1 + exp(z)), in which neither exponential overflows nor a small one is lost.
+    # log(1 + exp(z)), in which the exponential does not overflow, nor is a small one lost.
     smooth = (xp.clip(z, 0.0, None) + xp.log1p(xp.exp(-xp.abs(z)))) / beta
-    return {"out": xp.where(z > threshold, self, smooth)}
+    return {"y": xp.where(z > threshold, self, smooth)}
 
 
 def backward(xp, gradOutput, self, beta, threshold):

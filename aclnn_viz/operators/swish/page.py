@@ -1,15 +1,15 @@
-"""Swish: out = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
+"""Swish: y = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
 
 Source: aclnnSwishBackward, CANN operator documentation.
 """
 
 from aclnn_viz.operators.families.activations import sigmoid
 
-AXES = {"self": "p", "out": "p", "gradOutput": "p", "gradInput": "p"}
+AXES = {"self": "p", "y": "p", "gradOutput": "p", "gradInput": "p"}
 
 
 def forward(xp, self, betaOptional):
-    return {"out": self * sigmoid(xp, betaOptional * self)}
+    return {"y": self * sigmoid(xp, betaOptional * self)}
 
 
 def backward(xp, gradOutput, self, betaOptional):

@@ -1,0 +1,5 @@
+"""Hardshrink in PyTorch: one function of ATen, which takes a negative lambd as it is."""
+
+
+def in_torch(torch, gradOutput, self, lambd):
+    return {"gradInput": torch.ops.aten.hardshrink_backward(gradOutput, self, max(lambd, 0.0))}

@@ -1,0 +1,16 @@
+"""Hardsigmoid in PyTorch: one function of ATen."""
+
+import numpy as np
+
+from aclnn_viz.operators.peers import Difference
+
+
+def in_torch(torch, gradOutput, self):
+    return {"out": torch.ops.aten.hardsigmoid_backward(gradOutput, self)}
+
+
+def _rounded(inputs):
+    return {"out": (np.abs(inputs["self"]) < 3, inputs["gradOutput"] * float(np.float32(1 / 6)))}
+
+
+DIFFERENCES = {"torch": (Difference("1/6 is rounded to float32", "ATen native/cpu/Activation.cpp", values=_rounded, dtypes=("float64",)),)}

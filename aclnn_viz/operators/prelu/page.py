@@ -1,0 +1,18 @@
+"""PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel; x of self is (N, C, P).
+
+Source: aclnnPreluBackward, CANN operator documentation, which prints weight with the index of the sample in gradInput.
+"""
+
+AXES = {"self": "n..", "weight": ".", "y": "n..", "gradOutput": "n..", "gradInput": "n..", "gradWeight": "."}
+
+
+def forward(xp, self, weight):
+    return {"y": xp.where(self > 0.0, self, weight[None, :, None] * self)}
+
+
+def backward(xp, gradOutput, self, weight):
+    below = xp.where(self > 0.0, xp.zeros_like(self), self)
+    return {
+        "gradInput": xp.where(self > 0.0, gradOutput, gradOutput * weight[None, :, None]),
+        "gradWeight": xp.sum(gradOutput * below, axis=(0, 2)),
+    }

@@ -1,0 +1,7 @@
+"""SwiGLU in PyTorch: SiLU of one half times the other, by autograd."""
+
+from aclnn_viz.operators.families.activations_peer import of_halves
+
+
+def in_torch(torch, yGrad, x, dim):
+    return {"out": of_halves(torch, lambda a, b: torch.nn.functional.silu(a) * b, yGrad, x, dim)}

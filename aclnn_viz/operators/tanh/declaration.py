@@ -1,0 +1,12 @@
+"""aclnnTanhBackward: gradOutput and output of one format, broadcast to the shape of gradInput."""
+
+from aclnn_viz.operators.families.elementwise import activation
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
+
+from . import page
+
+OPERATOR = activation(
+    page, """aclnnStatus aclnnTanhBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *output, aclTensor *gradInput,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
+    library="ops-math", more="float64", shape="~*P", saved={"output": "y"})

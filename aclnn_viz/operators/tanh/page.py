@@ -1,0 +1,14 @@
+"""Tanh: y = tanh(x) of each element x; its slope is made of the saved output: 1 - y * y.
+
+Source: aclnnTanhBackward, CANN operator documentation.
+"""
+
+AXES = {"self": "p", "output": "p", "y": "p", "gradOutput": "p", "gradInput": "p"}
+
+
+def forward(xp, self):
+    return {"y": xp.tanh(self)}
+
+
+def backward(xp, gradOutput, output):
+    return {"gradInput": gradOutput * (1.0 - output * output)}

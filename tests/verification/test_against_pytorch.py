@@ -1,0 +1,68 @@
+"""In float64 the gradients of every operator that PyTorch computes agree with PyTorch's to 1e-10 of their terms, on random cases."""
+
+import numpy as np
+import pytest
+from machine import SOAK
+
+import aclnn_viz as av
+from aclnn_viz.cases import default
+from aclnn_viz.cases.suites import Recipe, recipes
+from aclnn_viz.devices import UnsupportedError
+from aclnn_viz.operators import registry
+from aclnn_viz.verification.rounding import magnitudes
+
+pytestmark = pytest.mark.needs("torch")
+OPERATORS = [op for op in av.operators() if registry.own("peer", op.name, "in_torch")]
+CASES, CLOSE = 2000 if SOAK else 20, 1e-10
+
+
+def drawn(op, number):
+    """A case of the operator's suite with other numbers, every second time with other lengths; None where it has none such."""
+    rng = np.random.default_rng(number)
+    suite = [one.options for one in recipes(op) if not any(isinstance(value, np.ndarray) for value in one.options.values())]
+    options = suite[rng.integers(len(suite))] | {"dtype": "float64"}
+    if number % 2 and not any(name.endswith(("_shape", "_ndim")) for name in options):
+        shape = options.get("shape", default.default_shape(op))
+        options = default.fitted(op, options | {"shape": tuple(rng.integers(1, 9, len(shape)).tolist())})
+    try:
+        return Recipe(op.name, options).case(number)
+    except (TypeError, ValueError):
+        return None
+
+
+def apart(op, peer, inputs):
+    """The largest distance in units of the terms, but for differences that are written down; of nothing 0."""
+    ours, theirs, sizes = op.backward(**inputs), peer.run(op, **inputs), magnitudes(op, inputs)
+    found, least = [0.0], 1e-3 * max(float(np.max(np.abs(inputs[name]), initial=0.0)) for name in op.upstream
+                                if inputs[name] is not None)  # terms may cancel to 0
+    for name, value in ours.items():
+        other, size = theirs[name], sizes[name].reshape(value.shape)
+        same = (value == other) | np.isnan(value) & np.isnan(other) | (size == np.inf)
+        for difference in (one for one in peer.differences(op) if one.values and "float64" in one.dtypes):
+            mask, values = difference.values(inputs).get(name, (False, np.nan))
+            same |= mask & (values == other)
+        found.append(np.max(np.abs(value - other) / np.maximum(size, least + 1e-290), initial=0.0, where=~same))
+    return max(found)
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+def test_gradients_are_those_of_pytorch(op):
+    seen, number = 0, 0
+    with av.open_device("torch") as peer:
+        while seen < CASES and (number := number + 1) < 5 * CASES:
+            if (made := drawn(op, number)) is not None:
+                try:
+                    assert apart(op, peer, made.inputs) <= CLOSE, made
+                    seen += 1
+                except UnsupportedError:
+                    pass
+    assert seen == CASES
+
+
+def test_an_error_of_some_digits_is_seen(monkeypatch):
+    op = av.operator("silu")
+    right, made = type(op).backward, drawn(op, 3)
+    with av.open_device("torch") as peer:
+        assert apart(op, peer, made.inputs) <= CLOSE / 1e4
+        monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {k: v * (1 + 1e-9) for k, v in right(self, **i).items()})
+        assert apart(op, peer, made.inputs) > CLOSE
