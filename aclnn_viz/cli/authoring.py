@@ -10,25 +10,36 @@ from aclnn_viz.words.messages import message, tr
 
 
 def operators(options) -> int:
-    """List the operators and where each of their files comes from: its own, the default, or missing.
+    """List the operators and where each of their files comes from: its own, the default, or missing; then the documents of others.
 
-    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named.
+    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named. The
+    backward operators that the vendor documents and that are not here are listed by family, with what makes them.
     The exit status is 1 when a required file is missing.
     """
     from aclnn_viz.operators import operators as all_operators
+    from aclnn_viz.operators.document import documented
 
     rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
         kind: "own" if registry.file(kind, op.name) else "missing" if kind in registry.REQUIRED else "default"
         for kind in registry.KINDS}} for op in all_operators()}
     rows |= {name: {"announced": package, "files": {}} for name, package in registry.announced().items() if name not in rows}
+    here = {row.get("aclnn_name") for row in rows.values()}
+    others = [each for each in documented() if each.aclnn_name not in here]
+    rows |= {each.aclnn_name: {"family": each.family, "document": each.document, "files": {}} for each in others}
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
         for name, row in rows.items():
+            if "document" in row:
+                continue
             files = row["files"]
             print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
                 f"  {tr(how)}: {', '.join(found)}" for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
+        print(tr("{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
+                 n=len(others)))
+        for family in dict.fromkeys(each.family for each in others):
+            print(f"  {family}:", ", ".join(each.aclnn_name for each in others if each.family == family))
     for line in registry.missing():
         print(line, file=sys.stderr)
     return 1 if registry.missing() else 0

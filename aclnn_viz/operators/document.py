@@ -6,6 +6,8 @@ The documents of the public repositories ops-nn, ops-cv, ops-math and ops-transf
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import problem
@@ -14,6 +16,20 @@ from aclnn_viz.operators import products
 PROTOTYPE = re.compile(r"aclnnStatus\s+(aclnn\w+)GetWorkspaceSize\s*\([^)]*\)")
 NAMES = {fmt.vendor_name: fmt.name for fmt in FORMATS} | {"FLOAT": "float32"}
 DTYPE = r"(?:B?FLOAT\d*|DOUBLE|U?INT\d+|BOOL|COMPLEX\d+)(?![A-Za-z0-9_])"
+
+
+class Documented(NamedTuple):
+    """A backward operator that the vendor documents: its family, and the repository and path of the document."""
+
+    family: str
+    aclnn_name: str
+    document: str
+
+
+def documented() -> list[Documented]:
+    """All backward operators that have a document in the public repositories, by family."""
+    lines = Path(__file__).with_name("documented.tsv").read_text("utf-8").splitlines()
+    return [Documented(*line.split("\t")) for line in lines if not line.startswith("#")]
 
 
 @dataclass(frozen=True)
