@@ -208,9 +208,9 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
         for count in range(len(optional) + 1):
             for absent in combinations(optional, count):
                 mode = dict(zip(choices, values))
-                attributes = _allowed(op, fixed | mode, absent)
-                if attributes is not None:
-                    found.append(_subject(op, page, attributes, absent, mode))
+                for attributes in _allowed(op, fixed | mode, absent):
+                    zero = {name: 0 for name, value in attributes.items() if value is S.Zero}
+                    found.append(_subject(op, page, attributes, absent, mode | zero))
     return found
 
 
@@ -282,20 +282,26 @@ def _accepts(op, inputs):
 
 
 def _allowed(op, attributes, absent):
-    """The attributes, a number kept at its default where the declaration takes no other with these tensors absent; None if it takes nothing."""
+    """The attributes, a number kept at its default where the declaration takes no other with these tensors absent.
+
+    One that may be 0 and not below it is positive in one answer and 0 in another; no answer where nothing is taken.
+    """
     sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 17, 19, 23))
     inputs = _concrete(op, attributes, absent, sizes)
-    found = dict(attributes)
+    found, ends = dict(attributes), []
     for name, value in attributes.items():
         if name in {p.name for p in op.parameters} and hasattr(value, "free_symbols") and not value.is_integer:
             if not _accepts(op, inputs | {name: 0.3}):
                 if op.attributes[name].default is None:
-                    return None
+                    return []
                 found[name] = op.attributes[name].default
             elif not _accepts(op, inputs | {name: -0.3}):
                 found[name] = Symbol(name, positive=True)
+                ends += [name] * _accepts(op, inputs | {name: 0.0})
     defaults = {name: value for name, value in found.items() if name in {p.name for p in op.parameters} and not hasattr(value, "free_symbols")}
-    return found if _accepts(op, inputs | {n: v for n, v in defaults.items() if n not in inputs}) else None
+    if not _accepts(op, inputs | {n: v for n, v in defaults.items() if n not in inputs}):
+        return []
+    return [found | dict.fromkeys(zeros, S.Zero) for count in range(len(ends) + 1) for zeros in combinations(ends, count)]
 
 
 def _labels(op, attributes, absent, name):

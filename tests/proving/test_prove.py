@@ -138,3 +138,9 @@ def test_names_of_truths_and_of_steps_are_those_of_the_same_work(near, k, factor
          "    return {'dx': dy * one, 'dz': xp.zeros_like(x), 'df0': xp.where(c, dy * x * xp.exp(f0), xp.zeros_like(x))}", made)
     result = av.prove((rows, made["back"]), shapes={"x": ("r", "n"), "z": ("r", "n"), "f0": ("r", "n")})
     assert result.holds == (factor != "f0" and (near, k) == NEIGHBOURS["right"][:2]), result.reason
+
+
+def test_what_may_be_0_and_not_below_is_proved_at_0_and_above():
+    result = av.prove("leaky_relu")  # which takes no slope below 0 where the result is given
+    assert result.holds and [theorem.options for theorem in result.theorems] == [
+        "selfIsResult=False", "selfIsResult=True", "selfIsResult=True, negativeSlope=0"]
