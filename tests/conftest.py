@@ -24,7 +24,7 @@ DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps|export|faults
                   r"checking/test_(check|depth|diag|engineers|exchange|expl|given|mutant|no_false|other|puzzle|scope|score|tile)|"
                   r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare)|kernels/test_rounding|"
                   r"explorers/test_(default|live|speed|tiles|widget|numeric|two)|proving/test_(edited|prove)|"
-                  r"test_(cli|elsewhere|gallery|lab|make|notebooks|own_operator|readme|reference|samples|without))")
+                  r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))")
 BROWSER = "tests/browser/"
 EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
