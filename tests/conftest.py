@@ -74,7 +74,8 @@ def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
     items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
-        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")} - _left_out(items)
+        chosen = [item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")]
+        chosen = {*chosen} - _left_out(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
 
