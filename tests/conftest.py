@@ -24,7 +24,7 @@ DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps|export|faults
                   r"checking/test_(check|depth|diag|engineers|exchange|expl|given|mutant|no_false|other|puzzle|scope|score|tile)|"
                   r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare)|kernels/test_rounding|"
                   r"explorers/test_(default|live|speed|tiles|widget|numeric|two)|proving/test_(edited|prove)|"
-                  r"test_(cli|elsewhere|gallery|lab|make|notebooks|own_operator|readme|reference|samples|without))")
+                  r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))")
 BROWSER = "tests/browser/"
 EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
@@ -74,7 +74,8 @@ def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
     items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
-        chosen = {item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")} - _left_out(items)
+        chosen = [item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")]
+        chosen = {*chosen} - _left_out(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
 

@@ -36,6 +36,7 @@ def test_report_holds_the_measures_and_the_verdict_of_each_standard(dtype):
 
 
 @DTYPES
+@pytest.mark.sampled(2)
 def test_verdicts_do_not_depend_on_the_cut(dtype, monkeypatch):
     actual, truth, baseline = example(dtype)
     whole = compare(actual, truth, baseline=baseline).verdicts

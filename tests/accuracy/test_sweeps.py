@@ -35,6 +35,7 @@ def test_correct_rounding_is_exact_everywhere(fmt):
 
 
 @HALVES
+@pytest.mark.sampled(1)
 def test_counts_are_those_of_a_scalar_loop(fmt):
     three = fmt.numpy.type(3)
     inputs = np.arange(65536, dtype=np.uint16).view(fmt.numpy)

@@ -33,6 +33,7 @@ def assert_close(found, expected):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.sampled(15)
 def test_values(program, name, dtype):
     inputs, shapes = inputs_of(name, dtype)
     assert_close(program.run(name, inputs, shapes), judged(name, inputs))

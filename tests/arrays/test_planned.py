@@ -133,6 +133,7 @@ SHAPES = {"hardswish": (70, 90), "rms_norm": (70, 90), "grid_sampler_2d": (3, 5,
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("block", [400, 1 << 15])
+@pytest.mark.sampled(3)
 def test_host_plan_is_the_kit_itself_to_the_bit(dtype, block, monkeypatch):
     monkeypatch.setattr(driver, "BLOCK_ELEMENTS", block)
     for name, shape in SHAPES.items():

@@ -183,6 +183,7 @@ def test_nothing_is_known_behind_an_overflow():
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(3)
 def test_below_what_double_doubles_hold_the_certificate_says_so(name):
     """Under 1e-290 the low part of a float64 number underflows; what is decided there is the nearest number all the same."""
     rng, seen = np.random.default_rng(5), []

@@ -121,6 +121,7 @@ def test_the_cases_do_not_depend_on_how_long_others_take(only, monkeypatch):
 
 
 @OPERATORS
+@pytest.mark.sampled(3)
 def test_a_quick_check_is_small_and_still_sees_modes_and_formats(op):
     result = check(op, op.backward, depth="quick")
     assert result.passed and result.depth == "quick" and result.cases <= 20 and result.seconds < 10  # 2 when it is quiet

@@ -64,6 +64,7 @@ def test_a_fault_does_not_explain_an_error():
 @pytest.mark.parametrize(("change", "words"), [
     (lambda out: out * out.dtype.type(2), "is 2 times the truth"), (lambda out: out * 0, "is 0 everywhere"),
     (lambda out: np.flip(out), "right values in another order"), (lambda out: out * np.nan, "is not finite")])
+@pytest.mark.sampled(2)
 def test_an_unknown_fault_is_described(change, words):
     result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
     assert result.diagnosis.name is None and words in result.diagnosis.text

@@ -23,6 +23,7 @@ COMPUTED = pytest.mark.parametrize("op", [op for op in taught() if op not in wit
 
 @LAYOUTS
 @COMPUTED
+@pytest.mark.sampled(5)
 def test_values_are_those_of_the_page(op, layout):
     def work(root):
         with open_device("atlas", root=root) as device:
@@ -66,6 +67,7 @@ VIEWS = {"fortran": np.asfortranarray, "strided": lambda a: np.repeat(a[..., Non
 
 
 @ALL
+@pytest.mark.sampled(3)
 def test_views_give_the_same_values(op):
     inputs = case_of(op).inputs
     viewed = {kind: {name: view(value) if isinstance(value, np.ndarray) and value.ndim else value

@@ -40,6 +40,7 @@ def test_every_control_answers(name, field, opened):
 
 
 @pytest.mark.parametrize("name", explorers())
+@pytest.mark.sampled(5)
 def test_a_state_fits_and_is_lifted_out(name):
     explorer = explore(name, **STATES.get(name, {}))
     try:

@@ -240,6 +240,7 @@ def test_what_cannot_be_is_said_beside_its_control(values, field, text):
 
 
 @OPERATORS
+@pytest.mark.sampled(3)
 def test_the_panels_fit(name):
     assert_fits(show(compute(State(operator=name, fault="seldom"))))
 

@@ -198,6 +198,7 @@ def test_nothing_claims_to_be_measured():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(4)
 def test_the_panels_fit(name):
     assert_fits(show(compute(State(program=name, step=9999, rows=16, columns=5, cores=20))))
 

@@ -82,6 +82,7 @@ def test_all_mistakes_are_in_the_table():
 @OPERATORS
 @LAYOUTS
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.sampled(30)
 def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
     data = compute(State(operator=name, mistake="none", layout=layout, dtype=dtype))
     assert data.misuse == [] and data.failing is None and all(data.right.values())

@@ -80,6 +80,7 @@ def test_group_norm_swish(judged, dtype, scale, shape, groups):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.sampled(1)
 def test_many_points_on_one_pixel(judged, dtype):
     """A sum of 60,000 terms in one pixel: accumulated in float32 one by one it would lose four digits."""
     judged("grid_sampler_2d", dtype=dtype, shape=(1, 2, 3, 3), grid_shape=(300, 200), grid=5.0, paddingMode=1)

@@ -139,6 +139,7 @@ TINY = {
 
 @pytest.mark.parametrize("program", [program for op in TINY for program in av.tiles.programs(op)],
                          ids=lambda program: program.name)
+@pytest.mark.sampled(4)
 def test_three_elements_on_48_cores_and_tails_of_one(program):
     for options in TINY[program.operator]:
         judged(program, av.case(program.operator, dtype="bfloat16", **options), cores=48, schedule=0)

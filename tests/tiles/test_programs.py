@@ -112,6 +112,7 @@ CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
 
 
 @pytest.mark.parametrize(("op", "options"), CUT)
+@pytest.mark.sampled(2)
 def test_short_tiles_give_what_long_ones_give(op, options):
     (program, *_), module = av.tiles.programs(op), registry.module("tiles", op)
     cut = replace(program, tiling=partial(module.tiling, tileLength=64))
@@ -121,6 +122,7 @@ def test_short_tiles_give_what_long_ones_give(op, options):
 @pytest.mark.parametrize(("op", "options"), [
     ("hardswish", {}), ("group_norm_swish", {}), ("grid_sampler_2d", {}), ("grid_sampler_3d", {}),
     ("cross_entropy_loss", {"reduction": "sum"})])  # whose mean adds one part a core
+@pytest.mark.sampled(2)
 def test_these_give_the_same_bits_on_any_number_of_cores(op, options):
     (program, *_), case = av.tiles.programs(op), av.case(op, **options)
     one, *more = (av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 3, 48))

@@ -79,6 +79,7 @@ def modes_of(op):
 
 
 @pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
+@pytest.mark.sampled(4)
 def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     right = type(op).backward
     monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
