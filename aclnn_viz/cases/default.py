@@ -239,7 +239,9 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
             attributes[name] = [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]] if entry else sizes[letter]
-    attributes |= {name: tuple(value) for name, value in attributes.items() if isinstance(value, list)}
+    attributes |= {name: tuple(given) for name, given in attributes.items() if isinstance(given, list)}
+    attributes |= {name: value(a.low, attributes | sizes) for name, a in op.attributes.items()
+                   if a.follows and attributes[name] is REQUIRED}
     return sizes
 
 
@@ -316,8 +318,19 @@ def _suite(op: Operator) -> Iterator[dict]:
 
 
 def left_out(op: Operator) -> Iterator[dict]:
-    """The parameters that leave out one optional tensor each."""
-    return ({p.name: None} for p in op.parameters if p.kind == "tensor" and p.optional)
+    """The parameters that leave out one optional tensor each, with the first mode in which it may be left out."""
+    for name in (p.name for p in op.parameters if p.kind == "tensor" and p.optional):
+        tried = (mode | {name: None} for mode in ({}, *op.modes))
+        yield next(filter(lambda options: _taken(op, options), tried), {name: None})
+
+
+def _taken(op: Operator, options: dict) -> bool:
+    """Whether there is a usual case with these options."""
+    try:
+        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), default_shape(op))))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def unasked(op: Operator) -> Iterator[dict]:

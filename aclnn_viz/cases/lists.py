@@ -396,11 +396,11 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     if not math.isfinite(one.low) or not math.isfinite(one.high) or not one.normal and one.low > one.high:
         raise ValueError(problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it"))
     dtype = dtype_named(one.dtype)
-    if dtype.kind == "i":
+    if dtype.kind in "iub":
         return rng.integers(int(one.low), max(int(one.high), int(one.low)), one.shape, dtype=dtype, endpoint=True)
     with np.errstate(over="ignore"):
         part = rng.standard_normal(one.shape) if one.normal else rng.random(one.shape)
-        values = one.low + one.high * part if one.normal else one.low * (1 - part) + one.high * part
+        values = one.low + one.high * part if one.normal else np.clip(one.low * (1 - part) + one.high * part, one.low, one.high)
     return np.asarray(round_to(np.asarray(values, FLOAT64.numpy), dtype))
 
 

@@ -70,7 +70,8 @@ def meter(op: Operator, **inputs) -> dict[str, float]:
                       for value in (*attribute.values, *attribute.tries)}
     found |= {message("{name} not asked for", name=name): float(not asked(tensor.asked, inputs))
               for name, tensor in op.tensors.items() if tensor.asked}
-    found |= {message("{name} left out", name=name): float(inputs[name] is None) for change in left_out(op) for name in change}
+    found |= {message("{name} left out", name=name): float(inputs[name] is None) for change in left_out(op)
+              for name, value in change.items() if value is None}
     shape = inputs[op.like].shape
     return found | {message("axis {k}", k=at - len(shape)): 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
 

@@ -101,6 +101,8 @@ def _control(op, parameter, start: dict):
     """The control of a parameter, None for one that is drawn, or of which only one value is known."""
     name, kind, group = parameter.name, parameter.kind, message("Operator")
     known = start.get(name, parameter.default)
+    if name in op.attributes and op.attributes[name].follows:
+        return None
     if kind == "tensor":
         return flag(True, name, group, message("or a null pointer")) if parameter.optional and known is not None else None
     tried = [mode[name] for mode in getattr(op, "modes", ()) if name in mode]
@@ -305,7 +307,7 @@ def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
 
 def headline(data: Data) -> list[str]:
     """One sentence an output, and who computed it."""
-    return [*(_sentence(data, name) for name in list(data.errors)[:3]), tr("Computed by {who}.", who=tr(data.computed_by))]
+    return [*(_sentence(data, name) for name in list(data.errors)[:4]), tr("Computed by {who}.", who=tr(data.computed_by))]
 
 
 def _sentence(data: Data, name: str) -> str:

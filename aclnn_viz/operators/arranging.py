@@ -138,7 +138,8 @@ class Arrangement:
             if wrong.any():
                 text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                raise ValueError(problem(f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text),
+                wanted = f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text)
+                raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
                                          f"{numbers[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
 

@@ -52,6 +52,16 @@ class Attribute:
         """
         return cls("double", default, low=0.0, high=FLOAT32.largest)
 
+    @classmethod
+    def of_lengths(cls, formula: str) -> "Attribute":
+        """What a formula of lengths says already: a case fills it in, and any other value is refused."""
+        return cls("int64_t", low=formula, high=formula, seen=False)
+
+    @property
+    def follows(self) -> bool:
+        """Whether lengths give it."""
+        return isinstance(self.low, str) and self.low == self.high
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Operator:

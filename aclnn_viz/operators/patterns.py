@@ -21,7 +21,7 @@ from types import CodeType
 from aclnn_viz.errors import problem
 
 Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
-FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum}  # what a formula may call
+FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod}  # what a formula may call
 
 
 @dataclass(frozen=True)

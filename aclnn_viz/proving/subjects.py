@@ -178,6 +178,8 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
     fixed, choices = {}, {}
     for name, a in op.attributes.items():
+        if a.follows:
+            continue
         if name in op.sizes.values():
             fixed[name] = next(size(letter) for letter, by in op.sizes.items() if by == name)
         elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
@@ -256,6 +258,8 @@ def _concrete(op, attributes, absent, sizes):
             inputs[name] = None if name in absent else np.zeros(shape, _kind(tensor)[1])
         elif name in attributes and not hasattr(attributes[name], "free_symbols"):
             inputs[name] = attributes[name]
+        elif op.attributes[name].follows:
+            inputs[name] = value(op.attributes[name].low, sizes)
         if name in op.sizes.values():
             letter = next(letter for letter, by in op.sizes.items() if by == name)
             inputs[name] = sizes[letter]

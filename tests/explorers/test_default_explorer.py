@@ -76,7 +76,7 @@ def test_errors_are_in_ulps_of_the_truth(bare):
 
 def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     picture, data = shown(bare), bare.data
-    assert all(sentence in picture.text for sentence in picture.headline) and 1 <= len(picture.headline) <= 4
+    assert all(sentence in picture.text for sentence in picture.headline) and 1 <= len(picture.headline) <= 5
     for name, errors in data.errors.items():
         assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
     used = 0
