@@ -1,4 +1,4 @@
-"""Tensors that broadcast, axes that a tensor without axes lacks, and numbers of elements that pages take."""
+"""Tensors that broadcast, axes that a tensor without axes lacks, and what lengths say: numbers of elements, attributes."""
 
 from dataclasses import replace
 from types import ModuleType
@@ -68,3 +68,15 @@ def test_formats_to_choose_from_begin_with_that_of_the_first_tensor():
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_the_allowed_error_of_the_usual_case_is_a_number(op):
     assert all(np.isfinite(size).all() for size in magnitudes(op, av.case(op).inputs).values())
+
+
+def test_what_lengths_say_is_filled_in_and_else_refused():
+    inputs = av.case("group_norm", shape=(2, 6, 3, 2)).inputs
+    assert [inputs[name] for name in ("N", "C", "HxW", "group")] == [2, 6, 6, 2]
+    with pytest.raises(ValueError, match="HxW must be prod.P. = 6: got 7; pass values in that range"):
+        av.operator("group_norm").backward(**inputs | {"HxW": 7})
+
+
+def test_a_tensor_is_left_out_in_the_first_mode_that_lacks_it():
+    assert list(default.left_out(av.operator("batch_norm"))) == [{"weight": None}, {"runningMean": None}, {"runningVar": None}, *(
+        {"training": False, name: None} for name in ("saveMean", "saveInvstd"))]

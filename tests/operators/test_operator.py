@@ -31,7 +31,7 @@ def test_unknown_operator():
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_outputs_have_the_documented_dtypes(dtype):
     wide = "float64" if dtype == "float64" else "float32"
-    expected = {"dgammaOut of rms_norm": wide}
+    expected = dict.fromkeys(("dgammaOut of rms_norm", "dgammaOut of deep_norm", "dbetaOut of deep_norm"), wide)
     for op in av.operators():
         for output, value in op.backward(**av.case(op, dtype=dtype).inputs).items():
             assert value.dtype.name == expected.get(f"{output} of {op.name}", dtype), (op.name, output)
@@ -137,7 +137,7 @@ def test_a_case_is_determined_by_its_arguments():
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_an_operator_describes_itself(op):
     text = str(op.describe())
-    assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 140
+    assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 150
     assert all(name in text for name in (*(p.name for p in op.parameters), *op.outputs))
     kinds = {p.name: p.kind for p in op.parameters}
     assert {row[0]: row[1].split(", ")[-1] for row in op.describe().rows if row[0] in kinds} == kinds

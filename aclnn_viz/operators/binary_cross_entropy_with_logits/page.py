@@ -3,7 +3,7 @@
 Source: aclnnBinaryCrossEntropyWithLogitsBackward, CANN operator documentation, which prints no formula.
 """
 
-from aclnn_viz.operators.families.losses import reduced, share, softplus, weighted
+from aclnn_viz.operators.families.losses import log1p_exp, reduced, share, weighted
 
 AXES = {
     "self": "e", "target": "e", "weightOptional": "e", "posWeightOptional": "e", "loss": "e", "gradOutput": "e", "out": "e",
@@ -12,8 +12,8 @@ AXES = {
 
 def forward(xp, self, target, weightOptional, posWeightOptional, reduction, count):
     hit = weighted(target, posWeightOptional)
-    # -log(s) = softplus(-x) and -log(1 - s) = softplus(-x) + x, which neither cancel nor overflow
-    each = (hit + 1.0 - target) * softplus(xp, -self) + (1.0 - target) * self
+    # -log(s) = log(1 + exp(-x)) and -log(1 - s) = log(1 + exp(-x)) + x, which neither cancel nor overflow
+    each = (hit + 1.0 - target) * log1p_exp(xp, -self) + (1.0 - target) * self
     return {"loss": reduced(xp, weighted(each, weightOptional), reduction, count)}
 
 

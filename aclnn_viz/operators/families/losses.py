@@ -36,6 +36,6 @@ def sign(xp, x):
     return xp.where(x > 0.0, xp.ones_like(x), xp.where(x < 0.0, -xp.ones_like(x), xp.zeros_like(x)))
 
 
-def softplus(xp, x):
+def log1p_exp(xp, x):
     """log(1 + exp(x)), of which exp cannot overflow."""
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.maximum(x, 0.0)

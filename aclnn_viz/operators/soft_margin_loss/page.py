@@ -3,13 +3,13 @@
 Source: aclnnSoftMarginLossBackward, CANN operator documentation, which prints no formula.
 """
 
-from aclnn_viz.operators.families.losses import reduced, share, softplus
+from aclnn_viz.operators.families.losses import log1p_exp, reduced, share
 
 AXES = {"self": "e", "target": "e", "loss": "e", "gradOutput": "e", "out": "e"}
 
 
 def forward(xp, self, target, reduction, count):
-    return {"loss": reduced(xp, softplus(xp, -target * self), reduction, count)}
+    return {"loss": reduced(xp, log1p_exp(xp, -target * self), reduction, count)}
 
 
 def backward(xp, gradOutput, self, target, reduction, count):
