@@ -112,7 +112,8 @@ def fitted(op: Operator, options: dict) -> dict:
             sizes = pattern.bind(shape, resolved(pattern.before(op.first, shape, attributes), op.sizes, attributes))
             small = {name for text in op.sizes.values() if not text.isidentifier() and (found := value(text, attributes | sizes))
                      is not None and isinstance(found, int) and found < 1 for name in formula(text).co_names}
-            grow = [at for at, axis in enumerate(pattern.axes) if axis in small]
+            axes = [axis for axis in pattern.axes for _ in range(Pattern(axis).rank(sizes))]
+            grow = [at for at, axis in enumerate(axes) if axis in small]
         except ValueError as error:
             grow = [error.args[0]] if len(error.args) > 1 and error.args[1][0].isdigit() else []
         except (KeyError, IndexError):  # another rank, or an attribute that is chosen to fit

@@ -57,7 +57,7 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    counts: dict[str, str] = field(default_factory=dict)  # what the page takes beside: of how many elements a tensor is
+    counts: dict[str, str] = field(default_factory=dict)  # what the page takes beside: the number of elements of a tensor, or a length
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
@@ -84,7 +84,7 @@ class Arrangement:
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}
-        taken |= {name: arrays[of].size for name, of in self.counts.items()}
+        taken |= {name: arrays[of].size if of in arrays else sizes[of] for name, of in self.counts.items()}
         compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
         return Arranged(shaped, taken, results, compute, axes, _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
 
@@ -140,7 +140,7 @@ class Arrangement:
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
                 wanted = f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text)
                 raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
-                                         f"{numbers[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
+                                         f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
 
     def _split(self, arrays, patterns, sizes) -> None:

@@ -75,7 +75,7 @@ class Operator:
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
     shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
     `formats` says what each product takes. `counts` maps parameters of the page to the tensor whose elements they count,
-    before it is broadcast. `rules` (backward) and
+    before it is broadcast, or to the letter of a length. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
     `chapter` is the place among those that have a lesson, which come first.
 

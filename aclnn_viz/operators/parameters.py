@@ -130,6 +130,8 @@ class Parameter:
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
         value = value.item() if isinstance(value, np.generic) else value  # which compares without its own rounding
+        if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
+            value -= 2**64  # as C keeps a negative number
         too_large = kind == "int" and not -2**63 <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:

@@ -21,7 +21,8 @@ from types import CodeType
 from aclnn_viz.errors import problem
 
 Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
-FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod}  # what a formula may call
+FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod,
+             "half": lambda numbers: tuple(n // 2 for n in numbers)}  # what a formula may call
 
 
 @dataclass(frozen=True)

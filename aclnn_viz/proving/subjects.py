@@ -16,7 +16,7 @@ from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.patterns import choices as patterns_of
-from aclnn_viz.operators.patterns import chosen, resolved, value
+from aclnn_viz.operators.patterns import chosen, formula, resolved, value
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.shapes import is_plain
 
@@ -176,6 +176,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     """The subjects of an operator, or of another page in the place of its own backward pass: one a combination of options."""
     page = page or op.page
     seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
+    seen |= {name for text in op.sizes.values() for name in formula(text).co_names}
     fixed, choices = {}, {}
     for name, a in op.attributes.items():
         if a.follows:
@@ -186,7 +187,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
             fixed[name] = 1  # of axes with one before
         elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
-        elif a.length:
+        elif "Array" in a.c_type:
             fixed[name] = (True,) * a.length if "Bool" in a.c_type else a.default
         elif a.values:
             choices[name] = a.values
@@ -212,7 +213,7 @@ def _subject(op, page, attributes, absent, mode):
     sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
     for letter, text in op.sizes.items():
         known = {name: v if isinstance(v, tuple) else xp.lift(v) for name, v in (attributes | sizes).items() if not isinstance(v, str | None)}
-        if letter in sizes and not text.isidentifier():
+        if not text.isidentifier():
             sizes[letter] = xp.lift(value(text, known)).value
     for name, tensor in op.tensors.items():
         if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
@@ -220,7 +221,7 @@ def _subject(op, page, attributes, absent, mode):
         shape = chosen(tensor.shape, attributes).page_shape(sizes)
         shape += (1,) * (len(page.AXES[name]) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
-    attributes = attributes | {name: prod(inputs[of][0]) for name, of in op.counts.items()}
+    attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
     labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | dict.fromkeys(absent)
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
