@@ -1,0 +1,35 @@
+"""aclnnAvgPool2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., Ho, Wo) by kernel, stride and padding."""
+
+from aclnn_viz.operators.families.pooling import windows
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+
+from . import page
+
+PAIR = "const aclIntArray *"
+
+OPERATOR = Operator(
+    name="avg_pool", page=page,
+    prototype="""aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(
+        const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *kernelSize, const aclIntArray *stride,
+        const aclIntArray *padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType,
+        aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_avgpool2d_backward.h", library="ops-nn",
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
+    tensors={
+        "self": Tensor("(*N C) H W", ranks=(3, 4), layout="NCHW"), "out": Tensor("(*N C) Ho Wo"),
+        "gradOutput": Tensor("(*N C) Ho Wo", layout="NCHW"), "gradInput": Tensor("(*N C) H W", layout="NCHW"),
+    },
+    attributes={
+        "kernelSize": Attribute(PAIR, (2, 2), low=1), "stride": Attribute(PAIR, (2, 1), low=1),
+        "padding": Attribute(PAIR, (1, 0), low=0, high="half(kernelSize)"),
+        "ceilMode": Attribute("bool", False, tries=(True,), seen=False), "countIncludePad": Attribute("bool", True, tries=(False,)),
+        "divisorOverride": Attribute("int64_t", 0, tries=(5,)), "cubeMathType": Attribute("int8_t", 0, low=0, high=3, seen=False),
+    },
+    sizes=windows("H", 0) | windows("W", -1),
+    counts={"rows": "Ho", "columns": "Wo"},
+    takes=("self", "kernelSize", "stride", "padding", "ceilMode", "countIncludePad", "divisorOverride"), gives=("out",),
+    upstream={"gradOutput": "out"}, gradient_of={"gradInput": "self"}, like="self",
+    shapes=({"shape": (2, 2, 5, 4)}, {"shape": (3, 4, 7), "kernelSize": (2, 3), "stride": (1, 2), "padding": (1, 1)},
+            {"shape": (1, 2, 7, 5), "kernelSize": (3,), "stride": (), "padding": (1,)}),
+)

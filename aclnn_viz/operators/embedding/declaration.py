@@ -1,0 +1,27 @@
+"""aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
+
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+
+from . import page
+
+OPERATOR = Operator(
+    name="embedding", page=page,
+    prototype="""aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
+        const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
+        const aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    header="aclnn_embedding_dense_backward.h", library="ops-nn",
+    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    tensors={
+        "weight": Tensor("V E"), "indices": Tensor("*I", "int64 or int32 or int16 or int8 or uint8 or bool", low=0, high="V - 1"),
+        "result": Tensor("*I E"), "grad": Tensor("*I E", ranks=(2, 8)), "out": Tensor("V E"),
+    },
+    attributes={
+        "numWeights": Attribute("uint64_t"), "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
+        "paddingIdx": Attribute("uint64_t", -1, low=-1, tries=(1,)),  # -1 is passed as 2^64 - 1: no row is left out
+    },
+    sizes={"V": "numWeights"},
+    takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"), gives=("result",),
+    upstream={"grad": "result"}, gradient_of={"out": "weight"}, like="grad",
+    shapes=({"shape": (5, 4)}, {"shape": (7, 3), "indices_shape": (2, 4)}),
+)
