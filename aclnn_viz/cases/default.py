@@ -12,6 +12,7 @@ from operator import index
 
 import numpy as np
 
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, registry
@@ -182,6 +183,8 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     pattern = chosen(tensor.shape, known)
     shape = (_asked(source, name) if asked is None else asked) if pattern.stretched else None
     shape = pattern.shape(sizes) if shape is None else shape
+    if tensor.usual:
+        return np.asarray(source.attribute(name, _usual(op, tensor, shape, sizes, known)))
     if tensor.dtype == "bool":
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
@@ -198,6 +201,14 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     widths = 1.0, max(1.0, *map(abs, kinks))  # so that there are elements beyond the kinks, and close ones
     spread = lambda rng: rng.standard_normal(shape) * rng.choice(widths, shape)  # noqa: E731
     return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), kinks) if source.kinks else spread(rng), fmt)
+
+
+def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray:
+    """What the page's function makes of the tensors, attributes and lengths that are known."""
+    make = getattr(op.page, tensor.usual)
+    given = {name: known[name].astype(np.float64).reshape(chosen(op.tensors[name].shape, known).page_shape(sizes))
+             if name in op.tensors else (known | sizes)[name] for name in make.__code__.co_varnames[1:make.__code__.co_argcount]}
+    return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
 
 
 def kinks_of(op: Operator, name: str, known: dict) -> list[float]:

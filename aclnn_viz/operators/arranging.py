@@ -24,7 +24,8 @@ class Tensor:
     create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1"; between them floating
     numbers are drawn, which may lie elsewhere. `kinks` are the
     numbers, or formulas, where the function has one: cases have elements that are such, and on both sides. A tensor that is not
-    `empty` must have elements. `status` is the code for a tensor that does not fit.
+    `empty` must have elements. `usual` names the function of the page by which a network makes it of those before it. `status` is
+    the code for a tensor that does not fit.
     """
 
     shape: str
@@ -39,6 +40,7 @@ class Tensor:
     high: float | str | None = None
     kinks: tuple[float | str, ...] = ()
     empty: bool = True
+    usual: str | None = None
     status: int = ACLNN_ERR_PARAM_INVALID
 
 

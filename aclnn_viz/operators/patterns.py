@@ -21,8 +21,19 @@ from types import CodeType
 from aclnn_viz.errors import problem
 
 Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
+
+
+def windows(length, extent, step, padding, up):
+    """How many windows of an extent there are; those that round `up` begin at the latest on the axis or the padding before it."""
+    room = length + 2 * padding - extent
+    if not up:
+        return room // step + 1
+    steps = (room + step - 1) // step
+    return steps + (steps * step < length + padding)
+
+
 FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod,
-             "half": lambda numbers: tuple(n // 2 for n in numbers)}  # what a formula may call
+             "half": lambda numbers: tuple(n // 2 for n in numbers), "windows": windows}  # what a formula may call
 
 
 @dataclass(frozen=True)

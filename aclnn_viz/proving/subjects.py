@@ -222,7 +222,8 @@ def _subject(op, page, attributes, absent, mode):
         shape += (1,) * (len(page.AXES[name]) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
     attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
-    labels = {name: found for name, given in inputs.items() if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
+    labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
+              if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | dict.fromkeys(absent)
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
@@ -295,14 +296,15 @@ def _allowed(op, attributes, absent):
 def _labels(op, attributes, absent, name):
     """(the length whose places these numbers are, the attribute whose value is taken beside), as the declaration's rules answer."""
     found = []
-    for primes in ((5, 3, 7, 11, 13), (3, 5, 13, 7, 11)):
+    for primes in ((5, 3, 7, 11, 13, 2, 17, 19), (3, 5, 13, 7, 11, 2, 17, 19)):
         sizes = _numbers(op, attributes, primes)
         inputs = _concrete(op, attributes, absent, sizes)
-        takes = [v for v in range(-2, 16) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
+        most = max(n for n in sizes.values() if isinstance(n, int))
+        takes = [v for v in range(-2, most + 2) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
         found.append({letter for letter, n in sizes.items() if isinstance(n, int) and takes == list(range(n))})
     letters = found[0] & found[1]
     if not letters:
         return None
     beside = [a for a, value in attributes.items() if getattr(value, "is_integer", False) and hasattr(value, "free_symbols")
               and _accepts(op, inputs | {name: np.full_like(inputs[name], 77), a: 77})]
-    return size(letters.pop()), attributes[beside[0]] if beside else None
+    return letters.pop(), attributes[beside[0]] if beside else None
