@@ -17,7 +17,7 @@ OPERATOR = Operator(
     header="aclnn_avgpool2d_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
     tensors={
-        "self": Tensor("(*N C) H W", ranks=(3, 4), layout="NCHW"), "out": Tensor("(*N C) Ho Wo"),
+        "self": Tensor("(*N C) H W", ranks=(3, 4), layout="NCHW", empty=False), "out": Tensor("(*N C) Ho Wo"),
         "gradOutput": Tensor("(*N C) Ho Wo", layout="NCHW"), "gradInput": Tensor("(*N C) H W", layout="NCHW"),
     },
     attributes={

@@ -18,7 +18,7 @@ def divisor(xp, like, found, countIncludePad, divisorOverride):
 
 def forward(xp, self, kernelSize, stride, padding, countIncludePad, divisorOverride, rows, columns):
     found = list(offsets(xp, self.shape, (rows, columns), kernelSize, stride, padding))
-    flat = xp.reshape(self, (self.shape[0], -1))
+    flat = xp.reshape(self, (self.shape[0], self.shape[1] * self.shape[2]))
     total = sum(xp.take(flat, at, axis=1) * xp.astype(inside, self.dtype) for at, inside, _ in found)
     mean = total / divisor(xp, self, found, countIncludePad, divisorOverride)
     return {"out": xp.reshape(mean, (self.shape[0], rows, columns))}

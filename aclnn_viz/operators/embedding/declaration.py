@@ -23,5 +23,5 @@ OPERATOR = Operator(
     sizes={"V": "numWeights"},
     takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"), gives=("result",),
     upstream={"grad": "result"}, gradient_of={"out": "weight"}, like="grad",
-    shapes=({"shape": (5, 4)}, {"shape": (7, 3), "indices_shape": (2, 4)}),
+    shapes=({"shape": (4, 3), "indices_shape": (9,)}, {"shape": (7, 3), "indices_shape": (2, 4)}),
 )

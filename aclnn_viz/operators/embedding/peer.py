@@ -1,5 +1,12 @@
 """Embedding in PyTorch: one function of ATen."""
 
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
 
 def in_torch(torch, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
     return {"out": torch.ops.aten.embedding_dense_backward(grad, indices.long(), numWeights, paddingIdx, scaleGradByFreq)}
+
+
+DIFFERENCES = {"torch": (
+    Difference("rows are scaled and added in 16 bits", "ATen native/Embedding.cpp", narrow_steps("embedding in 16 bits", accumulate="storage"),
+               dtypes=NARROW),)}

@@ -2,27 +2,25 @@
 
 
 def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[str, str]:
-    """The formula of how many windows there are along H or W; in ceilMode the last begins on the axis or on the padding before it."""
-    pad, step = f"padding[{axis}]", f"(stride or kernelSize)[{axis}]"
-    room = f"{letter} + 2*{pad} - {extent.format(axis=axis)}"
-    return {f"{letter}o": f"({room}) // {step} + 1 if not ceilMode else "
-                          f"({room} + {step} - 1) // {step} + (({room} + {step} - 1) // {step}*{step} < {letter} + {pad})"}
+    """The formula of how many windows there are along H or W."""
+    sizes = f"{extent}, (stride or kernelSize)[{{axis}}], padding[{{axis}}], ceilMode".format(axis=axis)
+    return {f"{letter}o": f"windows({letter}, {sizes})"}
 
 
-def taps(xp, length, windows, kernel, stride, padding):
+def taps(xp, length, windows, kernel, stride, padding, dilation):
     """Of element k of every window along an axis, k from 0 to kernel - 1: its place, and whether that is on the axis, or before the
 
     end of the padding behind it; places beside the axis are clipped.
     """
     for k in range(kernel):
-        at = xp.arange(windows, dtype=xp.int64) * stride - padding + k
+        at = xp.arange(windows, dtype=xp.int64) * stride - padding + k * dilation
         yield xp.clip(at, 0, length - 1), (at >= 0) & (at < length), at < length + padding
 
 
-def offsets(xp, shape, windows, kernelSize, stride, padding):
+def offsets(xp, shape, windows, kernelSize, stride, padding, dilation=(1,)):
     """The same of every window of planes (planes, H, W), flattened; one entry of an array stands for both axes."""
     rows, columns = (taps(xp, shape[1 + axis], windows[axis], *(one[0 if axis == 0 else -1] for one in (
-        kernelSize, stride or kernelSize, padding))) for axis in (0, 1))
+        kernelSize, stride or kernelSize, padding, dilation))) for axis in (0, 1))
     columns = list(columns)
     for at, *ways in rows:
         for other, *others in columns:
