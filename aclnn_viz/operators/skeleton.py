@@ -126,8 +126,8 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     >>> import tempfile
     >>> text = "aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \\
     ...     "aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor)"
-    >>> sorted(path.name for path in new_operator("silu", text, tempfile.mkdtemp()).iterdir())
-    ['declaration.py', 'page.py', 'test_silu.py']
+    >>> sorted(path.name for path in new_operator("my_silu", text, tempfile.mkdtemp()).iterdir())
+    ['declaration.py', 'page.py', 'test_my_silu.py']
     """
     document = read(text) if re.search(r"^#+ ", text, re.MULTILINE) and "```" in text else None
     plain = _plain(document.prototype if document else text)

@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from aclnn_viz import operator
+from aclnn_viz import operator, operators
 from aclnn_viz.explorers import default, explorers, subject_of
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build, controls
@@ -52,7 +52,7 @@ def pictures(name, values):
 
 
 def test_every_explorer_is_tried_or_named():
-    assert RECORDS.keys() | STATES.keys() == {*explorers()} and not RECORDS.keys() & STATES.keys()
+    assert RECORDS.keys() | STATES.keys() == {*explorers()} - {op.name for op in operators() if not op.chapter} and not RECORDS.keys() & STATES.keys()
 
 
 @pytest.mark.parametrize("name", RECORDS)
