@@ -52,6 +52,14 @@ def sampled(module: str) -> tuple:
     return tuple(op for op in operators() if op.chapter or SOAK or crc32(f"{module} {op.name}".encode()) % 8 == 0)
 
 
+def sampled_explorers(module: str) -> tuple:
+    """The explorers that a module of tests takes: as `sampled`, and those that are of no operator."""
+    from aclnn_viz.explorers import explorers
+    from aclnn_viz.operators import operators
+    left = {op.name for op in operators()} - {op.name for op in sampled(module)}
+    return tuple(name for name in explorers() if name not in left)
+
+
 def missing(*tools: str) -> str:
     """One line about the first of the tools that is not here, or an empty text."""
     for tool in tools:

@@ -117,7 +117,7 @@ def test_check_without_python(tmp_path, capsys):
 
 @pytest.mark.parametrize("arguments,text", [
     (["check"], "check needs an operator"), (["check", "rms_norm"], "check needs a kernel"),
-    (["check", "softmax", "host"], "no such operator"), (["check", "rms_norm", "nowhere"], "no such device"),
+    (["check", "no_operator", "host"], "no such operator"), (["check", "rms_norm", "nowhere"], "no such device"),
     (["check", "rms_norm", "nothing.py:f"], "nothing.py")])
 def test_check_says_what_it_cannot(arguments, text, capsys):
     status, _, complaint = called(capsys, *arguments)

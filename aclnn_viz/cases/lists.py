@@ -85,6 +85,15 @@ def range_of(where: str, value) -> tuple[float, float]:
         raise _wrong(where, "a range is [low, high]", value) from None
 
 
+def _ends(where: str, value) -> tuple[float, float]:
+    """A range of ATK, in which one value stands for both ends and "inf", "-inf" and "nan" for numbers."""
+    ends = [*value] * (2 if len(value) == 1 else 1) if isinstance(value, list) else [value] * 2
+    try:
+        return range_of(where, [float("0" if end == "null" else end) if isinstance(end, str | bool) else end for end in ends])
+    except ValueError:
+        raise _wrong(where, "a range is [low, high], or one value", value) from None
+
+
 def _dtype(where: str, value) -> str:
     if not isinstance(value, str):
         raise _wrong(where, "a dtype is a name such as fp32", value)
@@ -114,13 +123,17 @@ class Atk:
                 note("the file's own standard of accuracy is not used: cases are judged by what rounding explains")
             tensors, attributes = [], {}
             for entry in one["inputs"]:
-                kind = entry.get("type") if isinstance(entry, dict) else None
-                if kind not in ("tensor", "attr", "attr_tuple") or not isinstance(entry.get("name"), str):
-                    raise _wrong(where, "an input has a name and the type tensor, attr or attr_tuple", entry)
-                if kind == "tensor":
-                    tensors.append(Atk._tensor(f"{where}, {entry['name']}", entry, note))
+                several = entry if isinstance(entry, list) and entry else [entry]  # the entries of one array
+                kinds = {each.get("type") if isinstance(each, dict) and isinstance(each.get("name"), str) else None for each in several}
+                if not kinds <= {"tensor", "attr", "attrs", "attr_tuple"} or len(several) > 1 and kinds != {"attrs"}:
+                    raise _wrong(where, "an input has a name and the type tensor, attr, attrs or attr_tuple", entry)
+                called = several[0]["name"]
+                if kinds == {"tensor"}:
+                    tensors.append(Atk._tensor(f"{where}, {called}", several[0], note))
+                elif kinds == {"attrs"}:
+                    attributes[called] = [Atk._attribute(f"{where}, {called}", each, number, note) for each in several]
                 else:
-                    attributes[entry["name"]] = Atk._attribute(f"{where}, {entry['name']}", entry)
+                    attributes[called] = Atk._attribute(f"{where}, {called}", several[0], number, note)
             yield Listed(f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes)
 
     @staticmethod
@@ -136,14 +149,21 @@ class Atk:
             note("mean and deviation of a normal tensor are the middle of their ranges")
             (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
             return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
-        return Values(entry["name"], shape, dtype, *range_of(where, values))
+        return Values(entry["name"], shape, dtype, *_ends(where, values))
 
     @staticmethod
-    def _attribute(where: str, entry: dict):
-        value = entry.get("range_values")
+    def _attribute(where: str, entry: dict, number: int, note):
+        value, dtype = entry.get("range_values"), entry.get("dtype")
         if isinstance(value, dict):
             raise _wrong(where, "an attribute is a value or a list", value)
-        return value
+        if entry.get("type") == "attr_tuple" or not isinstance(value, list) or isinstance(value[:1], str):
+            return value
+        low, high = _ends(where, value)
+        if "bool" in str(dtype):
+            return bool(low)
+        if low != high:
+            note("an attribute with a range has the middle of it, a whole number each in turn")
+        return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
 
     @staticmethod
     def write(listed, cases) -> str:
@@ -363,10 +383,14 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
     tensors = [p for p in op.parameters if p.kind == "tensor"]
     by_name = {_plain(name): p for p in op.parameters for name in (p.name, p.c_name or p.name)}
     named = {one.name: by_name.get(_plain(one.name)) for one in listed.tensors if one.name}
+    forward = {_plain(p.name) for p in op.forward_parameters} - {*by_name}
     taken = {p.name for p in named.values() if p is not None}
     rest = iter([p for p in tensors if p.name not in taken] if taken else tensors)
     inputs: dict = {}
     for one in listed.tensors:
+        if _plain(one.name) in forward:
+            notes.append(f"{one.name} is of the forward operator alone: it is not used")
+            continue
         p = named.get(one.name) or next(rest, None)
         if p is None:
             raise ValueError(problem(f"{op.name} has {len(tensors)} tensors", f"{len(listed.tensors)} in {listed.name}",
@@ -393,6 +417,9 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     if any(n < 0 for n in one.shape) or prod(one.shape) > LARGEST:
         raise ValueError(problem(f"{name} must have lengths from 0 on, at most {LARGEST} elements",
                                  f"shape {list(one.shape)[:8]}", "make it smaller"))
+    if not one.normal and not (math.isfinite(one.low) and math.isfinite(one.high)) and dtype_named(one.dtype).kind not in "iub":
+        ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)  # what is no number is not between others
+        return np.asarray(round_to(ends, dtype_named(one.dtype)))
     if not math.isfinite(one.low) or not math.isfinite(one.high) or not one.normal and one.low > one.high:
         raise ValueError(problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it"))
     dtype = dtype_named(one.dtype)

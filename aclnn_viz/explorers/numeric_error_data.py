@@ -157,7 +157,8 @@ def inputs(state: State) -> dict:
     drawn = case(op, state.dtype, state.seed, **given).inputs
     upstream, values = next(iter(op.upstream)), op.gradient_of[op.main]
     if values not in drawn:  # only the forward operator takes it
-        drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(drawn[op.like].shape)}
+        shape = given["shape"] if values == op.first and "shape" in given else drawn[op.like].shape
+        drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(shape)}
     with np.errstate(over="ignore"):  # an infinity is what the format makes of it
         scaled = {key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
                   for key, power in ((upstream, state.gradient), (values, state.values))}

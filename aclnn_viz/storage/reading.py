@@ -155,7 +155,7 @@ def dtype_named(name: str) -> np.dtype:
     >>> dtype_named("int64"), dtype_named("float16")
     (dtype('int64'), dtype('float16'))
     """
-    return np.dtype(name) if name in PLAIN else float_format(name).numpy
+    return np.dtype(name) if isinstance(name, str) and name in PLAIN else float_format(name).numpy
 
 
 def npy_bytes(array: np.ndarray) -> bytes:

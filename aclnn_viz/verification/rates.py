@@ -161,11 +161,12 @@ def differing(op: Operator, backward=None, by=None) -> Iterator[tuple[float, str
         taken, upstream, given = drawn(op, np.random.default_rng(number), mode)
         outputs, sizes = (backward or op.backward)(**given), magnitudes(op, given)
         saved = {name: given[name] for name in op.saved if getattr(given.get(name), "dtype", None) == np.float64}
-        nearby = op.backward(**given | {name: value + 2.0**-52 * np.max(np.abs(value), initial=0.0) for name, value in saved.items()}) if saved else outputs
+        rounded = {name: value + 2.0**-52 * np.max(np.abs(value), initial=0.0) for name, value in saved.items()}
+        here, nearby = op.backward(**given), op.backward(**given | rounded)
         for of, witness in (by or gradients)(op, taken, upstream).items():
             name = next(name for name, tensor in op.gradient_of.items() if tensor == of)
             allowed = UNIT * sizes[name].reshape(witness.shape) + (LEAST if by else 1e-300)
-            allowed = allowed + 4.0 * np.abs(nearby[name] - outputs[name])  # saved outputs are rounded
+            allowed = allowed + 4.0 * np.abs(nearby[name] - here[name])  # saved outputs are rounded
             with np.errstate(invalid="ignore"):
                 off = np.abs(outputs[name] - witness) / allowed
             worst = float(np.max(off, initial=0.0, where=~np.isnan(witness)))

@@ -7,10 +7,10 @@ import numpy as np
 import panel_picture
 import pytest
 from aclnn_viz.explorers import explorers
-from machine import SOAK
+from machine import SOAK, sampled_explorers
 
 pytestmark = pytest.mark.needs("chromium")
-EVERY = pytest.mark.parametrize("explorer", explorers(), indirect=True)
+EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)
 # What the front end does alike for every explorer is asked of three in a sample.
 SOME = EVERY if SOAK else pytest.mark.parametrize("explorer", ["grid_sampler_2d", "layer_norm", "tiles"], indirect=True)
 # Collecting a browser's garbage and drawing in the kernel are dear: the one with images, arrows and a handle.

@@ -1,7 +1,7 @@
 """Explorers in rough hands: themes switched while they are shown, two views, extreme values, an interrupted kernel."""
 
 import pytest
-from aclnn_viz.explorers import explorers
+from machine import sampled_explorers
 from aclnn_viz.pictures.style import SERIES
 from opened import RUN
 
@@ -57,7 +57,7 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
         assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
 
 
-@by_name(*explorers())
+@by_name(*sampled_explorers(__name__))
 @pytest.mark.sampled(3)
 def test_no_value_of_a_control_is_cut_off(explorer):
     for end in ("low", "high"):

@@ -169,7 +169,7 @@ def changed(path, value):
     (changed([0, "inputs", 0, "shape"], "6, 75"), "case 900, dy: a shape is a list of lengths: got '6, 75'"),
     (changed([0, "inputs", 0, "shape"], [6.5, 75]), "a shape is a list of lengths"),
     (changed([0, "inputs", 0, "dtype"], 3), "a dtype is a name such as fp32: got 3"),
-    (changed([0, "inputs", 0, "range_values"], [1]), r"a range is \[low, high\]: got \[1\]"),
+    (changed([0, "inputs", 0, "range_values"], [1, 2, 3]), r"a range is \[low, high\], or one value: got \[1, 2, 3\]"),
     (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
     (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
 def test_damaged_lists_of_atk_are_refused_in_three_parts(tmp_path, content, words):
@@ -216,3 +216,29 @@ def test_random_damage_is_read_or_reported(tmp_path, form):
             assert len(av.cases.read(path)) > 0
         except ValueError as error:
             assert ": got " in str(error) and "; " in str(error), damaged
+
+
+def test_a_list_of_atk_as_the_vendor_writes_it(tmp_path):
+    """Arrays as lists of entries, one value in the place of a range, infinities as texts, attributes with a range."""
+    def tensor(name, shape, values, dtype="fp32"):
+        return {"name": name, "type": "tensor", "dtype": dtype, "shape": shape, "range_values": values}
+
+    def several(name, *values):
+        return [{"name": name, "type": "attrs", "dtype": "int", "range_values": value} for value in values]
+
+    (path := tmp_path / "pool.json").write_text(json.dumps([{"aclnn_name": "AvgPool2dBackward", "inputs": [
+        tensor("gradOutput", [2, 3, 4], "-inf"), tensor("self", [2, 4, 6], 3), several("kernel_size", 2, [3]), several("stride", 1, 1),
+        several("padding", 0, 0), {"name": "divisor_override", "type": "attr", "dtype": "int", "range_values": [2, 5]},
+        {"name": "ceil_mode", "type": "attr", "dtype": "bool", "range_values": ["nan"]}]}] * 3))
+    made = av.cases.read(path)
+    assert [one.inputs["divisorOverride"] for one in made] == [2, 3, 4] and "a whole number each in turn" in "".join(made.notes)
+    assert made[0].inputs["kernelSize"] == (2, 3) and made[0].inputs["ceilMode"] is True
+    assert (made[0].inputs["self"] == 3).all() and (made[0].inputs["gradOutput"] == -np.inf).all()
+
+
+def test_a_tensor_of_the_forward_operator_alone_is_passed_over(tmp_path):
+    (path := tmp_path / "norm.json").write_text(json.dumps([{"aclnn_name": "DeepNormGrad", "inputs": [
+        {"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]} for name, shape in (
+            ("dy", [3, 4]), ("x", [3, 4]), ("gx", [3, 4]), ("beta", [4]), ("gamma", [4]), ("mean", [3, 1]), ("rstd", [3, 1]))]}]))
+    made, = av.cases.read(path)
+    assert "beta" not in made.inputs and made.inputs["gamma"].shape == (4,)

@@ -144,7 +144,7 @@ DAMAGE = {
     "another byte order": (edit(lambda c: c.update({"byte order": "big"}), vouch=False), CUT, AlteredError),
     "another name": (edit(lambda c: first(c).update(aclnn_name="x"), vouch=False), CUT, AlteredError),
     "another version": (edit(lambda c: c.update(format="aclnn-viz cases 9")), "its format is .*9", ForeignError),
-    "an unknown operator": (edit(lambda c: first(c).update(operator="softmax")), "softmax", ForeignError),
+    "an unknown operator": (edit(lambda c: first(c).update(operator="no_operator")), "no_operator", ForeignError),
     "a case that is no case": (edit(lambda c: c.update(cases=["x"])), "indices", ForeignError),
     "a folder elsewhere": (edit(lambda c: first(c).update(folder="../copy/000")), "is called", ForeignError),
     "an unknown format": (edit(lambda c: first(c).update(dtype="float7")), "float7", ForeignError),

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers import explorers, lift, subject_of
+from aclnn_viz.explorers import lift, subject_of
+from machine import sampled_explorers
 from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
@@ -36,7 +37,7 @@ def test_the_browser_gets_panels_words_and_notices(line):
     assert line.words(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
 
 
-@pytest.mark.parametrize("name", explorers())
+@pytest.mark.parametrize("name", sampled_explorers(__name__))
 def test_the_call_that_opens_a_picture_names_its_explorer(name):
     opened = subject_of(name)
     assert lift.call(opened, opened.state()) == f'av.explore("{name}")'

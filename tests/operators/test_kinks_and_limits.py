@@ -1,5 +1,7 @@
 """What a declaration says of kinks, of tensors that must have elements, and of values that some products take alone."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -50,3 +52,9 @@ def test_a_value_at_a_kink_must_be_the_slope_of_one_side(monkeypatch):
 
 def test_a_parameter_comes_before_a_function_of_its_name():
     assert value("max", {"max": 3}) == 3 and value("max(H, 2)", {"H": 5}) == 5
+
+
+def test_an_operator_that_is_asked_for_by_name_is_opened_alone():
+    program = "import sys, aclnn_viz as av; av.operator('silu'); print(*(n.split('.')[2] for n in sys.modules if n.endswith('.declaration')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8", check=True)
+    assert done.stdout.split() == ["silu"]

@@ -10,14 +10,14 @@ import pytest
 
 import aclnn_viz as av
 import visible
-from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.explorers import subject_of
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.words import messages
 from babel.messages import Catalog
-from machine import ROOT
+from machine import ROOT, sampled_explorers
 from notebooks.gallery import catalogue
 from notebooks.gallery.declared import declared, of_faults
 
@@ -182,7 +182,7 @@ def marked(monkeypatch):
     return show
 
 
-@pytest.mark.parametrize("name", explorers())
+@pytest.mark.parametrize("name", sampled_explorers(__name__))
 def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
     picture, controls, lines, quoted = marked(subject_of(name))
     assert [text for text in visible.texts(picture, lines) if visible.unspoken(text, quoted)] == []

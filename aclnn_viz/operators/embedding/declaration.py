@@ -18,7 +18,7 @@ OPERATOR = Operator(
     },
     attributes={
         "numWeights": Attribute("uint64_t"), "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
-        "paddingIdx": Attribute("uint64_t", -1, low=-1, tries=(1,)),  # -1 is passed as 2^64 - 1: no row is left out
+        "paddingIdx": Attribute("uint64_t", -1, tries=(1,)),  # a negative number is passed as 2^64 less it: no row is left out
     },
     sizes={"V": "numWeights"},
     takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"), gives=("result",),

@@ -19,9 +19,9 @@ def taps(xp, length, windows, kernel, stride, padding, dilation):
 
 def offsets(xp, shape, windows, kernelSize, stride, padding, dilation=(1,)):
     """The same of every window of planes (planes, H, W), flattened; one entry of an array stands for both axes."""
-    rows, columns = (taps(xp, shape[1 + axis], windows[axis], *(one[0 if axis == 0 else -1] for one in (
-        kernelSize, stride or kernelSize, padding, dilation))) for axis in (0, 1))
-    columns = list(columns)
+    stride = stride or kernelSize
+    rows = taps(xp, shape[1], windows[0], kernelSize[0], stride[0], padding[0], dilation[0])
+    columns = list(taps(xp, shape[2], windows[1], kernelSize[-1], stride[-1], padding[-1], dilation[-1]))
     for at, *ways in rows:
         for other, *others in columns:
             both = (one[:, None] & two[None, :] for one, two in zip(ways, others))
