@@ -1,5 +1,8 @@
 """Taps of padding and resampling against plain loops, written from the formulas alone."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 import pytest
 
@@ -35,3 +38,25 @@ def test_padding_gives_each_element_all_that_shows_it(name, source, padding):
 def test_padding_that_does_not_fit_is_refused(name, change, text):
     with pytest.raises((TypeError, ValueError), match=text):
         av.case(name, **({"shape": (2, 5, 4)} | change))
+
+
+SIZES = [((5, 4), (8, 3), (0.0, 0.0)), ((5, 4), (8, 3), (1.7, 0.8)), ((5, 4), (8, 3), (1.7, 0.0)), ((3, 7), (49, 7), (0.0, 0.0)),
+         ((1, 6), (4, 1), (4.0, 0.25)), ((2, 3), (6, 9), (3.0, 3.0))]
+
+
+def scattered(name, size, places, scales, taps, **options):
+    """The backward and what loops make of `taps(axis, place)`, which yields the elements of one place and their weights."""
+    grad, expected = np.random.default_rng(0).standard_normal((2, 1, *places)), np.zeros((2, 1, *size))
+    for r in range(places[0]):
+        for c in range(places[1]):
+            for row, of_row in taps(0, r):
+                for column, of_column in taps(1, c):
+                    expected[..., row, column] += grad[..., r, c] * float(of_row * of_column)
+    found = av.operator(name).backward(gradOut=grad, outputSize=places, inputSize=expected.shape, scalesH=scales[0], scalesW=scales[1], **options)
+    np.testing.assert_allclose(next(iter(found.values())), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+def test_nearest_neighbours_follow_the_scales_where_both_are_given(size, places, scales):
+    ratios = [1 / Fraction(s) if min(scales) > 0 else Fraction(n, m) for n, m, s in zip(size, places, scales)]
+    scattered("upsample_nearest_2d", size, places, scales, lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)])

@@ -5,6 +5,9 @@ A tap is, for each output along an axis, the place of one element on that axis, 
 
 from aclnn_viz.errors import problem
 
+LENGTHS = {letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")} | {"Ho": "outputSize[0]", "Wo": "outputSize[1]"}
+COUNTS = {"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"}
+
 
 def scattered_taps(xp, rows, columns, width):
     """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
