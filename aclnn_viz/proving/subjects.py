@@ -186,8 +186,8 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     for name, a in op.attributes.items():
         if a.follows:
             continue
-        if name in op.sizes.values():
-            fixed[name] = next(size(letter) for letter, by in op.sizes.items() if by == name)
+        if (lengths := _lengths(op, name, size)) is not None:
+            fixed[name] = lengths
         elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
             fixed[name] = 1  # of axes with one before
         elif name not in seen:
@@ -247,10 +247,16 @@ def _sizes(op, attributes, of):
     return {n: (of(n),) if n in starred else of(n) for p in patterns for n in p.names}
 
 
+def _lengths(op, name, of):
+    """What the attribute is that a length is given by, or an array of which each entry is one; None for any other attribute."""
+    entries = [of(letter) for letter, by in op.sizes.items() if re.fullmatch(rf"{name}\[\d+\]", by)]
+    return tuple(entries) or next((of(letter) for letter, by in op.sizes.items() if by == name), None)
+
+
 def _numbers(op, attributes, primes):
     """Lengths for each letter, those with a formula by theirs."""
     sizes = _sizes(op, attributes, defaultdict(iter(primes).__next__).__getitem__)
-    formulas = {letter: text for letter, text in op.sizes.items() if not text.isidentifier()}
+    formulas = {letter: text for letter, text in op.sizes.items() if not re.fullmatch(r"\w+(\[\d+\])?", text)}
     return resolved({letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes)
 
 
@@ -267,9 +273,8 @@ def _concrete(op, attributes, absent, sizes):
             inputs[name] = attributes[name]
         elif op.attributes[name].follows:
             inputs[name] = value(op.attributes[name].low, sizes)
-        if name in op.sizes.values():
-            letter = next(letter for letter, by in op.sizes.items() if by == name)
-            inputs[name] = sizes[letter]
+        if (lengths := _lengths(op, name, sizes.get)) is not None:
+            inputs[name] = lengths
     return {name: value for name, value in inputs.items() if value is not None}
 
 

@@ -1,0 +1,30 @@
+"""Padding of planes (planes, H, W) by what lies across the edge, which itself is not repeated: ... 2 1 | 0 1 2 ... n-1 | n-2 ...
+
+padding is (left, right, top, bottom). Each element adds up the gradients of all places that show it.
+
+Source: aclnnReflectionPad2dBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.resampling import gathered, padded, scattered
+
+AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
+
+
+def source(xp, length, before, after):
+    """The element that each place of an axis shows."""
+    at = padded(xp, length, before, after)
+    at = xp.where(at < 0, -at, at)
+    return xp.where(at < length, at, 2 * (length - 1) - at)
+
+
+def taps(xp, self, padding):
+    left, right, top, bottom = padding
+    return [(source(xp, self.shape[1], top, bottom), None)], [(source(xp, self.shape[2], left, right), None)]
+
+
+def forward(xp, self, padding):
+    return {"out": gathered(xp, self, *taps(xp, self, padding))}
+
+
+def backward(xp, gradOutput, self, padding):
+    return {"gradInput": scattered(xp, gradOutput, *taps(xp, self, padding), *self.shape[1:])}

@@ -1,0 +1,28 @@
+"""Padding of planes (planes, H, W) by the edge, again and again: ... 0 0 | 0 1 2 ... n-1 | n-1 n-1 ...
+
+padding is (left, right, top, bottom). Each element adds up the gradients of all places that show it.
+
+Source: aclnnReplicationPad2dBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.resampling import gathered, padded, scattered
+
+AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
+
+
+def source(xp, length, before, after):
+    """The element that each place of an axis shows."""
+    return xp.clip(padded(xp, length, before, after), 0, length - 1)
+
+
+def taps(xp, self, padding):
+    left, right, top, bottom = padding
+    return [(source(xp, self.shape[1], top, bottom), None)], [(source(xp, self.shape[2], left, right), None)]
+
+
+def forward(xp, self, padding):
+    return {"out": gathered(xp, self, *taps(xp, self, padding))}
+
+
+def backward(xp, gradOutput, self, padding):
+    return {"gradInput": scattered(xp, gradOutput, *taps(xp, self, padding), *self.shape[1:])}

@@ -1,0 +1,12 @@
+"""Replication padding in PyTorch: one function of ATen."""
+
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+
+
+def in_torch(torch, gradOutput, self, padding):
+    return {"gradInput": torch.ops.aten.replication_pad2d_backward(gradOutput, self, list(padding))}
+
+
+DIFFERENCES = {"torch": (
+    Difference("what padding shows of an element is added in 16 bits", "ATen native/cpu/PaddingKernel.cpp",
+               narrow_steps("padding in 16 bits", accumulate="storage"), dtypes=NARROW),)}

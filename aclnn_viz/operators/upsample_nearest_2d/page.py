@@ -1,0 +1,31 @@
+"""Nearest neighbours: each output place of planes (planes, H, W) shows the element at floor(place * H / Ho), and so along W.
+
+Where scalesH and scalesW both are above 0, 1 / scalesH stands for H / Ho. Each element adds up the gradients of all places
+that show it.
+
+Source: aclnnUpsampleNearest2dBackward, CANN operator documentation.
+"""
+
+from aclnn_viz.operators.families.resampling import gathered, scattered
+
+AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
+
+
+def source(xp, length, places, scale):
+    """The element that each place of an axis shows."""
+    at = xp.arange(places, dtype=xp.float64)
+    at = at / scale if scale > 0.0 else at * length / places
+    return xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64)
+
+
+def taps(xp, height, width, rows, columns, scalesH, scalesW):
+    scales = (scalesH, scalesW) if scalesH > 0.0 and scalesW > 0.0 else (0.0, 0.0)
+    return [(source(xp, height, rows, scales[0]), None)], [(source(xp, width, columns, scales[1]), None)]
+
+
+def forward(xp, self, height, width, rows, columns, scalesH, scalesW):
+    return {"out": gathered(xp, self, *taps(xp, height, width, rows, columns, scalesH, scalesW))}
+
+
+def backward(xp, gradOut, height, width, rows, columns, scalesH, scalesW):
+    return {"gradInput": scattered(xp, gradOut, *taps(xp, height, width, rows, columns, scalesH, scalesW), height, width)}

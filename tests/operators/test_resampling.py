@@ -1,0 +1,62 @@
+"""Taps of padding and resampling against plain loops, written from the formulas alone."""
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+
+PADDINGS = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 3, 4, 4), (0, 2, 0, 3)]
+
+
+def mirrored(i, n):
+    return -i if i < 0 else 2 * (n - 1) - i if i >= n else i
+
+
+def nearest_edge(i, n):
+    return min(max(i, 0), n - 1)
+
+
+@pytest.mark.parametrize("name, source", [("reflection_pad_2d", mirrored), ("replication_pad_2d", nearest_edge)])
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_padding_gives_each_element_all_that_shows_it(name, source, padding):
+    left, right, top, bottom = padding
+    grad, expected = np.random.default_rng(0).standard_normal((2, 5 + top + bottom, 4 + left + right)), np.zeros((2, 5, 4))
+    for r in range(grad.shape[1]):
+        for c in range(grad.shape[2]):
+            expected[:, source(r - top, 5), source(c - left, 4)] += grad[:, r, c]
+    found = av.operator(name).backward(gradOutput=grad, self=expected, padding=padding)["gradInput"]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["reflection_pad_2d", "replication_pad_2d"])
+@pytest.mark.parametrize("change, text", [
+    ({"padding": (4, 0, 0, 0)}, r"W - 1.*got 4"), ({"padding": (0, 0, 0, 5)}, r"H - 1.*got 5"),
+    ({"padding": (8, 0, 0, 0), "shape": (1, 3, 9), "dtype": "bfloat16"}, "at most 7"), ({"padding": (1, 1)}, "a list of 4")])
+def test_padding_that_does_not_fit_is_refused(name, change, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        av.case(name, **({"shape": (2, 5, 4)} | change))
+
+
+SIZES = [((5, 4), (8, 3), (0.0, 0.0)), ((5, 4), (8, 3), (1.7, 0.8)), ((5, 4), (8, 3), (1.7, 0.0)), ((3, 7), (49, 7), (0.0, 0.0)),
+         ((1, 6), (4, 1), (4.0, 0.25)), ((2, 3), (6, 9), (3.0, 3.0))]
+
+
+def scattered(name, size, places, scales, taps, **options):
+    """The backward and what loops make of `taps(axis, place)`, which yields the elements of one place and their weights."""
+    grad, expected = np.random.default_rng(0).standard_normal((2, 1, *places)), np.zeros((2, 1, *size))
+    for r in range(places[0]):
+        for c in range(places[1]):
+            for row, of_row in taps(0, r):
+                for column, of_column in taps(1, c):
+                    expected[..., row, column] += grad[..., r, c] * float(of_row * of_column)
+    found = av.operator(name).backward(gradOut=grad, outputSize=places, inputSize=expected.shape, scalesH=scales[0], scalesW=scales[1], **options)
+    np.testing.assert_allclose(next(iter(found.values())), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+def test_nearest_neighbours_follow_the_scales_where_both_are_given(size, places, scales):
+    ratios = [1 / Fraction(s) if min(scales) > 0 else Fraction(n, m) for n, m, s in zip(size, places, scales)]
+    scattered("upsample_nearest_2d", size, places, scales, lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)])
