@@ -147,15 +147,15 @@ def _theorems(subject):
 
 def _theorem(traced, output, of, options):
     """With names for what does not depend on the input; where that does not do, once more with fewer."""
-    start, count, assumptions, reason = perf_counter(), 0, {}, "nothing to prove"
+    start, count, assumptions, reason, steps = perf_counter(), 0, {}, "nothing to prove", False
     try:
         for naming in theorems.NAMINGS:
-            if naming == theorems.NONE and claim.right.has(Step):
+            if naming == theorems.NONE and steps:
                 break
             count, reason, assumptions = 0, "nothing to prove", {}
             for claim in theorems.claims(traced, output, of, naming):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
-                reason = "" if answer else _unproved(traced, output, answer, claim)
+                reason, steps = "" if answer else _unproved(traced, output, answer, claim), claim.right.has(Step)
                 if reason:
                     break
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))

@@ -4,7 +4,7 @@ The loss is `each`, its sum, or its mean; `count` is the number of elements of s
 "mean" is not divided by the number of losses.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
