@@ -193,7 +193,7 @@ def cut(path, count):
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {}, "bare numbers need a dtype: got a.bin; pass such as"),
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32", "shape": (2,)}, "3 bytes instead of 8"),
     (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32"}, "3 bytes instead of 0"),
-    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "int8"}, "dtype is that of a tensor: got 'int8'"),
+    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "complex64"}, "dtype is that of a tensor: got 'complex64'"),
     (lambda path: (path / "a.txt").write_bytes(b"abc"), {}, "an array is taken from a .npy file.*: got a.txt; convert"),
 ])
 def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
