@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 
@@ -60,6 +61,7 @@ class Arrangement:
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
     counts: dict[str, str] = field(default_factory=dict)  # what the page takes beside: the number of elements of a tensor, or a length
+    kept: dict[str, str] = field(default_factory=dict)  # outputs of the shape of a tensor that the page broadcasts
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
@@ -69,10 +71,11 @@ class Arrangement:
         self._in_range(arrays, attributes | sizes)
         for rule in self.rules:
             rule(bound)
-        whole = {name: array if array is None or not (pattern := patterns[name]).stretched or pattern.scalar else
+        alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}
+        whole = {name: array if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else
                  np.broadcast_to(array, pattern.shape(sizes)) for name, array in arrays.items()}
         shaped = {name: None if array is None else
-                  array.reshape(_padded(patterns[name].page_shape(sizes), page.AXES[name]))
+                  array.reshape(_padded(patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), page.AXES[name]))
                   for name, array in whole.items()}
         axes, results = dict(page.AXES), {}
         for name, tensor in self.outputs.items():
@@ -82,7 +85,11 @@ class Arrangement:
                     raise ValueError(problem(f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
                                              f"none for {', '.join(unknown)}", "declare a formula in sizes, or a letter of an input"))
                 format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
-                results[name] = Result(_padded(pattern.page_shape(sizes), axes[name]), format, pattern.shape(sizes))
+                own = pattern.narrowed(arrays[self.kept[name]].shape) if name in self.kept else {}
+                results[name] = Result(_padded(pattern.page_shape(sizes | own), axes[name]), format, pattern.shape(sizes | own))
+                summed = {letter for letter, n in own.items() if n != sizes[letter]}
+                axes[name] = "".join("." if summed.intersection(part) else letter for letter, part in
+                                     zip_longest(axes[name], pattern.page_axes, fillvalue=()))
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}

@@ -18,7 +18,7 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
-from aclnn_viz.operators.patterns import chosen
+from aclnn_viz.operators.patterns import choices, chosen
 from aclnn_viz.operators.products import Product
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
@@ -277,7 +277,13 @@ class Operator:
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts, self.kept)
+
+    @cached_property
+    def kept(self) -> dict[str, str]:
+        """The gradients of tensors that are broadcast along single axes: the page gets those as they are, and sums."""
+        return {out: of for out, of in self.gradient_of.items()
+                if any(one.stretched and not one.starred for one in choices(self.tensors[out].shape))}
 
     @cached_property
     def _ranges(self) -> dict[str, tuple]:

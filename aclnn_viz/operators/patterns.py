@@ -145,6 +145,10 @@ class Pattern:
         return len(shape) <= len(wide) and all(free and self.starred for _, free in missing) and all(
             n == own or free and own == 1 for own, (n, free) in zip(shape, wide[len(missing):]))
 
+    def narrowed(self, shape: tuple[int, ...]) -> Sizes:
+        """The lengths that a tensor of this shape has along the axes on which it is broadcast, each by its letter."""
+        return {} if self.starred else {axis: n for axis, n in zip(self.axes, shape) if axis in self.stretched}
+
     def rank(self, sizes: Sizes) -> int:
         return sum(self._rank(axis, sizes) for axis in self.axes)
 
@@ -216,21 +220,23 @@ def pattern(text: str) -> Pattern:
 def chosen(text: str, attributes: dict) -> Pattern:
     """Return the pattern that holds for these attributes, of a text such as "N if reduction = none else ()".
 
+    Several values are joined by |, and after `else` another `if` may follow.
+
     >>> chosen("N if reduction = none else ()", {"reduction": "mean"}).scalar
     True
     """
     yes, name, value, no = _parts(text)
-    return pattern(yes if name is None or str(attributes.get(name)) == value else no)
+    return pattern(yes) if name is None or str(attributes.get(name)) in value.split("|") else chosen(no, attributes)
 
 
 def choices(text: str) -> list[Pattern]:
     """Return the patterns of a text, of which attributes choose one."""
     yes, _, _, no = _parts(text)
-    return [pattern(one) for one in (yes, no) if one is not None]
+    return [pattern(yes), *(choices(no) if no else ())]
 
 
 @cache
 def _parts(text: str) -> tuple:
     """A pattern, and of one under a condition the attribute, its value, and the pattern otherwise."""
-    condition = re.fullmatch(r"(.*) if (\w+) = (\w+) else (.*)", text)
+    condition = re.fullmatch(r"(.*?) if (\w+) = ([\w|]+) else (.*)", text)
     return condition.groups() if condition else (text, None, None, None)

@@ -27,7 +27,7 @@ class Subject:
 
     `attributes` are values or symbols. `saved` and `upstream` map inputs of backward to outputs of forward, `gradient_of`
     outputs of backward to inputs of forward. `labels` maps an input of whole numbers to (how many there are, the symbol
-    of the number that is passed over, or None). `options` are what this combination is called by.
+    of the number that is passed over, or None). `options` are what this combination is called by; the lengths `several` are not 1.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Subject:
     gradient_of: dict
     labels: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
+    several: tuple = ()
 
     def __str__(self):
         return ", ".join(f"{name}={value}" for name, value in self.options.items())
@@ -54,6 +55,9 @@ class Subject:
             asked = []
 
             def decide(e, asked=asked, made=made):
+                e = e.xreplace({KroneckerDelta(n, 1): S.Zero for n in self.several})
+                if e.is_Integer:
+                    return e == 1
                 if e not in asked:
                     asked.append(e)
                     made.append(True) if len(made) < len(asked) else None
@@ -210,11 +214,13 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
                 mode = dict(zip(choices, values))
                 for attributes in _allowed(op, fixed | mode, absent):
                     zero = {name: 0 for name, value in attributes.items() if value is S.Zero}
-                    found.append(_subject(op, page, attributes, absent, mode | zero))
+                    found += [_subject(op, page, attributes, absent, mode | zero, alone) for alone in (False, True)[:1 + bool(op.kept)]]
     return found
 
 
-def _subject(op, page, attributes, absent, mode):
+def _subject(op, page, attributes, absent, mode, alone):
+    """One subject. In that which is `alone`, tensors that the page broadcasts have length 1 along the axes of several elements."""
+    stretched = {letter for of in op.kept.values() for letter in chosen(op.tensors[of].shape, attributes).stretched}
     sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
     for letter, text in op.sizes.items():
         known = {name: v if isinstance(v, tuple) else xp.lift(v) for name, v in (attributes | sizes).items() if not isinstance(v, str | None)}
@@ -223,16 +229,19 @@ def _subject(op, page, attributes, absent, mode):
     for name, tensor in op.tensors.items():
         if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
             continue
-        shape = chosen(tensor.shape, attributes).page_shape(sizes)
+        pattern = chosen(tensor.shape, attributes)
+        own = pattern.narrowed((S.One,) * len(pattern.axes)) if alone and name in op.kept.values() else {}
+        shape = pattern.page_shape(sizes | own)
         shape += (1,) * (len(page.AXES[name]) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
     attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
     labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
               if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
-    options = mode | dict.fromkeys(absent)
+    options = mode | dict.fromkeys(absent) | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
-                   {out: x for out, x in op.gradient_of.items() if x not in absent}, labels, options)
+                   {out: x for out, x in op.gradient_of.items() if x not in absent and op.tensors[out].asked not in absent}, labels, options,
+                   tuple(sizes[letter] for letter in stretched) if alone else ())
 
 
 def _kind(tensor):

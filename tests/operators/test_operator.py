@@ -137,7 +137,7 @@ def test_a_case_is_determined_by_its_arguments():
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_an_operator_describes_itself(op):
     text = str(op.describe())
-    assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 150
+    assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 170
     assert all(name in text for name in (*(p.name for p in op.parameters), *op.outputs))
     kinds = {p.name: p.kind for p in op.parameters}
     assert {row[0]: row[1].split(", ")[-1] for row in op.describe().rows if row[0] in kinds} == kinds

@@ -284,7 +284,8 @@ def _misfit(op: Operator, call: Call) -> str | None:
         rule, view = op.tensors[name], call[name]
         if view is None or not op.asks_for(name, call.arguments):
             continue
-        shape = chosen(rule.shape, bound).shape(sizes)
+        pattern = chosen(rule.shape, bound)
+        shape = pattern.shape(sizes | (pattern.narrowed(bound[op.kept[name]].shape) if name in op.kept else {}))
         if view.shape != shape:
             return f"{name} must have shape {shape}"
         if view.dtype != (wanted := formats_of(rule.dtype, op.like, fmt, bound)[0][0]).acl_code:
