@@ -76,3 +76,15 @@ def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
         at = max(coordinate(axis, place, size, places, scales, aligned), 0)
         return [(min(k, size[axis] - 1), 1 - abs(at - k)) for k in (floor(at), floor(at) + 1)]
     scattered("upsample_bilinear_2d", size, places, scales, taps, alignCorners=aligned)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+@pytest.mark.parametrize("aligned", [False, True])
+def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned):
+    def share(d, a=Fraction(-3, 4)):
+        return (a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+
+    def taps(axis, place):
+        at = coordinate(axis, place, size, places, scales, aligned)
+        return [(min(max(k, 0), size[axis] - 1), share(abs(at - k))) for k in range(floor(at) - 1, floor(at) + 3)]
+    scattered("upsample_bicubic_2d", size, places, scales, taps, alignCorners=aligned)
