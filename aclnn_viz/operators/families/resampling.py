@@ -9,7 +9,7 @@ LENGTHS = {letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")} | {"Ho"
 COUNTS = {"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"}
 
 
-def scattered_taps(xp, rows, columns, width):
+def pairs(xp, rows, columns, width):
     """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
     for row, of_row in rows:
         for column, of_column in columns:
@@ -21,7 +21,7 @@ def gathered(xp, planes, rows, columns):
     """The outputs (planes, Ho, Wo): for each the sum of what its taps find."""
     count, height, width = planes.shape
     flat, total = xp.reshape(planes, (count, height * width)), 0.0
-    for place, weight in scattered_taps(xp, rows, columns, width):
+    for place, weight in pairs(xp, rows, columns, width):
         found = xp.take(flat, place, axis=1)
         total = total + (found if weight is None else found * xp.astype(weight, planes.dtype))
     return xp.reshape(total, (count, rows[0][0].shape[0], columns[0][0].shape[0]))
@@ -31,7 +31,7 @@ def scattered(xp, grad, rows, columns, height, width):
     """The gradients of the planes: each element adds up the gradients of the outputs that found it, times their weights."""
     flat = xp.reshape(grad, (grad.shape[0], grad.shape[1] * grad.shape[2]))
     total = xp.zeros((grad.shape[0], height * width), dtype=grad.dtype)
-    for place, weight in scattered_taps(xp, rows, columns, width):
+    for place, weight in pairs(xp, rows, columns, width):
         total = xp.scatter_add(total, place, flat if weight is None else flat * xp.astype(weight, grad.dtype))
     return xp.reshape(total, (grad.shape[0], height, width))
 
@@ -45,3 +45,19 @@ def padding_fits(bound):
     """The rule that bfloat16 is padded by at most 7."""
     if bound["self"].dtype.name == "bfloat16" and max(bound["padding"]) > 7:
         raise ValueError(problem("padding of bfloat16 must be at most 7", str(bound["padding"]), "pad less, or in float32"))
+
+
+def coordinates(xp, length, places, scale, alignCorners):
+    """Where each output place lies among the elements of an axis: the end ones at the ends, or the edges of all at those of all.
+
+    In the second case `scale`, where it is above 0, stands for places / length.
+    """
+    at = xp.arange(places, dtype=xp.float64)
+    if alignCorners:
+        return at * (length - 1) / (places - 1) if places > 1 else at
+    return ((at + 0.5) / scale if scale > 0.0 else (at + 0.5) * length / places) - 0.5
+
+
+def element(xp, at, length):
+    """The element at a whole number, that on the edge where it lies beside the axis."""
+    return xp.astype(xp.clip(at, 0.0, float(length - 1)), xp.int64)

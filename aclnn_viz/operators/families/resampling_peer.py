@@ -1,0 +1,15 @@
+"""What resampling shares in PyTorch: scales of interpolate, which says by them how many places there are."""
+
+from math import floor
+
+from aclnn_viz.errors import NotSupported, problem
+
+REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
+
+
+def given_scales(outputSize, inputSize, scales):
+    """The scales, None in the place of those that are not above 0."""
+    made = [floor(length * scale) if scale > 0.0 else places for length, places, scale in zip(inputSize[2:], outputSize, scales)]
+    if made != list(outputSize):
+        raise NotSupported(problem(REFUSED[0], f"outputSize {outputSize} for {made}", "pass these, or no scales"))
+    return [scale if scale > 0.0 else None for scale in scales]
