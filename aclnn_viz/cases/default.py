@@ -394,7 +394,8 @@ def matrix_shape(op: Operator, rows: int, columns: int) -> tuple[int, ...]:
     >>> matrix_shape(operator("rms_norm"), 3, 5), matrix_shape(operator("grid_sampler_2d"), 3, 5)
     ((3, 5), (1, 1, 3, 5))
     """
-    least, _ = op.tensors[op.like].ranks or Pattern(op.tensors[op.like].shape).ranks
+    usual = {name: attribute.default for name, attribute in op.attributes.items()}
+    least, _ = op.tensors[op.like].ranks or chosen(op.tensors[op.like].shape, usual).ranks
     return (1,) * (least - 2) + (rows, columns)
 
 

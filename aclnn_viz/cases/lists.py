@@ -26,6 +26,7 @@ from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
 from aclnn_viz.errors import listed as listed_of, place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
+from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
 from aclnn_viz.storage.results import new_file
@@ -465,7 +466,7 @@ STANDARD = "standard"
 
 
 def load(source: str) -> list[Case]:
-    """Return the cases of a list: "standard", or a JSON file with a list of objects as `av.case` takes them.
+    """Return the cases of a list: "standard", in the formats of Atlas A2, or a JSON file with a list of objects as `av.case` takes them.
 
     An object names its "operator"; all else is passed on: `{"operator": "rms_norm", "dtype": "bfloat16", "shape":
     [4, 16], "seed": 3}`. Raises ValueError for a file that holds no such list.
@@ -476,7 +477,8 @@ def load(source: str) -> list[Case]:
     if source == STANDARD:
         return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
                 for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
-                for dtype in ("float32", "float16", "bfloat16")]
+                for dtype in ("float32", "float16", "bfloat16")
+                if any(dtype in formats.split() for products, formats in op.formats.items() if product_of(SOC) in products)]
     try:
         listed = json.loads(read_file(Path(source), LONGEST_INDEX))
         if not isinstance(listed, list):

@@ -5,6 +5,7 @@ what computes the gradient. What is seen: every input, every output, and below e
 are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
 """
 
+import re
 from ast import literal_eval
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cache, reduce
@@ -179,8 +180,8 @@ def drawn(op, state):
     try:
         return case(op, **asked)
     except ValueError as error:
-        first = str(error).partition(" ")[0]
-        raise StateError.of(first if hasattr(state, first) else "", error) from error
+        named = (word for word in re.findall(r"\w+", str(error)) if hasattr(state, word))
+        raise StateError.of(next(named, ""), error) from error
 
 
 # What is computed
@@ -243,7 +244,7 @@ def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, notice
 
 def panels(data: Data) -> list[Panel]:
     """Return a panel for each tensor, and below each output one of its errors."""
-    tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype")}
+    tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))}
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
     made = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
     made += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]

@@ -12,7 +12,8 @@ from aclnn_viz.arrays.sums import PairwiseSum, tree
 from machine import sampled
 
 SHAPES = {"hardswish": (70, 90), "rms_norm": (70, 90), "grid_sampler_2d": (3, 5, 20, 20),
-          "cross_entropy_loss": (70, 90), "group_norm_swish": (9, 6, 10, 10), "grid_sampler_3d": (3, 5, 4, 10, 10)}
+          "cross_entropy_loss": (70, 90), "group_norm_swish": (9, 6, 10, 10), "scaled_masked_softmax": (7, 2, 30, 15),
+          "rotary_position_embedding": (7, 2, 15, 30), "grid_sampler_3d": (3, 5, 4, 10, 10)}
 ALL = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 
 

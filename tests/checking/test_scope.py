@@ -239,7 +239,7 @@ def test_a_folder_of_outputs_is_a_kernel(tmp_path):
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_every_operator_keeps_enough_cases_by_default(op):
-    assert len(Scope.of(op).cases(0)) >= 15 and len(faults(op.name)) >= (15 if op.chapter else 8)
+    assert len(Scope.of(op).cases(0)) >= (15 if op.chapter else 12) and len(faults(op.name)) >= (15 if op.chapter else 8)
 
 
 def test_what_is_found_out_about_a_case_is_kept_once_and_goes_with_the_case():

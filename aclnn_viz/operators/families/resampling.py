@@ -45,19 +45,3 @@ def padding_fits(bound):
     """The rule that bfloat16 is padded by at most 7."""
     if bound["self"].dtype.name == "bfloat16" and max(bound["padding"]) > 7:
         raise ValueError(problem("padding of bfloat16 must be at most 7", str(bound["padding"]), "pad less, or in float32"))
-
-
-def coordinates(xp, length, places, scale, alignCorners):
-    """Where each output place lies among the elements of an axis: the end ones at the ends, or the edges of all at those of all.
-
-    In the second case `scale`, where it is above 0, stands for places / length.
-    """
-    at = xp.arange(places, dtype=xp.float64)
-    if alignCorners:
-        return at * (length - 1) / (places - 1) if places > 1 else at
-    return ((at + 0.5) / scale if scale > 0.0 else (at + 0.5) * length / places) - 0.5
-
-
-def element(xp, at, length):
-    """The element at a whole number, that on the edge where it lies beside the axis."""
-    return xp.astype(xp.clip(at, 0.0, float(length - 1)), xp.int64)
