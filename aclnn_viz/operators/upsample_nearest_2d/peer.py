@@ -1,6 +1,6 @@
 """Nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
 
-from aclnn_viz.operators.families.resampling_peer import given_scales
+from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales  # what the peer refuses, too
 
 
 def in_torch(torch, gradOut, outputSize, inputSize, scalesH, scalesW):
