@@ -31,8 +31,8 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
 - *verified*: checks of `aclnn-viz verify`: rounding against truth in each format, Taylor rates, kinks, the two phases on each product of
   the emulator and its status codes;
 - *PyTorch*: random cases in float64 in which the gradients are those of PyTorch to 1e-10 of their terms ({CASES}; "-": it has no such function);
-- *caught*, *explained*: of {MUTANTS} drawn edits of the page, run as kernels in float32 and in float64, those that `check` refuses, and
-  those of them that it explains by that edit or an equal one; edits that change no number are left out;
+- *caught*, *explained*: of {MUTANTS} drawn edits of the page, run as kernels in float32 and in float64, those that `check` refuses, and of
+  those of them that give numbers the ones that it explains by that edit or an equal one; edits that change no number are left out;
 - *passed*: cases of `check` in which the page's own kernel is right, as it must be;
 - *explorer*: panels of the picture, each with its twin in words.
 
@@ -70,8 +70,9 @@ def row(op):
     start = time.process_time()
     theorems = av.prove(op).theorems
     checks = [check() for check in numeric.checks([op])]
-    mutants = [one for one in score_mutants([op], each=MUTANTS).rows if one.outcome not in (*EQUIVALENT, "fails")]
+    mutants = [one for one in score_mutants([op], each=MUTANTS).rows if one.outcome not in EQUIVALENT]
     refused = [one for one in mutants if one.outcome != "missed"]
+    numbers = [one for one in refused if one.outcome != "fails"]
     right = av.check(op, op.backward)
     subject = subject_of(op.name)
     panels = subject.show(subject.compute(subject.state())).panels
@@ -79,7 +80,7 @@ def row(op):
             "lines": sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name))),
             "proved": (sum(t.holds for t in theorems), len(theorems)), "verified": (sum(c.passed for c in checks), len(checks)),
             "pytorch": of_pytorch(op) if registry.own("peer", op.name, "in_torch") else None,
-            "caught": (len(refused), len(mutants)), "explained": (sum(one.outcome in EXPLAINED for one in refused), len(refused)),
+            "caught": (len(refused), len(mutants)), "explained": (sum(one.outcome in EXPLAINED for one in numbers), len(numbers)),
             "passed": (right.cases - right.failed - right.refused, right.cases), "explorer": len(panels), "seconds": round(time.process_time() - start, 1)}
 
 
