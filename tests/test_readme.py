@@ -13,6 +13,7 @@ from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, til
 from aclnn_viz.checking.score import USUAL, caught_by
 from aclnn_viz.explorers import explorers
 from aclnn_viz.operators import registry
+from aclnn_viz.operators.document import documented
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from machine import ROOT, SOAK
@@ -172,3 +173,11 @@ def test_there_are_as_many_puzzles_as_it_says():
     assert "eight broken kernels" in CHECKING and len(detectives()) == 8
     assert f"has {len(tile_puzzles())} tilings and parts of programs" in tiles
     assert "six broken programs" in tiles and len(tile_detectives()) == 6
+
+
+def test_the_table_of_operators_names_every_one_that_the_vendor_documents():
+    made, _, others = (ROOT / "docs" / "operators.md").read_text("utf-8").partition("## Not in the kit yet")
+    here = {op.aclnn_name: op.name for op in av.operators()}
+    assert dict(re.findall(r"^\| (aclnn\w+) \| (\w+) \|", made, re.MULTILINE)) == here
+    assert set(re.findall(r"(aclnn\w+)\.md", others)) == {each.aclnn_name for each in documented()} - {*here}
+    assert len(documented()) == len({each.aclnn_name for each in documented()}) == 125
