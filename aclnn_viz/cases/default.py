@@ -196,11 +196,15 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
     if tensor.low is not None:
         return source.tensor(name, shape, lambda rng: rng.uniform(tensor.low, tensor.high, shape), fmt)
-    if not (kinks := kinks_of(op, name, known | sizes)):
+    kinks = kinks_of(op, name, known | sizes)
+    numbers, others = ([one for one in kinks if isinstance(one, np.ndarray) == is_array] for is_array in (False, True))
+    if others:
+        return source.tensor(name, shape, lambda rng: tied(rng, rng.standard_normal(shape), others if source.kinks else ()), fmt)
+    if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    widths = 1.0, max(1.0, *map(abs, kinks))  # so that there are elements beyond the kinks, and close ones
+    widths = 1.0, max(1.0, *map(abs, numbers))  # so that there are elements beyond the kinks, and close ones
     spread = lambda rng: rng.standard_normal(shape) * rng.choice(widths, shape)  # noqa: E731
-    return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), kinks) if source.kinks else spread(rng), fmt)
+    return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), numbers) if source.kinks else spread(rng), fmt)
 
 
 def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray:
@@ -211,8 +215,16 @@ def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray
     return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
 
 
-def kinks_of(op: Operator, name: str, known: dict) -> list[float]:
-    """The numbers where the function has a kink in a tensor, as far as lengths and attributes say."""
+def tied(rng, values: np.ndarray, others) -> np.ndarray:
+    """Return `values` with an eighth of them replaced by those of each other tensor that broadcasts to their shape."""
+    for other in others:
+        if np.broadcast_shapes(other.shape, values.shape) == values.shape:
+            values = np.where(rng.random(values.shape) < 0.125, other.astype(np.float64), values)
+    return values
+
+
+def kinks_of(op: Operator, name: str, known: dict) -> list:
+    """Where the function has a kink in a tensor, as far as lengths, attributes and tensors before it say: numbers or arrays."""
     return [number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None]
 
 

@@ -23,10 +23,10 @@ class Tensor:
     Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, an entry
     such as "outputMask[0]", or an optional tensor that is given. `layout` is the aclFormat with which the vendor's samples
     create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1"; between them floating
-    numbers are drawn, which may lie elsewhere. `kinks` are the
-    numbers, or formulas, where the function has one: cases have elements that are such, and on both sides. A tensor that is not
-    `empty` must have elements. `usual` names the function of the page by which a network makes it of those before it. `status` is
-    the code for a tensor that does not fit.
+    numbers are drawn, which may lie elsewhere. `kinks` are the numbers, formulas or names of tensors before it where the
+    function has one: cases have elements that are such, and on both sides. A tensor that is not `empty` must have
+    elements. `usual` names the function of the page by which a network makes it of those before it. `status` is the code for a
+    tensor that does not fit.
     """
 
     shape: str

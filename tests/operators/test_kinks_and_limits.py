@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.checking.score import kernel_of
 from aclnn_viz.operators.contract import Call, TensorDescriptor
 from aclnn_viz.operators.contract.rules import plain_contract
+from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.patterns import value
 from aclnn_viz.operators.products import A2, ASCEND_950, Version
 from aclnn_viz.verification.conventions import default
@@ -58,3 +60,12 @@ def test_an_operator_that_is_asked_for_by_name_is_opened_alone():
     program = "import sys, aclnn_viz as av; av.operator('silu'); print(*(n.split('.')[2] for n in sys.modules if n.endswith('.declaration')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8", check=True)
     assert done.stdout.split() == ["silu"]
+
+
+def test_a_kernel_that_divides_by_the_sign_of_a_difference_is_caught():
+    """It is right but where both tensors are equal."""
+    op = av.operator("l1_loss")
+    inputs = av.case(op, shape=(40, 6)).inputs
+    assert 0.05 < np.mean(inputs["self"] == inputs["target"]) < 0.25
+    with np.errstate(all="ignore"):
+        assert not av.check(op, kernel_of(op, changed(op.page, (("count) * sign", "count) / sign"),)), "float64")).passed

@@ -14,7 +14,7 @@ OPERATOR = Operator(
     header="aclnn_l1_loss_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
     tensors={
-        "self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE), "loss": Tensor("*P if reduction = 0 else ()"),
+        "self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE, kinks=("self",)), "loss": Tensor("*P if reduction = 0 else ()"),
         "gradOutput": UPSTREAM, "gradInput": Tensor("*P"),
     },
     attributes={"reduction": REDUCTION},
