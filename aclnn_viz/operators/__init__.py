@@ -57,7 +57,11 @@ def known(name: str | Operator) -> Operator:
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):
             return one
-    names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in found)
+    from difflib import get_close_matches
+    every = {text: one for one in found for text in (one.name, one.aclnn_name)}
+    near = {every[text].name for text in get_close_matches(str(name), every, n=6, cutoff=0.5)}
+    named = [one for one in found if one.name in near or one.chapter and not near]
+    names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in named) + f" or another of the {len(found)} that aclnn-viz operators lists"
     here = isinstance(name, str) and not {"/", "\\"} & {*name} and registry.holds_operator(name)
     folder = f"write ./{name} for the folder; or " if here else ""
     raise ValueError(problem("no such operator", shown(name), f"{folder}use one of {names}, or open its folder first: --operator "
