@@ -203,8 +203,11 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
     widths = 1.0, max(1.0, *map(abs, numbers))  # so that there are elements beyond the kinks, and close ones
-    spread = lambda rng: rng.standard_normal(shape) * rng.choice(widths, shape)  # noqa: E731
-    return source.tensor(name, shape, lambda rng: sprinkle(rng, spread(rng), numbers) if source.kinks else spread(rng), fmt)
+
+    def spread_out(rng):
+        spread = rng.standard_normal(shape) * rng.choice(widths, shape)
+        return sprinkle(rng, spread, numbers) if source.kinks else spread
+    return source.tensor(name, shape, spread_out, fmt)
 
 
 def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray:

@@ -162,7 +162,8 @@ def _derivative(loss, of, value, index, middle):
     derivative = (4 * near - far) / 3
     scale = max(1.0, abs(derivative), abs(middle))
     smooth = np.isfinite(derivative) and all(abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1)))
-    # A jump of the slope, or of its slope, shows where the step is doubled: neither the numbers nor the difference of sides follows.
+    # With twice the step the sides of a smooth function differ twice as much, those of a kink as much as before, and
+    # where the slope itself has a kink the derivative changes with the step.
     jump = abs(2 * (sides[0] - sides[1]) - (sides[2] - sides[3])) + abs(near - far)
     return (derivative, scale + jump / CLOSE) if smooth else (None, 1.0)
 

@@ -17,14 +17,15 @@ def source(xp, length, before, after):
     return xp.where(at < length, at, 2 * (length - 1) - at)
 
 
-def taps(xp, self, padding):
+def shown(xp, self, padding):
+    """The row and the column of the element that each place shows."""
     left, right, top, bottom = padding
-    return [(source(xp, self.shape[1], top, bottom), None)], [(source(xp, self.shape[2], left, right), None)]
+    return source(xp, self.shape[1], top, bottom), source(xp, self.shape[2], left, right)
 
 
 def forward(xp, self, padding):
-    return {"out": gathered(xp, self, *taps(xp, self, padding))}
+    return {"out": gathered(xp, self, *shown(xp, self, padding))}
 
 
 def backward(xp, gradOutput, self, padding):
-    return {"gradInput": scattered(xp, gradOutput, *taps(xp, self, padding), *self.shape[1:])}
+    return {"gradInput": scattered(xp, gradOutput, *shown(xp, self, padding), *self.shape[1:])}

@@ -18,14 +18,14 @@ def source(xp, length, places, scale):
     return xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64)
 
 
-def taps(xp, height, width, rows, columns, scalesH, scalesW):
+def shown(xp, height, width, rows, columns, scalesH, scalesW):
     scales = (scalesH, scalesW) if scalesH > 0.0 and scalesW > 0.0 else (0.0, 0.0)
-    return [(source(xp, height, rows, scales[0]), None)], [(source(xp, width, columns, scales[1]), None)]
+    return source(xp, height, rows, scales[0]), source(xp, width, columns, scales[1])
 
 
 def forward(xp, self, height, width, rows, columns, scalesH, scalesW):
-    return {"out": gathered(xp, self, *taps(xp, height, width, rows, columns, scalesH, scalesW))}
+    return {"out": gathered(xp, self, *shown(xp, height, width, rows, columns, scalesH, scalesW))}
 
 
 def backward(xp, gradOut, height, width, rows, columns, scalesH, scalesW):
-    return {"gradInput": scattered(xp, gradOut, *taps(xp, height, width, rows, columns, scalesH, scalesW), height, width)}
+    return {"gradInput": scattered(xp, gradOut, *shown(xp, height, width, rows, columns, scalesH, scalesW), height, width)}
