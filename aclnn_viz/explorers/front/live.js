@@ -254,7 +254,8 @@ function openLive(el, written) {
   };
   const themed = (isDark) => {
     body.dataset.jpThemeLight = String(!isDark);
-    body.style.background = page.colours[isDark ? "dark" : "light"].background;
+    const { background, quiet } = page.colours[isDark ? "dark" : "light"];
+    Object.assign(body.style, { background, color: quiet });
   };
   themed(dark.matches);
   dark.addEventListener("change", () => themed(dark.matches));
