@@ -34,7 +34,8 @@ def test_an_operator_without_an_explorer_gets_this_one(bare):
     assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
     names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
     outputs = list(subject_operator(bare).outputs)
-    assert [panel.name for panel in shown(bare).panels] == [*names, *outputs, *(f"{name} error" for name in outputs)]
+    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *outputs, *(f"{name} error" for name in outputs)]
+    assert panels[-len(tensors):] == tensors and len(panels) > len(tensors)
 
 
 def subject_operator(explorer):
@@ -78,7 +79,7 @@ def test_errors_are_in_ulps_of_the_truth(bare):
 
 def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     picture, data = shown(bare), bare.data
-    assert all(sentence in picture.text for sentence in picture.headline) and 1 <= len(picture.headline) <= 5
+    assert all(sentence in picture.text for sentence in picture.headline) and 2 <= len(picture.headline) <= 6
     for name, errors in data.errors.items():
         assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
     used = 0
@@ -86,7 +87,7 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         used += panel.span
     assert used % 20 == 0
     arrays, _ = described(picture.panels)
-    assert all(np.isfinite(array).all() for array in arrays.values())
+    assert all(np.isfinite(array).all() for name, array in arrays.items() if name.partition(".")[0] not in ("forward", "slope"))
 
 
 def test_what_the_product_refuses_is_computed_by_the_kit_and_said():
