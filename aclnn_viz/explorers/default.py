@@ -18,7 +18,7 @@ from aclnn_viz.cases import case, default
 from aclnn_viz.explorers import fields, lift, response
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.gradients import computed_by
-from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
+from aclnn_viz.explorers.state import StateError, choice, flag, real, vendors, whole
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
@@ -71,7 +71,7 @@ def of(op) -> Subject:
 def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
     start = case(op).inputs
-    moved = [(name, made) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
+    moved = [(name, vendors(made)) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
     moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from aclnn_viz import explore, operator
+from aclnn_viz import explore, language as av_language, operator
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
@@ -149,3 +149,13 @@ def test_a_map_has_no_more_cells_than_pixels():
     assert data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
     np.testing.assert_array_equal(heat.values, np.float64(data.inputs["input"])[:, :64])
     assert "input [3, 257], first 64 columns" in made.show(data).text
+
+
+def test_the_vendors_names_are_the_same_in_every_language():
+    before = av_language()
+    try:
+        av_language("zh")
+        labels = {control["field"]: control["label"] for control in subject_of("reflection_pad_2d").controls()}
+    finally:
+        av_language(before)
+    assert labels["padding"] == "padding" and labels["seed"] != "seed"
