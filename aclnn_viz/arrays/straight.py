@@ -71,7 +71,7 @@ def straight(op, arranged) -> Lines:
         if array is not None:
             wide = array.shape[at] != 1 or length == 1 if dots else array.size != 1 or array.shape == results[op.main].shape
             known[name] = Traced(xp, name, np.ones([count if wide and k == max(at, 0) else 1 for k in range(array.ndim)], (
-                bool if array.dtype == bool else np.float32)))
+                bool if array.dtype == bool else np.float64)))
     try:
         outputs = op.page.backward(xp, **known, **arranged.attributes)
     except (TypeError, ValueError, AttributeError, IndexError) as error:
