@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import place_of, sizes_of
+from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases.default import kinks_of
 from aclnn_viz.explorers.arrays import double
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Line, Rule
@@ -34,7 +34,7 @@ ALONG = (message("Along rows the gradient of one output goes to {to} of {columns
 
 @dataclass(frozen=True, eq=False)
 class Slope:
-    """An element's output and its slope over the input `name`, from kink to kink with a nan between; arrays over `kinks` have one each."""
+    """An element's output and its slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each kink."""
 
     name: str
     x: np.ndarray
@@ -42,8 +42,6 @@ class Slope:
     y: np.ndarray | None  # None where the output is a sum over elements
     kinks: np.ndarray
     at: np.ndarray
-    below: np.ndarray
-    above: np.ndarray
     held: dict  # the other inputs, which stay
 
 
@@ -53,7 +51,7 @@ class Spread:
 
     upstream: str
     output: str
-    place: tuple[int, ...]  # of the row or plane among those that are alike
+    place: list[int]  # of the row or plane among those that are alike
     matrices: tuple
     gradient: np.ndarray | None = None  # of the row
     own: np.ndarray | None = None  # the part of it that comes from the output at the same place
@@ -87,7 +85,7 @@ def slope(xp, op, run, arrays, attributes, given):
     if found:  # beyond the outermost kinks, too
         ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
     share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
-    x = xp.concat([*(first + (last - first) * share for first, last in zip(ends, ends[1:])), kinks])
+    x = xp.concat([*(part for first, last in zip(ends, ends[1:]) for part in (first + (last - first) * share, np.full(1, np.nan))), kinks])
     held = {key: array for key, array in one.items() if array is not None and key not in (name, *op.upstream, *op.saved) and array.size}
     moved = {name: xp.reshape(x, (x.size,) + (1,) * (len(page.AXES[name]) - 1))}
     try:
@@ -97,22 +95,16 @@ def slope(xp, op, run, arrays, attributes, given):
         return message("No slope is drawn: backward is not given {name}.", name=missing.args[0])
     moved |= {key: made[of] for key, of in op.saved.items()} | {upstream: np.ones(moved[name].shape)}
     out = run(page.backward, attributes | one | {key: array for key, array in moved.items() if key in arrays})[op.main]
-    size, whole = x.size - len(found), np.zeros(x.size)
-    y, out = made[op.upstream[upstream]], xp.reshape(out, (-1,)) + whole
-    parts = [slice(k, k + POINTS) for k in range(0, size, POINTS)]
-
-    def joined(values):
-        return xp.concat([part for place in parts for part in (values[place], np.full(1, np.nan))])
-    return Slope(name, joined(x), joined(out), joined(xp.reshape(y, (-1,))) if y.size == x.size else None, kinks, out[size:],
-                 *(xp.concat([np.zeros(0), *(out[place][end:][:1] for place in some)]) for some, end in ((parts[:-1], -1), (parts[1:], 0))), held)
+    size, y, gap = x.size - len(found), made[op.upstream[upstream]], x * 0.0  # nan where x is
+    out = xp.reshape(out, (-1,)) + gap
+    return Slope(name, x[:size], out[:size], (xp.reshape(y, (-1,)) + gap)[:size] if y.size == x.size else None, kinks, out[size:], held)
 
 
 def spread(xp, op, run, arrays, arranged, given, block):
     page, upstream, attributes = op.page, next(iter(op.upstream)), arranged.attributes
     axes, result = page.AXES, arranged.results[op.main]
-    sizes = sizes_of(axes, {op.main: np.empty(result.shape)} | {key: array for key, array in arrays.items() if array is not None})
-    letters = {letter: sizes[letter] for letter in axes[op.main] if letter != "."}
-    place = tuple(int(k) for k in np.unravel_index(min(block, max(prod(letters.values()), 1) - 1), tuple(letters.values()))) if letters else ()
+    letters = {letter: n for letter, n in zip(axes[op.main], result.shape) if letter != "."}
+    place = [int(k) for k in np.unravel_index(min(block, prod(letters.values()) - 1), tuple(letters.values()))] if letters else []
     cut = {letter: slice(k, k + 1) for letter, k in zip(letters, place)}
     part = {key: array if array is None else array[place_of(array, axes[key], cut)] for key, array in arrays.items()}
     part |= {key: part[key] * 0.0 for key in op.upstream if key != upstream and part[key] is not None}
@@ -161,7 +153,7 @@ def _slopes(found: Slope) -> list[Panel]:
 
 
 def _matrices(xp, found: Spread) -> list[Panel]:
-    made, where = [], " " + str(list(found.place)) * bool(found.place)
+    made, where = [], f" {found.place}" * bool(found.place)
     if found.gradient is not None:
         row = found.gradient[:MOST]
         at = np.arange(row.size, dtype=np.float64)
@@ -169,25 +161,21 @@ def _matrices(xp, found: Spread) -> list[Panel]:
         marks += [] if found.own is None else [Dots(at, found.own, KINK, tr("its own output's part"), 4.0)]
         made.append(Panel("row", tr("{output} of row{place}, element by element", output=found.output, place=where), tuple(marks),
                           Axis("", -0.6, row.size - 0.4), Axis(), 10, HEIGHT))
-    for title, matrix in zip(_titles(found, where), found.matrices):
+    titles = [message("taps along rows, plane{place}"), message("taps along columns, plane{place}")] if len(found.matrices) == 2 else [
+        message("what each output's gradient brings, row{place}")]
+    for title, matrix in zip(titles, found.matrices):
         shown = matrix[:, :MOST]
-        made.append(Panel(f"brought {len(made)}", title, (Heat(shown, *scale(shown, xp), digits=True),),
+        made.append(Panel(f"brought {len(made)}", tr(title, place=where), (Heat(shown, *scale(shown, xp), digits=True),),
                           Axis(tr("element of {name}", name=found.output)), Axis(tr("element of {name}", name=found.upstream)), 10, HEIGHT))
     return made
-
-
-def _titles(found: Spread, where: str) -> list[str]:
-    if len(found.matrices) == 2:
-        return [tr("taps along rows, plane{place}", place=where), tr("taps along columns, plane{place}", place=where)]
-    return [tr("what each output's gradient brings, row{place}", place=where)]
 
 
 def headline(xp, found) -> list[str]:
     """Return sentences about a response: its kinks, how far gradients spread, or why there is none."""
     if isinstance(found, Slope):
         return [tr("At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.", name=found.name,
-                   kink=number(found.kinks[k]), at=number(found.at[k]), below=number(found.below[k]), above=number(found.above[k]))
-                for k in range(found.kinks.size)] or [tr("No kink of {name} is declared.", name=found.name)]
+                   kink=number(found.kinks[k]), at=number(found.at[k]), below=number(found.slope[at - 2]), above=number(found.slope[at]))
+                for k in range(found.kinks.size) for at in [(k + 1) * (POINTS + 1)]] or [tr("No kink of {name} is declared.", name=found.name)]
     if not isinstance(found, Spread):
         return [tr(found)]
     sentences = ALONG if len(found.matrices) == 2 else (IN_ROW,)
