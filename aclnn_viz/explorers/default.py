@@ -29,7 +29,7 @@ from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
-TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of errors
+TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
                 "at {place}: {value}, truth {truth}.")

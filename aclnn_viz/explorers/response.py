@@ -24,7 +24,7 @@ MOST = 64  # of the outputs of a row or an axis, and of the elements beside each
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02  # of a curve between two kinks; how near to these it goes, and to the ends of a range
 REACH = 5.0
 INPUT, KINK, GRADIENT, GUIDE = 0, 1, 2, 4  # kinds of marks
-HEIGHT = 205
+HEIGHT = 165
 IN_ROW = message("The gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} of {rows} outputs.")
 ALONG = (message("Along rows the gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} of "
                  "{rows} outputs."),
