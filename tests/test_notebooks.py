@@ -19,7 +19,8 @@ LESSONS = {
     "01_two_phase_api": "two_phase", "02_hardswish": "hardswish", "03_rms_norm": "rms_norm",
     "04_grid_sampler_2d": "grid_sampler_2d", "05_cross_entropy_loss": "cross_entropy_loss",
     "06_group_norm_swish": "group_norm_swish", "07_numeric_error": "numeric_error",
-    "10_from_formula_to_tiles": "tiles",
+    "10_from_formula_to_tiles": "tiles", "19_one_slope_twenty_operators": "hardtanh", "20_softmax_and_its_losses": "softmax",
+    "21_indices_that_scatter": "reflection_pad_2d",
 }
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
@@ -41,6 +42,9 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
     "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
+    "19_one_slope_twenty_operators": ("1 - y * y", "y * (1 - y)", r"right on \d+ cases"),
+    "20_softmax_and_its_losses": ("return grad.astype(", "return np.where(mask, 0, grad).astype(", r"right on \d+ cases"),
+    "21_indices_that_scatter": ("out[rows] += terms", "np.add.at(out, rows, terms)", r"right on \d+ cases"),
     "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
 

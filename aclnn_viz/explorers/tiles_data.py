@@ -28,7 +28,7 @@ from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
 
-PROGRAMS = {program.name: program for op in operators() for program in tiles.programs(op.name)}
+PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
           if (fault.program or program.operator) == name}
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]

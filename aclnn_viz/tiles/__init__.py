@@ -6,6 +6,7 @@ vendor published.
 """
 
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.tiles import default
 from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.cpp import CompileError, CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
@@ -21,9 +22,10 @@ __all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError
 
 
 def programs(op) -> tuple[Program, ...]:
-    """Return the kit's own tile programs of an operator, none where nobody has written one.
+    """Return the kit's own tile programs of an operator, else the one that is written from its page, none where there is neither.
 
-    >>> [program.name for program in programs("hardswish")]
-    ['hardswish']
+    >>> [program.name for program in programs("hardswish")], programs("tanh")[0].text
+    (['hardswish'], 'written from the page; each row, or each element, by itself')
     """
-    return registry.own("tiles", operator(op).name, "PROGRAMS", ())
+    op = operator(op)
+    return registry.own("tiles", op.name, "PROGRAMS", None) or default.programs(op)
