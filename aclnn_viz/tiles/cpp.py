@@ -29,7 +29,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles import copies, events, reductions, tensors, vector
+from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -43,7 +43,7 @@ INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 COMPILERS = ("g++", "clang++")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
-FLAGS = ("-std=c++17", "-O0", "-w", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
+FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
@@ -128,7 +128,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
     found = {}
-    for host in sorted((*folder.rglob("*.h"), *folder.rglob("*.cpp"))):
+    for host in sorted(one for one in folder.rglob("*.*") if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."):
         text = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace"))
         for op, name in REGISTERED.findall(text):
             found[op] = host, text
@@ -296,9 +296,12 @@ class Launched:
         self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
         self.values = []  # bytes of each argument, or the offset of what a pointer points to
-        regions, top = [], APART
+        regions, top, known = [], APART, {}
         for (name, kind), value in zip(kernel.parameters, arguments):
-            if kind[0] == "p" and value is not None:
+            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
+                self.values.append(known[id(value)])
+            elif kind[0] == "p" and value is not None:
+                known[id(value)] = top
                 content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
                 size = content.size if isinstance(content, GlobalMemory) else len(content)
                 regions.append((top, content))
@@ -465,6 +468,11 @@ class Calls:
                     found.append(struct.unpack_from("=d", text, at - 8)[0])
                 case b"h":
                     found.append(self.made[first])
+                case b"n":
+                    found.append(None)
+                case b"s":
+                    found.append(text[at:at + first].decode())
+                    at += first
                 case b"t":
                     found.append(FORMATS[first])
                 case b"e":
@@ -503,5 +511,5 @@ class Calls:
         return made
 
 
-FUNCTIONS = {name: value for module in (copies, events, reductions, tensors, vector) for name, value in vars(module).items()
+FUNCTIONS = {name: value for module in (copies, events, library, reductions, tensors, vector) for name, value in vars(module).items()
              if callable(value) and (name[0].isupper() or name == "static")}
