@@ -12,7 +12,7 @@ from pathlib import Path
 from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, phases
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.tiles.compiling import compiled, compiler, kept
+from aclnn_viz.tiles.compiling import compiler, kept, translate
 
 INCLUDE = Path(__file__).parent / "include"
 PACKAGE = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ def installation() -> Path:
             place.write_text(text, "utf-8")
         (folder / "lib64").mkdir()
         library = folder / "lib64" / "libaclnn_viz.so"
-        compiled([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", "-x", "c++", "-", "-o", library], source, library)
+        translate([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", "-x", "c++", "-", "-o", library], source, library)
         for name in LIBRARIES:
             (folder / "lib64" / f"lib{name}.so").symlink_to(library.name)
     return kept((*command, source, *files, *files.values(), *own), "cann", make)

@@ -22,7 +22,7 @@ from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.devices.serving import Emulator
 from aclnn_viz.errors import place_of, problem
 
-from aclnn_viz.tiles.compiling import CompileError, compiled, compiler, kept
+from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.words.messages import message
 
@@ -50,17 +50,17 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     command = [compiler(), *FLAGS]
     start = kept((*command, *folders[-3:], *map(Path.read_text, sorted(KERNELS.rglob("*.h"))),
                   (source := INCLUDE / "start_whole.cpp").read_text()), "start",
-                 lambda folder: compiled([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
-    seen = [compiled([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
+                 lambda folder: translate([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
+    seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
                      None, one) for one in files]
     texts = [rewritten(text) for text in seen]
 
     def make(folder: Path):
         for k, (file, text) in enumerate(zip(files, texts)):
-            compiled([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
+            translate([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
         objects = [folder / f"{k}.o" for k in range(len(files))]
         try:
-            compiled([compiler(), "-no-pie", "-pthread", *objects, start / "start.o", "-Wl,--wrap=main", *flags(root)["link"], "-ldl",
+            translate([compiler(), "-no-pie", "-pthread", *objects, start / "start.o", "-Wl,--wrap=main", *flags(root)["link"], "-ldl",
                       "-o", folder / "program"], None, files[0])
         except CompileError as error:
             if "__real_main" in str(error):

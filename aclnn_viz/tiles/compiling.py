@@ -43,7 +43,7 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
     return folder
 
 
-def compiled(command: list, text: str | None, file: Path, hidden: str = "") -> str:
+def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
     """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
     try:
         done = subprocess.run(list(map(str, command)), input=text, capture_output=True, encoding="utf-8", errors="replace",

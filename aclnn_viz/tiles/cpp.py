@@ -5,6 +5,7 @@ of the tile programs in Python; the machine is the same, and so are hazards, ord
 that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
+import ctypes
 import os
 import re
 import signal
@@ -27,7 +28,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import copies, events, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiled, compiler, kept
+from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -52,6 +53,7 @@ CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMod
 PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 
 
@@ -80,9 +82,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     ((), 2.0)
     """
     file = place_of(file).resolve()
-    text = file.read_text("utf-8", "replace")
-    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    entries = {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+    entries = entries_of(file)
     if not entries:
         raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
                                  'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
@@ -90,26 +90,73 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
                    'pass such as {"N": "1"}')
     options = [f"-D{name}={value}" for name, value in defines.items()] + [
         f"-I{place_of(one)}" for one in (file.parent, *listed("include", include, (str, Path), "folders"))]
-    return Source(file, _compiled(file, tuple(entries), options), entries)
+    return Source(file, _program_of(file, tuple(entries), options), entries)
 
 
-def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
-    """The program of a source, from the cache where the same text has been compiled before."""
+def entries_of(file: Path) -> dict[str, tuple[int, str]]:
+    """The line and the parameters of each entry of a source."""
+    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace"))
+    return {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+
+
+def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
+    """The program that starts the entries of a source."""
+    known = ctypes.CDLL(None)  # C's library: an entry called like one of its functions is renamed
+    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if hasattr(known, name))
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    host, struct = file.parent.parent / "op_host" / f"{file.stem}_tiling.h", ""
-    if file.parent.name == "op_kernel" and host.exists():  # in a project, the tiling struct is the host's
-        struct = f'#include "{host}"\nnamespace optiling {{}}\nusing namespace optiling;\n'
-    whole = f"""#include "kernel_operator.h"
-{struct}#include "{file}"
+    return compiled(file, f"""#include "kernel_operator.h"
 #include "start.h"
+{_tiling_of(file, names)}{renamed}
+#include "{file}"
 int main(int count, char **words) {{
     static const aclnn_viz::Entry entries[] = {{{table}}};
     return aclnn_viz::start(entries, {len(names)}, count, words);
 }}
-"""
+""", options)
+
+
+def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
+    """In a project, the struct that its host fills: the header that defines it, or its definition out of the host's source."""
+    own = REGISTERED.search(file.read_text("utf-8", "replace"))
+    folder = next((one.parent / "op_host" for one in file.parents if one.name == "op_kernel"), None)
+    if own or folder is None:
+        return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
+    found = {}
+    for host in sorted((*folder.rglob("*.h"), *folder.rglob("*.cpp"))):
+        text = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace"))
+        for op, name in REGISTERED.findall(text):
+            found[op] = host, text
+    fitting = [op for op in found if snake(op)[0] in (*names, file.stem)] or list(found)
+    if not fitting:
+        return ""
+    host, text = found[op := fitting[0]]
+    if host.suffix == ".h":
+        if host.name in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
+            given = f'#include "kernel_tiling/kernel_tiling.h"\n#define RegisteredTiling Registered{op}\n'
+            return given + "namespace optiling {}\nusing namespace optiling;\n"
+        given = f'#include "{host}"\n'
+    else:
+        structs = "\n".join(one[0] for one in re.finditer(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?", text, re.DOTALL))
+        name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
+        given = f'#include "kernel_tiling/kernel_tiling.h"\nnamespace optiling {{\n{structs}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n'
+    return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
+
+
+def snake(name: str) -> tuple[str, str]:
+    """What the file and the entry of an operator are called: each capital begins a word, or each run of capitals.
+
+    >>> snake("AddCustom"), snake("ReplicationPad2D")
+    (('add_custom', 'add_custom'), ('replication_pad2_d', 'replication_pad2d'))
+    """
+    return (re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(),
+            re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower())
+
+
+def compiled(file: Path, whole: str, options: list[str]) -> Path:
+    """The program of a text around a source, from the cache where the same text has been compiled before."""
     command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
-    seen = compiled([*command, "-E"], whole, file, str(INCLUDE))
-    return kept((*command, seen), "kernel", lambda folder: compiled(
+    seen = translate([*command, "-E"], whole, file, str(INCLUDE))
+    return kept((*command, seen), "kernel", lambda folder: translate(
         [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
 
 
@@ -144,10 +191,10 @@ class Source:
 class CppKernel:
     """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
 
-    `seconds` is what a launch may take in all.
+    `seconds` is what a launch may take in all, `key` the tiling key (TILING_KEY_IS).
     """
 
-    seconds = SECONDS
+    seconds, key = SECONDS, 0
 
     def __init__(self, file: Path, binary: Path, name: str, line: int, parameters: tuple[tuple[str, str], ...]):
         self.file, self.binary, self.name, self.parameters = file, binary, name, parameters
@@ -243,7 +290,7 @@ class Launched:
         self.process = subprocess.Popen(
             [kernel.binary, "run", kernel.name, str(self.file), str(top), str(top + BYTES), str(reporting),
              *(str(one.fileno()) for one in theirs)],
-            pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
+            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)}, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
         os.close(reporting)
         for one in theirs:
             one.close()

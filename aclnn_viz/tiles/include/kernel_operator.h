@@ -540,9 +540,13 @@ inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 #define REGISTER_TILING_DEFAULT(Struct) using RegisteredTiling = Struct;
 #define GET_TILING_DATA(name, tiling) RegisteredTiling name = AscendC::read_tiling<RegisteredTiling>(tiling)
 #define GET_TILING_DATA_WITH_STRUCT(Struct, name, tiling) Struct name = AscendC::read_tiling<Struct>(tiling)
-#ifndef TILING_KEY_VAR
-#define TILING_KEY_VAR 0
-#endif
+#define GET_TILING_DATA_MEMBER(Struct, member, name, tiling) \
+    decltype(Struct::member) name = AscendC::read_tiling<Struct>(tiling).member
+#define GET_TILING_DATA_PTR_WITH_STRUCT(Struct, name, tiling) \
+    Struct name##_copy = AscendC::read_tiling<Struct>(tiling), *name = &name##_copy
+#define REGISTER_TILING_FOR_TILINGKEY(expression, Struct)
+inline uint64_t g_tilingKey = 0;  // what the host chose; start.h takes it over
+#define TILING_KEY_VAR g_tilingKey
 #define TILING_KEY_IS(key) ((key) == TILING_KEY_VAR)
 
 #undef AT
