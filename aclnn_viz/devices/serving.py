@@ -177,7 +177,8 @@ class Emulator:
         """Queue a kernel of the program on a stream."""
         name, names, file, line = text.string(), text.string(), text.string(), text.number()
         addresses = text.number(), text.number()
-        blocks, stream, given, ends = text.number(), text.number(), text.bytes(), np.frombuffer(text.bytes(), "<i8").tolist()
+        blocks, stream, key = text.number(), text.number(), text.number()
+        given, ends = text.bytes(), np.frombuffer(text.bytes(), "<i8").tolist()
         values = [given[start:end] for start, end in zip([0, *ends], ends)]
         stream = self.handles.get(stream)
         if status := self.acl.usable_stream(name, stream):
@@ -185,6 +186,7 @@ class Emulator:
                                 "call aclInit, aclrtSetDevice and aclrtCreateStream before"))
         platform = Platform.of(self.acl.soc, blocks)
         kernel = DeviceKernel(self, name, addresses, (file, line), values, names.split(",") if names else [])
+        kernel.key = key
         with self.acl.lock:
             self.acl.default_stream_or(stream).queue.append(Task(self, kernel, platform))
 

@@ -365,7 +365,7 @@ class Launched:
         os.close(self.file)
         self.printed.seek(0)
         if text := self.printed.read().decode("utf-8", "replace"):
-            print(text, end="")
+            print(text, end="", flush=True)
         self.printed.close()
 
 

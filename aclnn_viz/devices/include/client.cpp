@@ -83,7 +83,7 @@ aclFloat16 aclFloatToFloat16(float value) {
 // ---- Kernels of the same program ----------------------------------------------------------------------------------------
 
 void aclnn_viz::launch(const Entry &entry, const std::string &bytes, const int64_t *ends, size_t count, uint32_t blocks,
-                       void *stream) {
-    Call("launch", entry.from, entry.name, entry.parameters, entry.file, entry.line, entry.address, entry.enter, blocks, stream,
+                       void *stream, uint64_t key) {
+    Call("launch", entry.from, entry.name, entry.parameters, entry.file, entry.line, entry.address, entry.enter, blocks, stream, key,
          Array<char>{bytes.data(), bytes.size()}, Array<int64_t>{ends, count});
 }

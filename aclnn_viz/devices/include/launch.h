@@ -11,12 +11,14 @@
 
 namespace aclnn_viz {
 
+inline uint64_t tiling_key = 0;  // of the launches that follow
 struct Entry {
     const char *name, *parameters, *file;
     int line;
     const void *from, *address, *enter;  // where it is launched, the kernel, and what calls it with arguments out of bytes
 };
-void launch(const Entry &entry, const std::string &bytes, const int64_t *ends, size_t count, uint32_t blocks, void *stream);
+void launch(const Entry &entry, const std::string &bytes, const int64_t *ends, size_t count, uint32_t blocks, void *stream,
+            uint64_t key);
 
 template <class A>
 A taken(char *&from) {  // each argument begins at a multiple of 8 bytes
@@ -42,7 +44,7 @@ struct Launch {
         int64_t ends[] = {append(bytes, values)..., 0};
         Entry whole = entry;
         whole.enter = reinterpret_cast<const void *>(&enter);
-        launch(whole, bytes, ends, sizeof...(A), blocks, stream);
+        launch(whole, bytes, ends, sizeof...(A), blocks, stream, tiling_key);
     }
     template <class T>
     static int64_t append(std::string &bytes, const T &value) {

@@ -65,6 +65,7 @@ private:
 
 }  // namespace AscendC
 
+#define ICPU_SET_TILING_KEY(key) (aclnn_viz::tiling_key = (key))
 #define ICPU_RUN_KF(kernel, blocks, ...)                                                          \
     do {                                                                                          \
         AscendC::OnDevice device_;                                                                \
