@@ -92,8 +92,9 @@ typedef void *aclrtContext;
     yield "aclnn/aclnn_base.h", _header('#include "acl/acl_base.h"\n')
     types = "".join(f"typedef struct {name} {name};\n" for name in HANDLES)
     yield "aclnn/acl_meta.h", _header('#include "aclnn/aclnn_base.h"\n\n' + types, filter(_of_operators, RUNTIME))
-    for op in operators():
-        yield f"aclnnop/{op.header}", _header('#include "aclnn/acl_meta.h"\n', phases(contract(op)))
+    for name in dict.fromkeys(op.header for op in operators()):  # some declare two operators
+        declared = [one for op in operators() if op.header == name for one in phases(contract(op))]
+        yield f"aclnnop/{name}", _header('#include "aclnn/acl_meta.h"\n', declared)
 
 
 def _of_operators(function: Function) -> bool:

@@ -103,6 +103,8 @@ class Emulator:
                 seen = len(self.acl.misuse)
                 try:
                     answer = struct.pack("<q", 1) + self.answer(name, text, calls, place)
+                except EOFError:
+                    return
                 except (Fault, TypeError, ValueError) as error:
                     self.faults.append(f"{self.at(place)}{error}")
                     answer = struct.pack("<qqq", 0, 0, 0)
@@ -121,7 +123,9 @@ class Emulator:
             return self.copy(text, calls)
         if name == "aclCreateScalar":
             code, count = text.number(), text.number()
-            return self.packed(self.acl.aclCreateScalar(np.frombuffer(calls.read(count), np.uint8) if count else None, code))
+            return self.packed(self.acl.aclCreateScalar(np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code))
+        if name == "aclrtSetDevice" and not self.acl.initialised:  # the vendor's examples begin with it (asc-devkit, examples/)
+            self.acl.aclInit(None)
         function = BY_NAME[name]
         result = getattr(self.acl, name)(*(self.taken(text, one.c_type, f"{name}: {one.name}") for one in function.inputs))
         status, *out = result if isinstance(result, tuple) else (result,)
@@ -168,6 +172,8 @@ class Emulator:
         on_device = [DEVICE <= one < DEVICE_END for one in (dst, src)]
         fits = count if count <= room else 0
         source = src if on_device[1] or not src else np.frombuffer(calls.read(sent), np.uint8)
+        if not on_device[1] and src and source.size < sent:
+            raise EOFError  # the program ended meanwhile
         target = dst if on_device[0] or not dst else np.full(fits, POISON, np.uint8)
         status = self.acl.aclrtMemcpy(target, room, source, count, kind)
         back = target.tobytes() if isinstance(target, np.ndarray) and not status else b""

@@ -60,10 +60,10 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
             translate([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
         objects = [folder / f"{k}.o" for k in range(len(files))]
         try:
-            translate([compiler(), "-no-pie", "-pthread", *objects, start / "start.o", "-Wl,--wrap=main", *flags(root)["link"], "-ldl",
+            translate([compiler(), "-no-pie", "-pthread", *objects, start / "start.o", "-Wl,--wrap=main,--no-as-needed", *flags(root)["link"], "-ldl",
                       "-o", folder / "program"], None, files[0])
         except CompileError as error:
-            if "__real_main" in str(error):
+            if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
                 raise ValueError(problem("a whole program has a function main", f"none in {', '.join(one.name for one in files)}",
                                          "`aclnn-viz cpp check` judges a kernel without one")) from None
             raise

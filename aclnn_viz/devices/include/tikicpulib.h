@@ -10,9 +10,10 @@
 #include "kernel_operator.h"
 #include "launch.h"
 
+enum class KernelMode { MIX_MODE, AIC_MODE, AIV_MODE, MIX_AIC_1_1 };
+
 namespace AscendC {
 
-enum class KernelMode { MIX_MODE, AIC_MODE, AIV_MODE, MIX_AIC_1_1 };
 inline void SetKernelMode(KernelMode) {}
 inline std::map<uint8_t *, size_t> allocated;  // by GmAlloc, with its bytes
 
