@@ -6,10 +6,8 @@ that pointers to it are real. A core that crashes, exits or never ends is a haza
 """
 
 import ctypes
-import hashlib
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -30,6 +28,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
+from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -41,7 +40,6 @@ from aclnn_viz.words.messages import message
 
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
-COMPILERS = ("g++", "clang++")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
 FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
@@ -57,10 +55,6 @@ PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPa
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
-
-
-class CompileError(ValueError):
-    """A source that a compiler refuses; the text is the compiler's."""
 
 
 def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) -> "Source":
@@ -160,31 +154,10 @@ def snake(name: str) -> tuple[str, str]:
 
 def compiled(file: Path, whole: str, options: list[str]) -> Path:
     """The program of a text around a source, from the cache where the same text has been compiled before."""
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if compiler is None:
-        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",
-                                 "install one (Debian and Ubuntu: apt-get install g++)"))
-    command = [compiler, *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
-    seen = subprocess.run([*command, "-E"], input=whole, capture_output=True, encoding="utf-8")
-    if seen.returncode:
-        raise CompileError(_refusal(seen.stderr, file))
-    key = hashlib.sha256("\0".join((*command, seen.stdout)).encode()).hexdigest()[:32]
-    program = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "aclnn-viz", "cpp", key)
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-            made = subprocess.run([*command, "-o", f"{folder}/program"], input=whole, capture_output=True, encoding="utf-8")
-            if made.returncode:
-                raise CompileError(_refusal(made.stderr, file))
-            Path(folder, "program").replace(program)  # whole, or not at all
-    return program
-
-
-def _refusal(text: str, file: Path) -> str:
-    """The compiler's words, from the first that name the source on; notes about the kit's own headers are left out."""
-    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
-            if not part.startswith(str(INCLUDE)) or "error" in part.split("\n")[0]]
-    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]
+    command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    seen = translate([*command, "-E"], whole, file, str(INCLUDE))
+    return kept((*command, seen), "kernel", lambda folder: translate(
+        [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
 
 
 class Source:
@@ -250,9 +223,9 @@ class CppKernel:
         return Program(op.name, self.name, tiling or numbers, _Arranged(self), plan, sync=sync, text=str(self.file.name))
 
     @contextmanager
-    def opened(self, machine: Machine, arguments) -> Iterator[None]:
+    def opened(self, machine: Machine, arguments, kind: type | None = None) -> Iterator[None]:
         """The processes of a launch, and its tensors in memory that they share; both are gone at the end."""
-        launched = Launched(self, machine, arguments)
+        launched = (kind or Launched)(self, machine, arguments)
         machine.launched = launched
         try:
             yield
@@ -295,20 +268,8 @@ class Launched:
                                     f"{len(arguments)} arguments", "pass each"))
         self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
-        self.values = []  # bytes of each argument, or the offset of what a pointer points to
-        regions, top, known = [], APART, {}
-        for (name, kind), value in zip(kernel.parameters, arguments):
-            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
-                self.values.append(known[id(value)])
-            elif kind[0] == "p" and value is not None:
-                known[id(value)] = top
-                content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
-                size = content.size if isinstance(content, GlobalMemory) else len(content)
-                regions.append((top, content))
-                self.values.append(top)
-                top += -(-size // APART) * APART + APART
-            else:
-                self.values.append(_number(value, name, kind))
+        self.values: list[bytes | int] = []  # bytes of each argument, or the offset of what a pointer points to
+        regions, top = self.laid_out(arguments)
         self.file = os.memfd_create("aclnn-viz")
         os.truncate(self.file, top)
         self.shared = np.frombuffer(mmap(self.file, top), np.uint8)
@@ -333,6 +294,28 @@ class Launched:
         os.close(reporting)
         for one in theirs:
             one.close()
+
+    def laid_out(self, arguments) -> tuple[list, int]:
+        """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
+        regions, top, known = [], APART, {}
+        for (name, kind), value in zip(self.kernel.parameters, arguments):
+            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
+                self.values.append(known[id(value)])
+            elif kind[0] == "p" and value is not None:
+                known[id(value)] = top
+                content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
+                size = content.size if isinstance(content, GlobalMemory) else len(content)
+                regions.append((top, content))
+                self.values.append(top)
+                top += -(-size // APART) * APART + APART
+            else:
+                self.values.append(_number(value, name, kind))
+        return regions, top
+
+    def memory_at(self, offset: int, form: np.dtype) -> Address | None:
+        """The memory that a tensor of a format at an offset in shared memory lies in, or just before."""
+        held = [(start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset]
+        return Address(held[-1][1], offset - held[-1][0]) if held else None
 
     def serve(self, core: Core):
         """Do what the kernel on one core calls, until it ends."""
@@ -385,7 +368,7 @@ class Launched:
         os.close(self.file)
         self.printed.seek(0)
         if text := self.printed.read().decode("utf-8", "replace"):
-            print(text, end="")
+            print(text, end="", flush=True)
         self.printed.close()
 
 
@@ -497,10 +480,8 @@ class Calls:
         """The tensor of (number, format, byte offset) in the Unified Buffer, or (address, format, elements) in global memory."""
         if letter == b"g":
             made = GlobalTensor(FORMATS[code])
-            held = [(start, memory) for start, memory, _ in self.launched.memories if self.base + start - APART // 2 <= first]
-            if first and held:
-                start, memory = held[-1]
-                made.SetGlobalBuffer(Address(memory, first - self.base - start), None if last < 0 else last)
+            if first and (found := self.launched.memory_at(first - self.base, FORMATS[code])):
+                made.SetGlobalBuffer(found, None if last < 0 else last)
         else:
             if first < 0:
                 self.core.stop("not initialised", message("a LocalTensor is used that no queue and no buffer gave"))

@@ -160,7 +160,7 @@ def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedu
     if tiling.blockDim:
         machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
     _look_back(machine, program.kernel, outputs)
-    return _left(machine, outputs, tiling)
+    return left_by(machine, outputs, tiling)
 
 
 def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedule="eager", sync: str = "auto") -> Run:
@@ -199,10 +199,10 @@ def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedul
     machine = Machine(platform, cores, schedule_of(schedule), sync, True)
     machine.run(kernel, given)
     _look_back(machine, kernel, {name: memory for name, memory in outputs.items() if memory.state is not None})
-    return _left(machine, outputs, Tiling(cores))
+    return left_by(machine, outputs, Tiling(cores))
 
 
-def _left(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
+def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
     """What a machine leaves behind."""
     made = Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),

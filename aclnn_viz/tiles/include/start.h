@@ -52,8 +52,10 @@ struct Of<entry> {
 };
 
 inline int machine = -1;
+inline char *wanted = nullptr;  // where shared memory shall begin, if that matters
 
-inline int run(void (*entry)(char *), char **words, int cores) {
+template <class F>
+int run(F entry, char **words, int cores) {
     int memory = std::atoi(words[0]), report = std::atoi(words[3]);
     size_t size = std::strtoull(words[1], nullptr, 10);
     rlimit most = {std::strtoull(words[2], nullptr, 10), std::strtoull(words[2], nullptr, 10)}, none = {0, 0};
@@ -61,8 +63,8 @@ inline int run(void (*entry)(char *), char **words, int cores) {
     setrlimit(RLIMIT_CORE, &none);
     if (const char *key = std::getenv("ACLNN_VIZ_TILING_KEY")) g_tilingKey = std::strtoull(key, nullptr, 10);
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    char *base = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
-    if (base == MAP_FAILED) return 1;
+    char *base = static_cast<char *>(mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+    if (base == MAP_FAILED || (wanted && base != wanted)) return 1;
     pid_t started[1024];
     for (int core = 0; core < cores; ++core) {
         if ((started[core] = fork()) != 0) continue;
