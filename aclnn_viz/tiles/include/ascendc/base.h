@@ -8,12 +8,15 @@
 #include <cstring>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #define __aicore__
 #define __global__
 #define __gm__
 #define __ubuf__
 #define __vector__
+#define __cube__
+#define __simd_callee__
 #define __mix__(...)
 #define __sync_alias__
 #define __sync_noalias__
@@ -27,8 +30,8 @@
 #define __NPU_ARCH__ 2201
 #define __CCE_AICORE__ 220
 #define __DAV_C220_VEC__ 1
-#define ASCEND_IS_AIV true
-#define ASCEND_IS_AIC false
+#define ASCEND_IS_AIV constexpr(true)  // as in: if ASCEND_IS_AIV {...}
+#define ASCEND_IS_AIC constexpr(false)
 enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0, KERNEL_TYPE_MIX_AIC_1_1,
        KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE, KERNEL_TYPE_MIX_VECTOR_CORE };
 #define KERNEL_TASK_TYPE_DEFAULT(type)
@@ -53,6 +56,11 @@ struct bfloat16_t {
 };
 
 namespace AscendC {
+
+using ::bfloat16_t;
+struct int4b_t {  // two of them in a byte; no tensor of them is offered
+    uint8_t bits;
+};
 
 struct Place {
     const char *file;

@@ -105,6 +105,25 @@ struct SliceInfo {
     uint32_t startIndex = 0, endIndex = 0, stride = 0, burstLen = 0, shapeValue = 0;
 };
 
+inline std::vector<uint64_t> slices(const SliceInfo *info, uint32_t dimensions, uint32_t lanes) {  // where each burst begins, in elements
+    std::vector<uint64_t> found{0};
+    for (uint32_t k = dimensions; k-- > 0;) {
+        std::vector<uint64_t> inner;
+        uint64_t burst = k == 0 ? info[0].burstLen * lanes : 1;
+        for (uint64_t outer : found)
+            for (uint64_t at = info[k].startIndex; burst && at + burst <= uint64_t(info[k].endIndex) + 1; at += burst + info[k].stride)
+                inner.push_back(outer * info[k].shapeValue + at);
+        found = inner;
+    }
+    return found;
+}
+template <class T, template <class> class To, template <class> class From>
+void DataCopy(const To<T> &dst, const From<T> &src, const SliceInfo dstInfo[], const SliceInfo srcInfo[], uint32_t dimensions = 1, AT) {
+    auto to = slices(dstInfo, dimensions, 32 / sizeof(T)), from = slices(srcInfo, dimensions, 32 / sizeof(T));
+    for (size_t k = 0; k < to.size() && k < from.size(); ++k)
+        call("DataCopy", at, dst[to[k]], src[from[k]], srcInfo[0].burstLen * uint32_t(32 / sizeof(T)));
+}
+
 template <class T>
 void InitOutput(const GlobalTensor<T> &tensor, uint32_t count, T value = T(0), AT) {
     call("Fill", at, tensor, count, value), call("PipeBarrier", at, Choice<5, pipe_t>{PIPE_ALL});

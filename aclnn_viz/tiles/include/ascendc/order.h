@@ -69,6 +69,12 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T> &tensor, AT) {
 template <class T>
 void DataCachePreload(const GlobalTensor<T> &, int64_t) {}
 
+// The scalar unit past its cache: plain memory, which the machine does not see.
+template <class T>
+T ReadGmByPassDCache(T *address) { return *address; }
+template <class T>
+void WriteGmByPassDCache(T *address, T value) { *address = value; }
+
 inline int64_t GetSubBlockIdx() { return 0; }
 inline int64_t GetSubBlockNum() { return 1; }
 inline int64_t GetTaskRatio() { return 1; }

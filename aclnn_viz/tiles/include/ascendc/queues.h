@@ -120,3 +120,4 @@ public:
 };
 
 }  // namespace AscendC
+using AscendC::GetTPipePtr;

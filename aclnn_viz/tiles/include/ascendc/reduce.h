@@ -13,6 +13,11 @@ template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t mask, int32_t repeatTime,
                int32_t srcRepStride, AT) { call("ReduceSum", at, dst, src, tmp, mask, repeatTime, srcRepStride); }
 
+template <class M>
+int32_t lanes_of(M mask) {  // of a number of lanes, or of bits
+    if constexpr (std::is_integral_v<M>) return int32_t(mask);
+    else return __builtin_popcountll(mask[0]) + __builtin_popcountll(mask[1]);
+}
 #define ASCENDC_EXTREME(Name, index)                                                                                      \
     template <class T>                                                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t count,             \
@@ -24,9 +29,7 @@ void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Local
     template <class T, bool isSetMask = true, class M>                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, M mask,                    \
               int32_t repeatTime, int32_t srcRepStride, bool calIndex = false, AT) {                                      \
-        int32_t lanes = 0;                                                                                                \
-        if constexpr (std::is_integral_v<M>) lanes = int32_t(mask);                                                       \
-        else for (int k = 0; k < 2; ++k) lanes += __builtin_popcountll(mask[k]);                                          \
+        int32_t lanes = lanes_of(mask);                                                                                   \
         if (calIndex) call("ReduceIndex", at, Text{index}, dst, src, tmp, lanes, repeatTime, srcRepStride);               \
         else call(#Name, at, dst, src, tmp, lanes, repeatTime, srcRepStride);                                             \
     }
@@ -76,18 +79,18 @@ template <ReduceType type, class T, class U, bool isSetMask = true, class M>
 void ReduceRepeat(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
                   int32_t srcBlkStride, int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, AT) {
     if constexpr (type == ReduceType::SUM) WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
-    else if constexpr (type == ReduceType::MAX) WholeReduceMax<U>(dst.template ReinterpretCast<U>(), src, int32_t(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
-    else WholeReduceMin<U>(dst.template ReinterpretCast<U>(), src, int32_t(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+    else if constexpr (type == ReduceType::MAX) WholeReduceMax<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+    else WholeReduceMin<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
 }
-template <ReduceType type, class T, bool isSetMask = true, class M>
-void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
+void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
                      int32_t srcBlkStride, int32_t srcRepStride, AT) {
     if constexpr (type == ReduceType::SUM) BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
     else if constexpr (type == ReduceType::MAX) BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
     else BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }
-template <ReduceType type, class T, bool isSetMask = true, class M>
-void ReducePairElem(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
+void ReducePairElem(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
                     int32_t srcBlkStride, int32_t srcRepStride, AT) {
     PairReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }

@@ -101,11 +101,34 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
     }
 
 ASCENDC_BINARY(Add) ASCENDC_BINARY(Sub) ASCENDC_BINARY(Mul) ASCENDC_BINARY(Div) ASCENDC_BINARY(Max) ASCENDC_BINARY(Min)
-ASCENDC_BINARY(And) ASCENDC_BINARY(Or) ASCENDC_BINARY(MulAddDst) ASCENDC_BINARY(FusedMulAdd)
+ASCENDC_BINARY(And) ASCENDC_BINARY(Or) ASCENDC_BINARY(FusedMulAdd)
 ASCENDC_UNARY(Abs) ASCENDC_UNARY(Exp) ASCENDC_UNARY(Ln) ASCENDC_UNARY(Sqrt) ASCENDC_UNARY(Rsqrt) ASCENDC_UNARY(Reciprocal)
 ASCENDC_UNARY(Not) ASCENDC_UNARY(Relu)
 ASCENDC_SCALAR(Adds) ASCENDC_SCALAR(Muls) ASCENDC_SCALAR(Maxs) ASCENDC_SCALAR(Mins) ASCENDC_SCALAR(ShiftLeft)
-ASCENDC_SCALAR(ShiftRight) ASCENDC_SCALAR(LeakyRelu) ASCENDC_SCALAR(Axpy)
+ASCENDC_SCALAR(ShiftRight) ASCENDC_SCALAR(LeakyRelu)
+
+template <class T, class U, bool isSetMask = true, class N>
+void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, int32_t count, AT) {
+    counted(), call("Axpy", at, dst, src, U(scalar), count);
+}
+template <class T, class U, bool isSetMask = true, class N, class M>
+void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, M mask, uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
+    repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
+        call("Axpy", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, repeats, params);
+    });
+}
+template <class T, class U, bool isSetMask = true>
+void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, int32_t count, AT) {
+    counted(), call("MulAddDst", at, dst, src0, src1, count);
+}
+template <class T, class U, bool isSetMask = true, class M>
+void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, M mask, uint8_t repeatTime,
+               const BinaryRepeatParams &params, AT) {
+    repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
+        call("MulAddDst", at, after(dst, done, params.dstRepStride), after(src0, done, params.src0RepStride),
+             after(src1, done, params.src1RepStride), lanes, repeats, params);
+    });
+}
 
 template <class T, class N>
 void Duplicate(const LocalTensor<T> &dst, N scalar, int32_t count, AT) { counted(), call("Duplicate", at, dst, T(scalar), count); }
