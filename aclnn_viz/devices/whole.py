@@ -49,8 +49,8 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
                *(f"-I{one}" for one in (root / "include", INCLUDE, KERNELS))]
     command = [compiler(), *FLAGS]
-    start = kept((*command, *folders[-3:], *map(Path.read_text, sorted(KERNELS.rglob("*.h"))),
-                  (source := INCLUDE / "start_whole.cpp").read_text()), "start",
+    source = INCLUDE / "start_whole.cpp"
+    start = kept((*command, *folders[-3:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
                  lambda folder: translate([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
     seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
                      None, one) for one in files]

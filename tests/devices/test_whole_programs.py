@@ -13,6 +13,7 @@ import psutil
 import pytest
 from export.test_cpp import outputs_in
 from in_child import stand_in
+from machine import ROOT
 from standin.build import SEEDS, compile_program
 from standin.generic import functions
 
@@ -23,7 +24,8 @@ from aclnn_viz.devices.serving import Emulator
 
 pytestmark = pytest.mark.needs("g++")
 SOURCES = Path(__file__).parent / "cpp"
-WHOLE = (SOURCES / "whole.cpp").read_text("utf-8")
+PROGRAM = ROOT / "notebooks" / "cpp" / "whole.cpp"
+WHOLE = PROGRAM.read_text("utf-8")
 
 
 def ran(*files, words=(), seconds=30, defines=(), **how):
@@ -91,7 +93,7 @@ def test_headers_declare_what_those_of_the_stand_in_declare(tmp_path):
 @pytest.mark.parametrize("schedule", ["eager", "late", 3])
 @pytest.mark.sampled(1)
 def test_kernel_and_host_in_one_file(schedule):
-    left, text = ran(SOURCES / "whole.cpp", words=["word"], schedule=schedule)
+    left, text = ran(PROGRAM, words=["word"], schedule=schedule)
     assert (left.status, text, left.sentences) == (1, "0 1024 word\n", [])  # the program's own status
 
 
@@ -179,7 +181,7 @@ def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
     trace = tmp_path / "trace.json"
     assert cli.main(["cpp", "run", str(file), "--json", "--trace", str(trace), "--", "-x"]) == 1
     left = json.loads(capsys.readouterr().out)
-    assert left["output"].endswith(" -x\n") and left["hazards"][0]["line"] == 35 and left["status"] == 1
+    assert left["output"].endswith(" -x\n") and left["hazards"][0]["line"] == 36 and left["status"] == 1
     assert json.loads(trace.read_text())["traceEvents"]
 
 

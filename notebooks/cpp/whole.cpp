@@ -1,3 +1,4 @@
+// Kernel and host in one file: z = x + y on four cores. `aclnn-viz cpp run whole.cpp` builds and runs it.
 #include <cstdio>
 #include <vector>
 #include "acl/acl.h"
