@@ -34,7 +34,8 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
     parser.add_argument("--lang", choices=LANGUAGES, help="the language of the output, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)
-    chosen = parser.parse_args(arguments)
+    arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
     if chosen.lang:
         os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
         language(chosen.lang)

@@ -16,6 +16,7 @@ def run(options) -> int:
 
     The exit status is the program's own; 1 if that is 0 and a kernel showed hazards; 2 if it could not be built; 124 if it took
     too long; 128 and the number of the signal that ended it. ACLNN_VIZ_SOC and ACLNN_VIZ_CANN choose product and version.
+    What follows -- are the arguments of the program.
     """
     from aclnn_viz.devices import whole
     from aclnn_viz.devices.serving import Emulator
@@ -68,10 +69,22 @@ def flags(options) -> int:
     return 0
 
 
+def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments of the command line, and those after -- that are for the program which `cpp run` runs.
+
+    >>> parted(["cpp", "run", "add.cpp", "--", "-x"])
+    (['cpp', 'run', 'add.cpp'], ['-x'])
+    """
+    if "--" in arguments:
+        at = arguments.index("--")
+        if {"cpp", "run"} <= {*arguments[:at]}:
+            return arguments[:at], arguments[at + 1:]
+    return arguments, []
+
+
 COMMANDS = {
-    "run": (run, {
-        "file": {"metavar": "FILE", "help": "a C++ file with a function main"},
-        "words": {"nargs": "*", "metavar": "ARGUMENT", "help": "arguments of the program, after --"},
+    "run": (run, {  # what follows -- is the program's
+        "file": {"metavar": "FILE", "help": "a C++ file with a function main; its own arguments follow after --"},
         "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
         "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
         "--with": {"dest": "sources", "action": "append", "default": [], "metavar": "FILE",

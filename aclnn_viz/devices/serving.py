@@ -81,11 +81,11 @@ class Emulator:
                 text = b""
             if not text:
                 break
-            word, *numbers = text.decode().split()
+            word, *rest = text.decode("utf-8", "surrogateescape").split(" ", 2)
             if word == "hello":
-                self.program, self.base = Path(f"/proc/{numbers[0]}/exe").resolve(), int(numbers[1], 16)
+                self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
-                number, place = int(numbers[0]), int(numbers[1], 16)
+                number, place = int(rest[0]), int(rest[1], 16)
                 self.crashed = message("the program was ended by {signal}{at}", signal=Signals(number).name,
                                        at=self.at(place + 1, " at {line}"))
             else:

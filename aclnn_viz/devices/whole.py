@@ -29,6 +29,7 @@ from aclnn_viz.words.messages import message
 SECONDS = 60.0
 TIME = 124  # the exit status of what took too long, as of timeout(1)
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")  # fixed addresses: a kernel is started at one
+LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the library, even where a program calls nothing of it
 MARK = re.compile(r"<<\s*<")
 CALLEE = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$")
 TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
@@ -48,8 +49,8 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
                *(f"-I{one}" for one in (root / "include", INCLUDE, KERNELS))]
     command = [compiler(), *FLAGS]
-    start = kept((*command, *folders[-3:], *map(Path.read_text, sorted(KERNELS.rglob("*.h"))),
-                  (source := INCLUDE / "start_whole.cpp").read_text()), "start",
+    source = INCLUDE / "start_whole.cpp"
+    start = kept((*command, *folders[-3:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
                  lambda folder: translate([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
     seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
                      None, one) for one in files]
@@ -60,8 +61,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
             translate([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
         objects = [folder / f"{k}.o" for k in range(len(files))]
         try:
-            translate([compiler(), "-no-pie", "-pthread", *objects, start / "start.o", "-Wl,--wrap=main,--no-as-needed", *flags(root)["link"], "-ldl",
-                      "-o", folder / "program"], None, files[0])
+            translate([compiler(), *objects, start / "start.o", *LINK, *flags(root)["link"], "-o", folder / "program"], None, files[0])
         except CompileError as error:
             if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
                 raise ValueError(problem("a whole program has a function main", f"none in {', '.join(one.name for one in files)}",
@@ -70,7 +70,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         (folder / "program.kernel").symlink_to("program")
         for one in objects:
             one.unlink()
-    return kept((*command, root, start, *map(str, files), *texts), "whole", make) / "program"
+    return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
 
 
 def rewritten(text: str) -> str:
