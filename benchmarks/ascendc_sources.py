@@ -126,7 +126,7 @@ def program(place: Path) -> tuple[str, str]:
         if ran.returncode not in (0, 1) or (ran.returncode == 1 and not hazards):
             return "not run", said(ran.stderr) if "error" in ran.stderr else (ran.stderr.strip() or ran.stdout.strip())[-200:].replace("\n", " ")
         if verify is None:
-            return "runs", hazards or "has no script that judges"
+            return ("agrees by its own words" if re.search(r"(?i)pass|success", ran.stdout) else "runs"), hazards or "has no script that judges"
         judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, text=True)
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
         return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))
@@ -147,8 +147,7 @@ def sources(root: Path):
         place = folder.parent
         if (place / "op_host").is_dir() and not SKIP.search(str(folder)):
             yield "project", place, [one for one in sorted(folder.rglob("*")) if one.suffix in (".cpp", ".h") and "/." not in str(one)]
-    for script in sorted(root.rglob("gen_data.py")):
-        place = script.parent.parent
+    for place in sorted({one.parent for one in root.rglob("*.asc")} | {one.parent.parent for one in root.rglob("gen_data.py")}):
         if SKIP.search(str(place)) or (place / "op_kernel").exists():
             continue
         mains = [one for one in sorted((*place.glob("*.asc"), *place.glob("*.cpp"))) if re.search(r"\bmain\s*\(", one.read_text("utf-8", "replace"))]

@@ -54,6 +54,9 @@ PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPa
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+# What a tiling struct is made of: its own macros, and constants that its arrays need.
+DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
+                     re.DOTALL | re.MULTILINE)
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 
 
@@ -130,15 +133,11 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     if not fitting:
         return ""
     host, text = found[op := fitting[0]]
-    if host.suffix == ".h":
-        if host.name in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
-            given = f'#include "kernel_tiling/kernel_tiling.h"\n#define RegisteredTiling Registered{op}\n'
-            return given + "namespace optiling {}\nusing namespace optiling;\n"
-        given = f'#include "{host}"\n'
-    else:
-        structs = "\n".join(one[0] for one in re.finditer(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?", text, re.DOTALL))
+    given = '#include "kernel_tiling/kernel_tiling.h"\n'
+    if host.name not in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
+        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # nothing of the host beside it, which the kernel cannot compile
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
-        given = f'#include "kernel_tiling/kernel_tiling.h"\nnamespace optiling {{\n{structs}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n'
+        given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
 
 

@@ -96,6 +96,8 @@ def Sum(dst, src, tmp, rows: int, columns: int, real: int):
 def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
     """dst[0] = the largest or smallest element, dst[1] = the bits of its index; the first of equals."""
     size = src.dtype.itemsize
+    if mask * repeats <= 0:
+        return
 
     def compute(x):
         rows = x[np.arange(repeats)[:, None] * (step * BLOCK // size) + np.arange(mask)]
@@ -111,6 +113,8 @@ def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
 def WholeReduceIndex(name: str, dst, src, mask: int, repeats: int, dst_step: int, block_step: int, step: int, order: int):
     """For each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
     size, lanes = src.dtype.itemsize, BLOCK // src.dtype.itemsize
+    if mask * repeats <= 0:
+        return
     lane = np.arange(mask)
     at = np.arange(repeats)[:, None] * step * lanes + lane // lanes * block_step * lanes + lane % lanes
     pair = 1 if order == 3 else 2
@@ -163,9 +167,36 @@ def GatherMaskBits(dst, src, pattern, count: int) -> int:
     return kept.size
 
 
-def Transpose(dst, src):
-    """A block of 16 x 16 elements of 16 bits, turned."""
-    _issue("Transpose", [(dst, 256)], [(src, 256)], lambda x: (x.reshape(16, 16).T,))
+def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
+    """Each plane of rows x columns, turned: Transpose of 16 x 16 elements, and of channels behind or before places."""
+    count = planes * rows * columns
+    _issue("Transpose", [(dst, count)], [(src, count)], lambda x: (x.reshape(planes, rows, columns).transpose(0, 2, 1),), tmp)
+
+
+def CompareRegister(src0, src1, mode: CMPMODE, count: int):
+    """Compare one repeat into the register of the core, which GetCmpMask copies and SetCmpMask fills."""
+    core = current()
+
+    def compute(a, b):
+        core.compared = np.packbits(mode(a, b), bitorder="little")
+        return ()
+    _issue("Compare", [], [(src0, count), (src1, count)], compute)
+
+
+def GetCmpMask(dst):
+    """Copy the register of a comparison, 16 bytes."""
+    core = current()
+    _issue("GetCmpMask", [(dst, 16)], [], lambda: (np.resize(np.append(core.compared, np.zeros(16, np.uint8)), 16),))
+
+
+def SetCmpMask(src):
+    """Fill the register of a comparison."""
+    core = current()
+
+    def compute(bits):
+        core.compared = bits.copy()
+        return ()
+    _issue("SetCmpMask", [], [(src, 16)], compute)
 
 
 def Fill(tensor, count: int, value):

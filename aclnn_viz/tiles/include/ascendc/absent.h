@@ -25,6 +25,11 @@ ASCENDC_ABSENT(DeInterleave, REGISTERS)
 ASCENDC_ABSENT(Sort32, SORTING) ASCENDC_ABSENT(Sort, SORTING) ASCENDC_ABSENT(MrgSort, SORTING) ASCENDC_ABSENT(MrgSort4, SORTING) ASCENDC_ABSENT(TopK, SORTING)
 ASCENDC_ABSENT(RpSort16, SORTING) ASCENDC_ABSENT(ProposalConcat, SORTING) ASCENDC_ABSENT(ProposalExtract, SORTING)
 #undef SORTING
+ASCENDC_ABSENT(TransDataTo5HD, "turning of blocks by their addresses is not offered; use Transpose of 16 x 16 elements")
+ASCENDC_ABSENT(GetReduceRepeatSumSpr, "registers of a reduction are not offered; read the result from its tensor")
+ASCENDC_ABSENT(GetReduceRepeatMaxMinSpr, "registers of a reduction are not offered; read the result from its tensor")
+ASCENDC_ABSENT(SetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(ResetCtrlSpr, "control registers are not offered")
+ASCENDC_ABSENT(SetLoopModePara, "loops of copies, of Atlas 950, are not offered; copy in a loop") ASCENDC_ABSENT(ResetLoopModePara, "loops of copies, of Atlas 950, are not offered")
 #define PAIRS "flags between two cores are not offered; use SyncAll"
 ASCENDC_ABSENT(IBSet, PAIRS) ASCENDC_ABSENT(IBWait, PAIRS)
 #undef PAIRS

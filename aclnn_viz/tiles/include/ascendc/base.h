@@ -72,6 +72,11 @@ struct Place {
 // Sends one call and waits for its answer: bytes of an int64_t or a double. Defined in start.h.
 int64_t send(const char *name, Place at, const char *arguments, int length);
 
+template <bool condition, class T, class F>
+using Conditional = std::conditional<condition, T, F>;
+template <class T, class U>
+using IsSameType = std::is_same<T, U>;
+
 template <class T>
 constexpr int format() {
     if constexpr (std::is_same_v<T, half>) return 8;

@@ -76,12 +76,20 @@ void DataCopy(const To<T> &dst, const From<T> &src, uint32_t count, AT) { call("
 template <class T, template <class> class To, template <class> class From>
 void DataCopy(const To<T> &dst, const From<T> &src, const DataCopyParams &params, AT) { call("DataCopy", at, dst, src, params); }
 
+// What fills the lanes beside a block where isPad is false.
+inline double pad_value = 0;
+inline bool pad_set = false;
+template <class T, TPosition = TPosition::VECIN>
+void SetPadValue(T value) { pad_value = double(value), pad_set = true; }
+enum class PaddingMode { Normal, Compact };
+
 template <class T, auto = 0, class Pad>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params,
                  const DataCopyPadExtParams<Pad> &pad, AT) {
-    call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue));
+    call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad || pad_set, pad.leftPadding, pad.rightPadding,
+         pad.isPad ? double(pad.paddingValue) : pad_value));
 }
-template <class T>
+template <class T, auto = 0>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params, AT) {
     call("DataCopyPad", at, dst, src, params);
 }

@@ -187,6 +187,16 @@ void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalT
              uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
     Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
 }
+// The register that holds the bits of one repeat.
+template <class T, bool isSetMask = true, class M>
+void Compare(const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, M mask, const BinaryRepeatParams &params, AT) {
+    call("CompareRegister", at, src0, src1, Choice<3, CMPMODE>{mode}, all_lanes<T>("Compare", mask, 1, params, at));
+}
+template <class U>
+void GetCmpMask(const LocalTensor<U> &dst, AT) { call("GetCmpMask", at, dst.template ReinterpretCast<uint8_t>()); }
+template <class U>
+void SetCmpMask(const LocalTensor<U> &src, AT) { call("SetCmpMask", at, src.template ReinterpretCast<uint8_t>()); }
+
 template <class U, class T, class N>
 void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, N scalar, CMPMODE mode, uint32_t count, AT) {
     counted(), call("CompareScalar", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, count);
@@ -262,7 +272,31 @@ void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTi
     if (params.dstBlkStride != 1 || params.dstRepStride != 8) absent("Brcb", "strides other than 1 and 8", at);
     call("Brcb", at, dst, src, repeatTime);
 }
+enum class TransposeType { TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_ND2ND_B16 = 8, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW };
+struct TransposeParamsExt {
+    uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
+    TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
+    TransposeParamsExt() = default;
+    TransposeParamsExt(uint16_t n, uint16_t c, uint16_t h, uint16_t w, TransposeType type)
+        : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
+};
 template <class T>
-void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, AT) { call("Transpose", at, dst, src); }
+void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const TransposeParamsExt &params, AT) {
+    uint32_t c = params.cSize, hw = params.hSize * params.wSize;
+    if (params.transposeType == TransposeType::TRANSPOSE_ND2ND_B16) call("Transposed", at, dst, src, tmp, 1, 16, 16);
+    else if (params.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC) call("Transposed", at, dst, src, tmp, params.nSize, c, hw);
+    else call("Transposed", at, dst, src, tmp, params.nSize, hw, c);
+}
+struct TransDataTo5HDParams {
+    bool dstHighHalf = false, srcHighHalf = false;
+    uint8_t repeatTimes = 1;
+    uint16_t dstRepStride = 0, srcRepStride = 0;
+    TransDataTo5HDParams() = default;
+    TransDataTo5HDParams(bool dst, bool src, uint8_t repeats, uint16_t dstRep, uint16_t srcRep)
+        : dstHighHalf(dst), srcHighHalf(src), repeatTimes(repeats), dstRepStride(dstRep), srcRepStride(srcRep) {}
+};
+constexpr int NCHW_CONV_ADDR_LIST_SIZE = 16;
+template <class T>
+void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, AT) { call("Transposed", at, dst, src, Nothing(), 1, 16, 16); }
 
 }  // namespace AscendC
