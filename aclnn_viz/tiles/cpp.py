@@ -258,6 +258,11 @@ class _Arranged(CppKernel):
         return super().opened(machine, found)
 
 
+# What start.h says of a crash.
+CRASHES = {"buffer": message("the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"),
+           "stack": message("the kernel needs more stack than there is, after this call")}
+
+
 class Launched:
     """One launch: shared memory, a socket a core, and how the cores ended."""
 
@@ -284,6 +289,7 @@ class Launched:
         self.sockets, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
         self.report, reporting = os.pipe()
         self.ends: dict[int, int] = {}
+        self.whys: dict[int, str] = {}
         self.printed = tempfile.TemporaryFile("w+b")
         passed = [self.file, reporting, *(one.fileno() for one in theirs)]
         self.process = subprocess.Popen(
@@ -346,10 +352,15 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            self.ends |= {int(one): int(status) for one, status in map(str.split, text.decode().splitlines())}
+            for one, word in map(str.split, text.decode().splitlines()):  # why it crashed may come first
+                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = int(word) if word.lstrip("-").isdigit() else word
         status = self.ends.get(index)
         if status is None:
             return message("the kernel ended before it could begin")
+        if why := CRASHES.get(self.whys.get(index)):
+            return why
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXFSZ:
+            return message("the kernel prints more than 4 MiB")
         if os.WIFSIGNALED(status):
             return message("the kernel was ended by {signal} after this call", signal=signal.Signals(os.WTERMSIG(status)).name)
         return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))

@@ -220,7 +220,7 @@ def SetAtomicMin(dtype):
     copies.SetAtomicAdd(dtype, np.minimum)
 
 
-def Address(tensor) -> int:
+def GetPhyAddr(tensor) -> int:
     """Where a tensor begins in the Unified Buffer (LocalTensor::GetPhyAddr)."""
     return tensor.start
 

@@ -73,7 +73,11 @@ def children():
 
 @pytest.mark.parametrize("body, said", [
     ("for (;;) {}", "takes longer than 1 s"), ("*(volatile int *)8 = 1;", "SIGSEGV after this call"), ("exit(3);", r"exit\(3\)"),
-    ("assert(total == 0);", "SIGABRT"), ("volatile char big[100 << 20]; big[0] = 1;", "SIGSEGV"),
+    ("assert(total == 0);", "SIGABRT"), ("volatile char big[100 << 20]; big[0] = 1;", "SIGSEGV|more stack"),
+    ("struct Deep { static int down(int n) { volatile char held[4096]; held[0] = n; return n == -1 ? 0 : down(n + 1) + held[0]; } }; Deep::down(0);",
+     "more stack than there is"),
+    ("TBuf<> t; TPipe p; p.InitBuffer(t, 64); *t.Get<float>().GetPhyAddr() = 1;", "through a pointer into the Unified Buffer"),
+    ('for (;;) std::printf("a line that never ends\\n");', "prints more than 4 MiB"),
     ("((volatile char *)std::malloc(100ull << 30))[0] = 1;", "SIGSEGV"), ("op.Process(); kill(getpid(), 9);", "SIGKILL")])
 @pytest.mark.sampled(2)
 def test_what_crashes_exits_or_never_ends_is_one_hazard_and_leaves_nothing(body, said, tmp_path):

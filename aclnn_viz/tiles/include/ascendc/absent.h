@@ -4,7 +4,7 @@
 #include "tiling.h"
 
 #define ASCENDC_ABSENT(Name, sentence)                                       \
-    template <class... A>                                                    \
+    template <class T = void, class... A>                                    \
     void Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); } \
     template <auto first, auto... more, class... A>                          \
     void Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); }
@@ -28,7 +28,7 @@ ASCENDC_ABSENT(RpSort16, SORTING) ASCENDC_ABSENT(ProposalConcat, SORTING) ASCEND
 ASCENDC_ABSENT(TransDataTo5HD, "turning of blocks by their addresses is not offered; use Transpose of 16 x 16 elements")
 ASCENDC_ABSENT(GetReduceRepeatSumSpr, "registers of a reduction are not offered; read the result from its tensor")
 ASCENDC_ABSENT(GetReduceRepeatMaxMinSpr, "registers of a reduction are not offered; read the result from its tensor")
-ASCENDC_ABSENT(SetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(ResetCtrlSpr, "control registers are not offered")
+ASCENDC_ABSENT(GetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(SetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(ResetCtrlSpr, "control registers are not offered")
 ASCENDC_ABSENT(SetLoopModePara, "loops of copies, of Atlas 950, are not offered; copy in a loop") ASCENDC_ABSENT(ResetLoopModePara, "loops of copies, of Atlas 950, are not offered")
 #define PAIRS "flags between two cores are not offered; use SyncAll"
 ASCENDC_ABSENT(IBSet, PAIRS) ASCENDC_ABSENT(IBWait, PAIRS)

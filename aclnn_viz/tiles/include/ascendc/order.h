@@ -104,5 +104,11 @@ inline int64_t CountLeadingZero(uint64_t value) { return value ? __builtin_clzll
 }  // namespace AscendC
 
 // The names of the compiler itself.
+inline constexpr struct {
+    operator int64_t() const { return AscendC::GetBlockIdx(); }
+} block_idx;
+inline constexpr struct {
+    operator int64_t() const { return AscendC::GetBlockNum(); }
+} block_num;
 #define pipe_barrier(pipe) AscendC::PipeBarrier<pipe>()
 #define set_atomic_none() AscendC::SetAtomicNone()

@@ -59,7 +59,7 @@ public:
 
     template <class U = T>
     U *GetPhyAddr(uint32_t elements = 0, AT) const {  // an address, behind which nothing can be read
-        return reinterpret_cast<U *>(UNIFIED_BUFFER + uint64_t(call("Address", at, *this)) + elements * sizeof(T));
+        return reinterpret_cast<U *>(UNIFIED_BUFFER + uint64_t(call("GetPhyAddr", at, *this)) + elements * sizeof(T));
     }
     void into(Arguments &to) const { to.letter('l'), to.number(handle), to.number(format<T>()), to.number(offset); }
 
