@@ -125,14 +125,13 @@ def WholeReduceIndex(name: str, dst, src, mask: int, repeats: int, dst_step: int
         place = getattr(np, "argmax" if name == "Max" else "argmin")(rows, 1)
         index = place.astype(f"u{4 if order == 3 else size}").view(dst.dtype if order == 3 else src.dtype)
         columns = {0: (rows[np.arange(repeats), place], index), 1: (index, rows[np.arange(repeats), place]), 3: (index,)}[order]
-        out = given()
+        out = held.copy()
         for place, column in enumerate(columns):
             out[place + np.arange(repeats) * dst_step * pair] = column
         return out,
 
-    def given():
-        return dst.part("WholeReduce", True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize)[1].copy()
     reach = (repeats - 1) * dst_step * pair + pair
+    held = dst.part("WholeReduce" + name, True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize)[1]
     _issue("WholeReduce" + name, [(dst, reach)], [(src, int(at.max()) + 1)], compute)
 
 
@@ -150,9 +149,10 @@ def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
     to = (block[..., None] * lanes + np.arange(lanes)).reshape(-1)
 
     def compute(x, places):
-        out = dst.part("Gatherb", True, (int(to.max()) + 1) * dst.dtype.itemsize)[1].copy()
+        out = held.copy()
         out[to] = x[(places[:, None] // dst.dtype.itemsize + np.arange(lanes)).reshape(-1)]
         return out,
+    held = dst.part("Gatherb", True, (int(to.max()) + 1) * dst.dtype.itemsize)[1]
     _issue("Gatherb", [(dst, int(to.max()) + 1)], [(src, (src.end - src.start) // src.dtype.itemsize), (offsets, repeats * 8)], compute)
 
 

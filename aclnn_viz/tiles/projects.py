@@ -219,9 +219,9 @@ class Project:
         Inputs, outputs and attributes of OpDef are those of the operator by their names, else in their order.
         """
         op = operator(op)
-        tensors, values = ([one if isinstance(one, str) else one.name for one in kind] for kind in (op.tensors, op.attributes))
+        tensors, values = [one.name for one in op.parameters if one.kind == "tensor"], list(op.attributes)
         inputs, outputs = _paired(self, self.inputs, tensors), _paired(self, self.outputs, list(op.outputs))
-        attributes = _paired(self, self.attributes, values)
+        attributes = [plain(one.name, values) for one in self.attributes]  # one that the operator lacks keeps its default
 
         def tiling(platform, **bound) -> Tiling:
             results = op.arrange_backward(**bound).results
@@ -238,10 +238,19 @@ def _own(folder: Path, pattern: str) -> list[Path]:
             if not any(part[0] == "." or part == "build_out" for part in one.relative_to(folder).parts)]
 
 
+def plain(name: str, names: list[str]) -> str | None:
+    """The one of names that is this name, apart from capitals, underscores and an "out" at its end.
+
+    >>> plain("grad_input", ["gradInputOut", "gradWeightOut"])
+    'gradInputOut'
+    """
+    same = {re.sub(r"_|(?<=.)out$", "", one.lower()): one for one in names}
+    return same.get(re.sub(r"_|(?<=.)out$", "", name.lower()))
+
+
 def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> list[str]:
     """For each parameter of a project, what the operator calls it."""
-    plain = {re.sub(r"_|out$", "", one.lower()): one for one in theirs}
-    found = [plain.get(re.sub(r"_|out$", "", one.name.lower())) for one in mine]
+    found = [plain(one.name, theirs) for one in mine]
     if None not in found and len(set(found)) == len(found):
         return found
     if len(mine) > len(theirs):
