@@ -85,9 +85,9 @@ class Emulator:
             if word == "hello":
                 self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
-                number, place = int(rest[0]), int(rest[1], 16)
-                self.crashed = message("the program was ended by {signal}{at}", signal=Signals(number).name,
-                                       at=self.at(place + 1, " at {line}"))
+                name, line = Signals(int(rest[0])).name, self.at(int(rest[1], 16) + 1, "{line}")
+                self.crashed = (message("the program was ended by {signal} at {line}", signal=name, line=line) if line else
+                                message("the program was ended by {signal}", signal=name))
             else:
                 threads.append(threading.Thread(target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True))
                 threads[-1].start()
