@@ -47,11 +47,11 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         one.open("rb").close()
     root = installation()
     folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
-               *(f"-I{one}" for one in (root / "include", INCLUDE, KERNELS))]
+               *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
     command = [compiler(), *FLAGS]
     source = INCLUDE / "start_whole.cpp"
-    start = kept((*command, *folders[-3:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
-                 lambda folder: translate([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
+    start = kept((*command, *folders[-2:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
+                 lambda folder: translate([*command, *folders[-2:], "-c", source, "-o", folder / "start.o"], None, source))
     seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
                      None, one) for one in files]
     texts = [rewritten(text) for text in seen]
