@@ -63,7 +63,7 @@ def judged(op, text: str, folder: Path) -> tuple[str, int, str, str]:
                      outputs := plain(name, inputs)))
         return outputs
     emulator.acl.backward = noted
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         left = whole.run(program, (), emulator, 30, (output, output))
         output.seek(0)
         printed = output.read()
