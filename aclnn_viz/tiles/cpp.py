@@ -27,7 +27,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles import copies, events, reductions, tensors, vector
+from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
 from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
@@ -41,7 +41,7 @@ from aclnn_viz.words.messages import message
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
-FLAGS = ("-std=c++17", "-O0", "-w", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
+FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
@@ -54,6 +54,9 @@ PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPa
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+# What a tiling struct is made of: its own macros, and constants that its arrays need.
+DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
+                     re.DOTALL | re.MULTILINE)
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 
 
@@ -122,7 +125,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
     found = {}
-    for host in sorted((*folder.rglob("*.h"), *folder.rglob("*.cpp"))):
+    for host in sorted(one for one in folder.rglob("*.*") if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."):
         text = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace"))
         for op, name in REGISTERED.findall(text):
             found[op] = host, text
@@ -130,15 +133,11 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     if not fitting:
         return ""
     host, text = found[op := fitting[0]]
-    if host.suffix == ".h":
-        if host.name in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
-            given = f'#include "kernel_tiling/kernel_tiling.h"\n#define RegisteredTiling Registered{op}\n'
-            return given + "namespace optiling {}\nusing namespace optiling;\n"
-        given = f'#include "{host}"\n'
-    else:
-        structs = "\n".join(one[0] for one in re.finditer(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?", text, re.DOTALL))
+    given = '#include "kernel_tiling/kernel_tiling.h"\n'
+    if host.name not in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
+        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # nothing of the host beside it, which the kernel cannot compile
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
-        given = f'#include "kernel_tiling/kernel_tiling.h"\nnamespace optiling {{\n{structs}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n'
+        given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
 
 
@@ -259,6 +258,11 @@ class _Arranged(CppKernel):
         return super().opened(machine, found)
 
 
+# What start.h says of a crash.
+CRASHES = {"buffer": message("the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"),
+           "stack": message("the kernel needs more stack than there is, after this call")}
+
+
 class Launched:
     """One launch: shared memory, a socket a core, and how the cores ended."""
 
@@ -285,6 +289,7 @@ class Launched:
         self.sockets, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
         self.report, reporting = os.pipe()
         self.ends: dict[int, int] = {}
+        self.whys: dict[int, str] = {}
         self.printed = tempfile.TemporaryFile("w+b")
         passed = [self.file, reporting, *(one.fileno() for one in theirs)]
         self.process = subprocess.Popen(
@@ -297,9 +302,12 @@ class Launched:
 
     def laid_out(self, arguments) -> tuple[list, int]:
         """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
-        regions, top = [], APART
+        regions, top, known = [], APART, {}
         for (name, kind), value in zip(self.kernel.parameters, arguments):
-            if kind[0] == "p" and value is not None:
+            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
+                self.values.append(known[id(value)])
+            elif kind[0] == "p" and value is not None:
+                known[id(value)] = top
                 content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
                 size = content.size if isinstance(content, GlobalMemory) else len(content)
                 regions.append((top, content))
@@ -344,10 +352,15 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            self.ends |= {int(one): int(status) for one, status in map(str.split, text.decode().splitlines())}
+            for one, word in map(str.split, text.decode().splitlines()):  # why it crashed may come first
+                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = int(word) if word.lstrip("-").isdigit() else word
         status = self.ends.get(index)
         if status is None:
             return message("the kernel ended before it could begin")
+        if why := CRASHES.get(self.whys.get(index)):
+            return why
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXFSZ:
+            return message("the kernel prints more than 4 MiB")
         if os.WIFSIGNALED(status):
             return message("the kernel was ended by {signal} after this call", signal=signal.Signals(os.WTERMSIG(status)).name)
         return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))
@@ -448,6 +461,11 @@ class Calls:
                     found.append(struct.unpack_from("=d", text, at - 8)[0])
                 case b"h":
                     found.append(self.made[first])
+                case b"n":
+                    found.append(None)
+                case b"s":
+                    found.append(text[at:at + first].decode())
+                    at += first
                 case b"t":
                     found.append(FORMATS[first])
                 case b"e":
@@ -484,5 +502,5 @@ class Calls:
         return made
 
 
-FUNCTIONS = {name: value for module in (copies, events, reductions, tensors, vector) for name, value in vars(module).items()
+FUNCTIONS = {name: value for module in (copies, events, library, reductions, tensors, vector) for name, value in vars(module).items()
              if callable(value) and (name[0].isupper() or name == "static")}

@@ -56,12 +56,12 @@ class Project:
 
     def __init__(self, folder, op: str | None = None):
         folder = place_of(folder).resolve()
-        hosts = [one for one in sorted(folder.rglob("op_host")) if "build_out" not in one.parts and (one.parent / "op_kernel").is_dir()]
+        hosts = [one for one in _own(folder, "op_host") if (one.parent / "op_kernel").is_dir()]
         if len(hosts) != 1:
             raise ValueError(problem("a project has one folder with op_host and op_kernel", f"{len(hosts)} in {folder.name}",
                                      "name such a folder"))
         self.folder = hosts[0].parent
-        sources = sorted(hosts[0].rglob("*.cpp"))
+        sources = _own(hosts[0], "*.cpp")
         text = "\n".join(one.read_text("utf-8", "replace") for one in sources)
         plain = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", text)
         for pattern, what in ABSENT.items():
@@ -90,7 +90,7 @@ class Project:
     @cached_property
     def kernel(self) -> tuple[Path, str]:
         """The file and the entry of the kernel."""
-        files = [one for one in sorted((self.folder / "op_kernel").rglob("*")) if one.suffix in SOURCES]
+        files = [one for one in _own(self.folder / "op_kernel", "*") if one.suffix in SOURCES]
         called = snake(self.name)
         for file in sorted(files, key=lambda one: one.stem not in called):
             entries = entries_of(file)
@@ -163,12 +163,11 @@ class Project:
     def compiled(self, inputs: Sequence, outputs: Sequence) -> CppKernel:
         """The kernel for the formats of a call."""
         file, entry = self.kernel
-        defines = {}
+        defines = {said: str(code) for code, said in TYPES.values()}
         taken = {parameter.name for parameter in self.inputs}
-        for parameter, dtype in zip((*self.inputs, *self.outputs), (*inputs, *outputs)):
+        for place, (parameter, dtype) in enumerate(zip((*self.inputs, *self.outputs), (*inputs, *outputs))):
+            name = parameter.name.upper() + "_REF" * (place >= len(self.inputs) and parameter.name in taken)
             if dtype is not None:
-                again = parameter.name in taken and parameter in self.outputs
-                name = parameter.name.upper() + "_REF" * again
                 defines |= {f"DTYPE_{name}": c_name(dtype), f"ORIG_DTYPE_{name}": TYPES[dtype][1], f"FORMAT_{name}": "FORMAT_ND"}
         return cpp(file, defines, [self.folder / "op_kernel", self.folder / "op_host"])[entry]
 
@@ -202,8 +201,13 @@ class Project:
         if len(made) != len(dtypes):
             raise ValueError(problem(f"{self.name} has outputs {', '.join(one.name for one in self.outputs)}", "no shape function",
                                      "pass shapes="))
-        memories = [None if array is None else GlobalMemory(one.name, array, True) for one, array in zip(self.inputs, inputs)]
-        results = [GlobalMemory(one.name, launching.poisoned(shape, dtype), False) for one, shape, dtype in zip(self.outputs, made, dtypes)]
+        again = {one.name for one in self.outputs}  # an output called like an input is the same memory
+        memories = [None if array is None else GlobalMemory(one.name, array.copy(), True) for one, array in zip(self.inputs, inputs)]
+        held = {memory.name: memory for memory in memories if memory is not None and memory.name in again}
+        for memory in held.values():
+            memory.read_only = False
+        results = [held.get(one.name) or GlobalMemory(one.name, launching.poisoned(shape, dtype), False)
+                   for one, shape, dtype in zip(self.outputs, made, dtypes)]
         kernel = self.compiled([None if one is None else one.dtype for one in inputs], dtypes)
         kernel.key = tiling.key
         workspace = GlobalMemory("workspace", launching.poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
@@ -215,9 +219,9 @@ class Project:
         Inputs, outputs and attributes of OpDef are those of the operator by their names, else in their order.
         """
         op = operator(op)
-        tensors, values = ([one if isinstance(one, str) else one.name for one in kind] for kind in (op.tensors, op.attributes))
+        tensors, values = [one.name for one in op.parameters if one.kind == "tensor"], list(op.attributes)
         inputs, outputs = _paired(self, self.inputs, tensors), _paired(self, self.outputs, list(op.outputs))
-        attributes = _paired(self, self.attributes, values)
+        attributes = [plain(one.name, values) for one in self.attributes]  # one that the operator lacks keeps its default
 
         def tiling(platform, **bound) -> Tiling:
             results = op.arrange_backward(**bound).results
@@ -228,10 +232,25 @@ class Project:
         return Program(op.name, self.name, tiling, _OfProject(self, order), Plan(), text=self.folder.name)
 
 
+def _own(folder: Path, pattern: str) -> list[Path]:
+    """What a person wrote in a folder: nothing hidden, and nothing that a build has copied."""
+    return [one for one in sorted(folder.rglob(pattern))
+            if not any(part[0] == "." or part == "build_out" for part in one.relative_to(folder).parts)]
+
+
+def plain(name: str, names: list[str]) -> str | None:
+    """The one of names that is this name, apart from capitals, underscores and an "out" at its end.
+
+    >>> plain("grad_input", ["gradInputOut", "gradWeightOut"])
+    'gradInputOut'
+    """
+    same = {re.sub(r"_|(?<=.)out$", "", one.lower()): one for one in names}
+    return same.get(re.sub(r"_|(?<=.)out$", "", name.lower()))
+
+
 def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> list[str]:
     """For each parameter of a project, what the operator calls it."""
-    plain = {re.sub(r"_|out$", "", one.lower()): one for one in theirs}
-    found = [plain.get(re.sub(r"_|out$", "", one.name.lower())) for one in mine]
+    found = [plain(one.name, theirs) for one in mine]
     if None not in found and len(set(found)) == len(found):
         return found
     if len(mine) > len(theirs):

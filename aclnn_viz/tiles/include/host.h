@@ -112,6 +112,25 @@ private:
     int64_t sizes[kMaxDimNum] = {};
 };
 
+}  // namespace gert
+
+namespace ge {
+class Shape {  // a shape apart from any tensor
+public:
+    Shape() = default;
+    explicit Shape(const std::vector<int64_t> &sizes) : sizes(sizes) {}
+    size_t GetDimNum() const { return sizes.size(); }
+    int64_t GetDim(size_t place) const { return sizes.at(place); }
+    int64_t GetShapeSize() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>()); }
+    std::vector<int64_t> GetDims() const { return sizes; }
+
+private:
+    std::vector<int64_t> sizes;
+};
+}  // namespace ge
+
+namespace gert {
+
 class StorageShape {
 public:
     StorageShape() = default;
@@ -336,6 +355,7 @@ public:
         const CompileTimeTensorDesc *one = GetInputDesc(place);
         return one ? one->type : ge::DT_UNDEFINED;
     }
+    ge::DataType GetDynamicInputDataType(size_t place, size_t relative) const { return GetInputDataType(place + relative); }
     ge::DataType GetOptionalInputDataType(size_t place) const { return GetInputDataType(place); }
     ge::DataType GetRequiredInputDataType(size_t place) const { return GetInputDataType(place); }
     ge::graphStatus SetOutputDataType(size_t place, ge::DataType type) {
@@ -553,6 +573,32 @@ private:
 #define TILING_DATA_FIELD_DEF_STRUCT(Struct, name) alignas(8) Struct name;
 #define END_TILING_DATA_DEF };
 #define REGISTER_TILING_DATA_CLASS(Op, Name)
+
+// ---- Tiling of the library's calls --------------------------------------------------------------------------------------
+// Temporary buffers of any size fit, since the machine holds none of its own; the sizes are those of a tensor.
+
+struct SoftMaxTiling {
+    uint32_t srcM, srcK, srcSize, outMaxM, outMaxK, outMaxSize, splitM, splitK, splitSize, reduceM, reduceK, reduceSize, rangeM, tailM,
+        tailSplitSize, tailReduceSize;
+};
+namespace optiling {
+using ::SoftMaxTiling;
+}
+namespace AscendC {
+inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool) { return uint32_t(shape.GetShapeSize()) * size; }
+inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape &shape, uint32_t size, bool) { return uint32_t(shape.GetShapeSize()) * size; }
+inline void SoftMaxTilingFunc(const ge::Shape &shape, uint32_t, uint32_t, SoftMaxTiling &tiling, bool = false, bool = false) {
+    tiling.srcK = uint32_t(shape.GetDim(shape.GetDimNum() - 1)), tiling.srcSize = uint32_t(shape.GetShapeSize());
+    tiling.srcM = tiling.srcSize / (tiling.srcK ? tiling.srcK : 1);
+}
+inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC &, const ge::Shape &, const ge::Shape &to, uint32_t size, bool,
+                                      uint32_t &most, uint32_t &least) {
+    most = least = uint32_t(to.GetShapeSize()) * size;
+}
+#define ASCENDC_TMP_SIZE(Name)                                                                                inline void Get##Name##MaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool, uint32_t &most, uint32_t &least) {         most = least = uint32_t(shape.GetShapeSize()) * size;                                                 }                                                                                                         inline void Get##Name##TmpBufferFactorSize(uint32_t size, uint32_t &factor, uint32_t &extra) { factor = size, extra = 0; }
+ASCENDC_TMP_SIZE(Sigmoid) ASCENDC_TMP_SIZE(Tanh) ASCENDC_TMP_SIZE(Gelu) ASCENDC_TMP_SIZE(Sin) ASCENDC_TMP_SIZE(Cos) ASCENDC_TMP_SIZE(Asinh)
+ASCENDC_TMP_SIZE(Erf) ASCENDC_TMP_SIZE(Power) ASCENDC_TMP_SIZE(Log) ASCENDC_TMP_SIZE(Exp) ASCENDC_TMP_SIZE(Sinh) ASCENDC_TMP_SIZE(Floor)
+}  // namespace AscendC
 
 // ---- Logs and checks ----------------------------------------------------------------------------------------------------
 

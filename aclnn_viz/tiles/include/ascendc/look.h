@@ -1,0 +1,34 @@
+// What helps to look inside: printing, dumps, assertions.
+#pragma once
+
+#include "library.h"
+
+#define ASCENDC_ASSERT(condition, ...) assert(condition)
+#define ascendc_assert(condition, ...) assert(condition)
+#ifndef ASSERT
+#define ASSERT(condition) assert(condition)
+#endif
+
+namespace AscendC {
+
+using ::printf;
+template <class... A>
+void PRINTF(const char *text, A... values) { std::printf(text, values...); }
+template <template <class> class Tensor, class T>
+void DumpTensor(const Tensor<T> &tensor, uint32_t desc, uint32_t count, AT) {
+    std::printf("DumpTensor %u, line %d:", desc, at.line);
+    for (uint32_t i = 0; i < count; ++i) std::printf(" %g", double(tensor.GetValue(i, at)));
+    std::printf("\n");
+}
+template <template <class> class Tensor, class T>
+void DumpTensor(const Tensor<T> &tensor, uint32_t desc, uint32_t count, const ShapeInfo &, AT) { DumpTensor(tensor, desc, count, at); }
+template <template <class> class Tensor, class T>
+void DumpAccChkPoint(const Tensor<T> &tensor, uint32_t index, uint32_t offset, uint32_t count, AT) {
+    DumpTensor(tensor[offset], index, count, at);
+}
+inline void PrintTimeStamp(uint32_t) {}
+inline void Trap() { __builtin_trap(); }
+inline void absent(const char *name, const char *what, Place at) { call("Absent", at, Text{name}, Text{what}); }
+
+}  // namespace AscendC
+using AscendC::PRINTF;
