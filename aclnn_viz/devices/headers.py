@@ -61,7 +61,7 @@ def _quoted(text: str) -> str:
 
 def flags(root: Path) -> dict[str, list[str]]:
     """What a compiler and a linker are given for a program that uses the emulated CANN."""
-    return {"compile": [f"-I{root / 'include'}"],
+    return {"compile": [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}"],
             "link": [f"-L{root / 'lib64'}", f"-Wl,-rpath,{root / 'lib64'}", "-lopapi", "-lnnopbase", "-lascendcl"]}
 
 
@@ -77,6 +77,9 @@ def headers() -> Iterable[tuple[str, str]]:
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef __cplusplus
+#include <array>  // which the vendor's samples take from other headers of older compilers
+#endif
 
 typedef int aclError;
 typedef int32_t aclnnStatus;

@@ -23,10 +23,10 @@ import numpy as np
 from aclnn_viz.acl.host import HostAcl
 from aclnn_viz.acl.protocol import FUNCTIONS, Handle
 from aclnn_viz.acl.state import POISON, HostHandle
+from aclnn_viz.devices.headers import HANDLES as OPAQUE
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_SUCCESS
 from aclnn_viz.operators.products import CANN, SOC
-from aclnn_viz.operators.prototype import INTEGERS
 from aclnn_viz.tiles.cpp import CppKernel, Launched
 from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.launching import Run, Tiling, left_by
@@ -39,6 +39,8 @@ from aclnn_viz.words.messages import message, tr
 DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # as in client.h
 HANDLES = 0x5AC1_0000_0000  # what the program sees of a handle: no memory is there
 BY_NAME = {function.name: function for function in FUNCTIONS}
+HANDLE_TYPES = {f"{name} *" for name in OPAQUE}  # what C tells apart; any pointer compiles where the others stand
+POINTERS = {*HANDLE_TYPES, "void *", "aclrtStream", "aclrtContext"}
 ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
 
 
@@ -85,9 +87,9 @@ class Emulator:
             if word == "hello":
                 self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
-                number, place = int(rest[0]), int(rest[1], 16)
-                self.crashed = message("the program was ended by {signal}{at}", signal=Signals(number).name,
-                                       at=self.at(place + 1, " at {line}"))
+                name, line = Signals(int(rest[0])).name, self.at(int(rest[1], 16) + 1, "{line}")
+                self.crashed = (message("the program was ended by {signal} at {line}", signal=name, line=line) if line else
+                                message("the program was ended by {signal}", signal=name))
             else:
                 threads.append(threading.Thread(target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True))
                 threads[-1].start()
@@ -142,11 +144,9 @@ class Emulator:
             found = text.bytes()
             return None if found is None else np.frombuffer(found, ELEMENTS[plain]).tolist()
         value = text.number()
-        if plain in INTEGERS or plain == "bool":
-            return value
-        if value in self.handles:
+        if value in self.handles and plain in POINTERS:
             return self.handles[value]
-        if value and plain not in ("void *", "aclrtStream", "aclrtContext"):
+        if value and plain in HANDLE_TYPES:
             raise Fault(problem(f"{what} ({c_type}) must be a handle that the library gave", f"{value & (1 << 64) - 1:#x}",
                                 "pass what aclCreate... or phase 1 returned; an uninitialised variable holds anything"))
         return value

@@ -24,7 +24,7 @@ from aclnn_viz.errors import place_of, problem
 
 from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import tr
 
 SECONDS = 60.0
 TIME = 124  # the exit status of what took too long, as of timeout(1)
@@ -47,11 +47,11 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         one.open("rb").close()
     root = installation()
     folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
-               *(f"-I{one}" for one in (root / "include", INCLUDE, KERNELS))]
+               *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
     command = [compiler(), *FLAGS]
     source = INCLUDE / "start_whole.cpp"
-    start = kept((*command, *folders[-3:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
-                 lambda folder: translate([*command, *folders[-3:], "-c", source, "-o", folder / "start.o"], None, source))
+    start = kept((*command, *folders[-2:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
+                 lambda folder: translate([*command, *folders[-2:], "-c", source, "-o", folder / "start.o"], None, source))
     seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
                      None, one) for one in files]
     texts = [rewritten(text) for text in seen]
@@ -145,7 +145,7 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
     status = TIME if late else process.returncode if process.returncode >= 0 else 128 - process.returncode
     sentences = emulator.sentences()
     if late:
-        sentences.insert(0, str(message("the program takes longer than {n} s: it may never end", n=f"{seconds:g}")))
+        sentences.insert(0, tr("the program takes longer than {n} s: it may never end", n=f"{seconds:g}"))
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
-        sentences.insert(0, str(message("the program was ended by {signal}{at}", signal=signal.Signals(-process.returncode).name, at="")))
+        sentences.insert(0, tr("the program was ended by {signal}", signal=signal.Signals(-process.returncode).name))
     return Outcome(status or int(bool(emulator.hazards)), time.monotonic() - begun, emulator, sentences=sentences)

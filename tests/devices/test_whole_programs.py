@@ -29,7 +29,7 @@ WHOLE = PROGRAM.read_text("utf-8")
 
 
 def ran(*files, words=(), seconds=30, defines=(), **how):
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         left = whole.run(whole.build(files, defines), words, Emulator(**how), seconds, (output, output))
         output.seek(0)
         return left, output.read()
