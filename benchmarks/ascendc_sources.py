@@ -112,11 +112,11 @@ def program(place: Path) -> tuple[str, str]:
         cmake = (folder / "CMakeLists.txt").read_text("utf-8", "replace") if (folder / "CMakeLists.txt").exists() else ""
         defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in cmake)
         python = [sys.executable]
-        if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, text=True)).returncode:
+        if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, encoding="utf-8", errors="replace")).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
         others = [str(one) for one in folder.glob("*.cpp") if one.name != place.name]
         command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
-        ran = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
+        ran = subprocess.run(command, cwd=where, capture_output=True, encoding="utf-8", errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
         hazards = "; ".join(re.findall(r"aclnn-viz: ([^,:]+), core", ran.stderr)[:3])
         if ran.returncode not in (0, 1) or (ran.returncode == 1 and not hazards):
             return "not run", said(ran.stderr) if "error" in ran.stderr else (ran.stderr.strip() or ran.stdout.strip())[-200:].replace("\n", " ")
@@ -125,7 +125,7 @@ def program(place: Path) -> tuple[str, str]:
             verify = [str(folder / "scripts" / "verify_result.py"), str(made[0]), str(where / "output" / "golden.bin")]
         if verify is None:
             return ("agrees by its own words" if re.search(r"(?i)pass|success", ran.stdout) else "runs"), hazards or "has no script that judges"
-        judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, text=True)
+        judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, encoding="utf-8", errors="replace")
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
         return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))
 
@@ -164,7 +164,7 @@ def main():
     seen: set[str] = set()
     for root in options.folders:
         root = root.resolve()
-        commit = (root / ".commit").read_text().strip()[:10]
+        commit = (root / ".commit").read_text("utf-8").strip()[:10]
         for kind, place, files in sources(root):
             digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()
             if digest in seen or not re.search(options.only, str(place)):

@@ -7,8 +7,6 @@ import tempfile
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from pathlib import Path
 
-import numpy as np
-
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
@@ -58,12 +56,14 @@ def check(options) -> int:
     """
     from aclnn_viz.checking import check as judged
     from aclnn_viz.tiles.cpp import cpp
+    from aclnn_viz.tiles.files import on_files
     from aclnn_viz.tiles.projects import Project
 
     if bool(options.op) == bool(options.golden):
         raise ValueError(problem("a kernel is judged as an operator (--op) or on files (--input, --golden)",
                                  "both" if options.op else "neither", "pass one of the two"))
-    place, source = Path(options.place), None
+    place = Path(options.place)
+    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
     if place.is_dir():
         kernel = Project(place, options.entry)
     else:
@@ -71,89 +71,9 @@ def check(options) -> int:
         kernel = source[options.entry or source.names[0]]
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
-            on_files(kernel, options)
+            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=schedule)
     print(result.to_json() if options.json else result)
     return 0 if result.passed else 1
-
-
-class Files:
-    """The verdict on a kernel that ran on files: the hazards of its run, and for each output how far it is from its golden file."""
-
-    def __init__(self, run, golden: list, rtol: float):
-        self.hazards, self.rtol, self.outputs = run.hazards, rtol, []
-        for (name, made), right in zip(list(run.outputs.items())[-len(golden):], golden):
-            with np.errstate(all="ignore"):
-                wide, wanted = (one.astype(np.float64) for one in (made, right))
-                wrong = ~np.isclose(wide, wanted, rtol, rtol, equal_nan=True)
-            places = np.argwhere(wrong)
-            self.outputs.append((name, len(places), made.size, *((tuple(map(int, place := places[0])), made[tuple(place)].item(),
-                                                                 right[tuple(place)].item()) if len(places) else ())))
-        self.passed = not self.hazards and all(not wrong for _, wrong, *_ in self.outputs)
-
-    def to_json(self) -> str:
-        return json.dumps({"passed": self.passed, "hazards": [str(one) for one in self.hazards], "outputs": [
-            dict(zip(("name", "wrong", "of", "first", "got", "golden"), one)) for one in self.outputs]}, indent=1)
-
-    def __str__(self) -> str:
-        lines = [str(one) for one in self.hazards]
-        for name, wrong, size, *first in self.outputs:
-            lines.append(tr("{name}: all {n} elements within rtol = atol = {rtol} of the golden file", name=name, n=size, rtol=self.rtol)
-                         if not wrong else
-                         tr("{name}: {wrong} of {n} elements beyond rtol = atol = {rtol} of the golden file, the first at {place}: {got} "
-                            "instead of {golden}", name=name, wrong=wrong, n=size, rtol=self.rtol, place=first[0], got=first[1], golden=first[2]))
-        return "\n".join([*lines, tr("ok") if self.passed else tr("FAILED")])
-
-
-def on_files(kernel, options) -> Files:
-    """Run a kernel or a project on the files that a command names."""
-    from aclnn_viz.tiles import run
-    from aclnn_viz.tiles.launching import poisoned
-    from aclnn_viz.tiles.memory import GlobalMemory
-    from aclnn_viz.tiles.projects import Project
-
-    inputs, golden = ([array_of(one) for one in given] for given in (options.input, options.golden))
-    values = dict(one.partition("=")[::2] for one in options.set)
-    numbers = {name: value_of(text) for name, text in values.items()}
-    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
-    if isinstance(kernel, Project):
-        left = kernel.launch(*inputs, shapes=[one.shape for one in golden], cores=options.cores, schedule=schedule, **numbers)
-        return Files(left, golden, options.rtol)
-    tensors = iter([*inputs, *(GlobalMemory(f"output {place}", poisoned(one.shape, one.dtype), False) for place, one in enumerate(golden))])
-    given = [numbers[name] if name in numbers else next(tensors, None) for name, _ in kernel.parameters]
-    if unused := sum(1 for _ in tensors) + len(numbers.keys() - {name for name, _ in kernel.parameters}):
-        raise ValueError(problem(f"{kernel.__name__} takes {', '.join(name for name, _ in kernel.parameters)}", f"{unused} more than it takes",
-                                 "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE"))
-    return Files(run(kernel, *given, cores=options.cores or 1, schedule=schedule), golden, options.rtol)
-
-
-def array_of(text: str):
-    """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
-    from aclnn_viz.tiles.projects import TYPES
-
-    if text.endswith(".npy"):
-        return np.load(text)
-    try:
-        name, dtype, shape = text.rsplit(":", 2)
-        lengths = tuple(int(one) for one in shape.split("x")) if shape else ()
-        dtype = next(one for one in TYPES if one.name == dtype)
-    except (ValueError, StopIteration):
-        raise ValueError(problem("a file is given as FILE.npy or FILE:DTYPE:SHAPE", text, "pass such as x.bin:float16:8x2048")) from None
-    found = np.fromfile(name, dtype)
-    if found.size != np.prod(lengths, dtype=int):
-        raise ValueError(problem(f"{name} holds {shape} elements of {dtype}", f"{found.size}", "mend the shape or the dtype"))
-    return found.reshape(lengths)
-
-
-def value_of(text: str):
-    """A number, a truth, a list of numbers, or a text.
-
-    >>> value_of("3"), value_of("[1, 2]"), value_of("mean")
-    (3, [1, 2], 'mean')
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 def save(runs, file: Path) -> None:

@@ -5,7 +5,7 @@ of the tile programs in Python; the machine is the same, and so are hazards, ord
 that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
-import ctypes
+import math
 import os
 import re
 import signal
@@ -44,6 +44,8 @@ SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
+# Functions of C's library after which entries are called, and which they would declare anew.
+OF_C = {*dir(math), "abs", "div", "index", "ldiv", "round", "rint", "select", "sort"}
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
                                           bfloat16_t, float32))
@@ -104,8 +106,7 @@ def entries_of(file: Path) -> dict[str, tuple[int, str]]:
 
 def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     """The program that starts the entries of a source."""
-    known = ctypes.CDLL(None)  # C's library: an entry called like one of its functions is renamed
-    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if hasattr(known, name))
+    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
     return compiled(file, f"""#include "kernel_operator.h"
 #include "start.h"

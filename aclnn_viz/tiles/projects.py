@@ -116,7 +116,7 @@ class Project:
         for parameter, value in zip(self.attributes, attributes):
             words += self._attribute(parameter, value)
         shapes = []
-        for kind, *rest in self._asked(self.name, given=" ".join(map(str, words)).encode() + b"\n" + b"".join(content)):
+        for kind, *rest in self._asked(self.name, given=" ".join(map(str, words)).encode("utf-8") + b"\n" + b"".join(content)):
             if kind == "shape":
                 shapes.append(tuple(map(int, rest)))
             elif kind == "failed":
@@ -136,7 +136,7 @@ class Project:
                 case "f":
                     return ["f", float(value)]
                 case "s":
-                    return ["s", len(value.encode()), value]
+                    return ["s", len(value.encode("utf-8")), value]
                 case letter:
                     return [letter, len(value), *map(int if letter == "I" else float, value)]
         except (TypeError, ValueError, AttributeError):

@@ -19,6 +19,21 @@ public:
     }
 };
 
+template <class Tensor>
+class Element {  // x(i) reads, x(i) = value writes
+public:
+    Element(const Tensor &tensor, uint64_t index, Place at) : tensor(tensor), index(index), at(at) {}
+    operator typename Tensor::PrimType() const { return tensor.GetValue(index, at); }
+    template <class N>
+    Element &operator=(N value) { return tensor.SetValue(index, value, at), *this; }
+    Element &operator=(const Element &other) { return *this = typename Tensor::PrimType(other); }
+
+private:
+    const Tensor tensor;
+    uint64_t index;
+    Place at;
+};
+
 template <class T>
 class LocalTensor {
 public:
@@ -46,16 +61,7 @@ public:
     template <class U>
     void SetValue(uint32_t index, U value, AT) const { call("LocalTensor.SetValue", at, *this, index, T(value)); }
 
-    class Element {  // x(i) reads, x(i) = value writes
-    public:
-        operator T() const { return tensor.GetValue(index, at); }
-        Element &operator=(T value) { return tensor.SetValue(index, value, at), *this; }
-        Element &operator=(const Element &other) { return *this = T(other); }
-        const LocalTensor &tensor;
-        uint32_t index;
-        Place at;
-    };
-    Element operator()(uint32_t index, AT) const { return {*this, index, at}; }
+    Element<LocalTensor> operator()(uint32_t index, AT) const { return {*this, index, at}; }
 
     template <class U = T>
     U *GetPhyAddr(uint32_t elements = 0, AT) const {  // an address, behind which nothing can be read
@@ -94,7 +100,7 @@ public:
     T GetValue(uint64_t index, AT) const { return number_of<T>(call("GlobalTensor.GetValue", at, *this, index)); }
     template <class U>
     void SetValue(uint64_t index, U value, AT) const { call("GlobalTensor.SetValue", at, *this, index, T(value)); }
-    T operator()(uint64_t index, AT) const { return GetValue(index, at); }
+    Element<GlobalTensor> operator()(uint64_t index, AT) const { return {*this, index, at}; }
     void SetShapeInfo(const ShapeInfo &info) { shape = info; }
     ShapeInfo GetShapeInfo() const { return shape; }
     template <class... A>
