@@ -150,7 +150,8 @@ def sources(root: Path):
             continue
         mains = [one for one in sorted((*place.glob("*.asc"), *place.glob("*.cpp"))) if re.search(r"\bmain\s*\(", one.read_text("utf-8", "replace"))]
         text = "".join(one.read_text("utf-8", "replace") for one in (*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
-        if len(mains) == 1 and not MATRIX.search(text):
+        about = "".join(one.read_text("utf-8", "replace") for one in place.glob("README.md"))
+        if len(mains) == 1 and not MATRIX.search(text) and ("Atlas A2" in about or "Atlas" not in about):
             yield "program", mains[0], sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
 
 

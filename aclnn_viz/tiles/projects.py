@@ -145,7 +145,7 @@ class Project:
 
     def _asked(self, *words: str, given: bytes = b"") -> list[list[str]]:
         """The lines that the host's program answers with, each as words."""
-        with tempfile.TemporaryFile() as report:
+        with tempfile.TemporaryFile("w+b") as report:
             try:
                 left = subprocess.run([self.host, str(report.fileno()), *words], input=given, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.PIPE, pass_fds=[report.fileno()], timeout=SECONDS)
