@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -21,7 +22,9 @@ class CompileError(ValueError):
 
 
 def compiler() -> str:
-    """The C++ compiler of this machine; ValueError where there is none."""
+    """The C++ compiler of this machine; ValueError where there is none, and on systems other than Linux."""
+    if sys.platform != "linux":  # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+        raise ValueError(problem("C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"))
     found = next(filter(None, map(shutil.which, COMPILERS)), None)
     if found is None:
         raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",

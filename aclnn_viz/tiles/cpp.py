@@ -54,8 +54,8 @@ PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPa
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-# What a tiling struct is made of: its own macros, and constants that its arrays need.
-DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
+# What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
+DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
                      re.DOTALL | re.MULTILINE)
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 

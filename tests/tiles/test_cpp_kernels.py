@@ -113,6 +113,11 @@ def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_p
     assert cpp(file, {"MORE": "2"}, [tmp_path / "inc"]).binary != first
     (tmp_path / "inc" / "size.h").write_text("constexpr int SIZE = 3;\n", "utf-8")
     assert cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary != first
+    for system in ("win32", "darwin"):
+        with monkeypatch.context() as other:
+            other.setattr("sys.platform", system)
+            with pytest.raises(ValueError, match=f"C.. runs on Linux: got {system}; use WSL"):
+                cpp(ADD)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ValueError, match=r"C\+\+ needs a compiler: got neither g\+\+ nor clang\+\+"):
         cpp(ADD)

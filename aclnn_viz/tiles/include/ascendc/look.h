@@ -3,14 +3,21 @@
 
 #include "library.h"
 
+#include <cstdlib>
+
 #define ASCENDC_ASSERT(condition, ...) assert(condition)
 #define ascendc_assert(condition, ...) assert(condition)
 #ifndef ASSERT
-#define ASSERT(condition) assert(condition)
+// A sum, so that it may stand behind an expression as well: on the device ASSERT is empty, and kernels have "n = count ASSERT(n);".
+#define ASSERT(...) +AscendC::asserted(bool(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #endif
 
 namespace AscendC {
 
+inline int asserted(bool holds, const char *text, const char *file, int line) {
+    if (!holds) std::fprintf(stderr, "%s:%d: ASSERT(%s) does not hold\n", file, line, text), std::abort();
+    return 0;
+}
 using ::printf;
 template <class... A>
 void PRINTF(const char *text, A... values) { std::printf(text, values...); }

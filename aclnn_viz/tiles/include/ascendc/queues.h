@@ -93,6 +93,8 @@ public:
     bool InitBuffer(TBuf<position> &buffer, uint32_t length, AT) {
         return call("TPipe.InitBuffer", at, Handle{handle}, buffer.made(at), length), true;
     }
+    template <TPosition position>
+    bool InitBuffer(TBuf<position> &buffer, uint8_t num, uint32_t length, AT) { return InitBuffer(buffer, num * length, at); }
     template <HardEvent event>
     TEventID AllocEventID(AT) { return call("TPipe.AllocEventID", at, Handle{handle}, Choice<0, HardEvent>{event}); }
     template <HardEvent event>
