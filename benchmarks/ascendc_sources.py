@@ -151,7 +151,7 @@ def sources(root: Path):
         mains = [one for one in sorted((*place.glob("*.asc"), *place.glob("*.cpp"))) if re.search(r"\bmain\s*\(", one.read_text("utf-8", "replace"))]
         text = "".join(one.read_text("utf-8", "replace") for one in (*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
         about = "".join(one.read_text("utf-8", "replace") for one in place.glob("README.md"))
-        if len(mains) == 1 and not MATRIX.search(text) and ("Atlas A2" in about or "Atlas" not in about):
+        if len(mains) == 1 and not MATRIX.search(text) and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about)):
             yield "program", mains[0], sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
 
 

@@ -130,7 +130,7 @@ def client() -> str:
     """The source of the library."""
     stubs = "".join(_stub(one) for one in FUNCTIONS if one.name not in BY_HAND)
     includes = "".join(f'#include "aclnnop/{op.header}"\n' for op in operators())
-    return f'#include "client.cpp"\n{includes}\nusing aclnn_viz::Array;\nusing aclnn_viz::List;\n\nextern "C" {{\n{stubs}}}\n'
+    return f'#include "client.cpp"\n{includes}\nusing aclnn_viz_client::Array;\nusing aclnn_viz_client::List;\n\nextern "C" {{\n{stubs}}}\n'
 
 
 def _stub(function: Function) -> str:

@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from signal import Signals
+from signal import SIGKILL, Signals
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class Emulator:
     faults: list[str] = field(default_factory=list)
     crashed: str | None = None
     program: Path | None = None
+    running: subprocess.Popen | None = None
     base: int = 0
 
     def __post_init__(self):
@@ -209,6 +210,11 @@ class Emulator:
         file, _, number = text.split(" (")[0].strip().rpartition(":")
         return f"{Path(file).name}:{number}" if number.isdigit() and "?" not in file else None
 
+    def stop(self) -> None:
+        """End the kernel that runs, because nobody waits for the program any more."""
+        if self.running is not None and self.running.poll() is None:
+            os.killpg(self.running.pid, SIGKILL)
+
     def sentences(self) -> list[str]:
         """What is to be said at the end of the program, for stderr."""
         said = [*self.faults, *([str(self.crashed)] if self.crashed else []), *map(str, self.hazards)]
@@ -291,6 +297,10 @@ class DeviceKernel(CppKernel):
 
 class DeviceLaunch(Launched):
     """A launch whose shared memory is all that the device holds, at the addresses that the program knows."""
+
+    def __init__(self, kernel: DeviceKernel, machine: Machine, arguments):
+        super().__init__(kernel, machine, arguments)
+        kernel.emulator.running = self.process
 
     def laid_out(self, arguments):
         names = {block: name for name, block in self.kernel.pointed()}

@@ -137,6 +137,9 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             late = True
+        except BaseException:  # Ctrl-C
+            emulator.stop()
+            raise
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

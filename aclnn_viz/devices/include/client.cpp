@@ -3,9 +3,9 @@
 
 #include "launch.h"
 
-using aclnn_viz::Call;
-using aclnn_viz::Memory;
-using aclnn_viz::on_device;
+using aclnn_viz_client::Call;
+using aclnn_viz_client::Memory;
+using aclnn_viz_client::on_device;
 
 namespace {
 
@@ -85,5 +85,5 @@ aclFloat16 aclFloatToFloat16(float value) {
 void aclnn_viz::launch(const Entry &entry, const std::string &bytes, const int64_t *ends, size_t count, uint32_t blocks,
                        void *stream, uint64_t key) {
     Call("launch", entry.from, entry.name, entry.parameters, entry.file, entry.line, entry.address, entry.enter, blocks, stream, key,
-         Array<char>{bytes.data(), bytes.size()}, Array<int64_t>{ends, count});
+         aclnn_viz_client::Array<char>{bytes.data(), bytes.size()}, aclnn_viz_client::Array<int64_t>{ends, count});
 }

@@ -30,7 +30,7 @@
 
 #define HERE __builtin_return_address(0)
 
-namespace aclnn_viz {
+namespace aclnn_viz_client {  // of its own: a program holds other names of the kit
 
 constexpr uint64_t DEVICE = 0x12C000000000, DEVICE_END = DEVICE + (1ull << 44);  // where the emulator hands out addresses
 inline bool on_device(const void *address) { return uint64_t(address) >= DEVICE && uint64_t(address) < DEVICE_END; }
@@ -277,4 +277,4 @@ private:
     }
 };
 
-}  // namespace aclnn_viz
+}  // namespace aclnn_viz_client

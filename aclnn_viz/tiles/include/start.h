@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -84,6 +85,7 @@ int run(F entry, char **words, int cores) {
     int memory = std::atoi(words[0]), report = std::atoi(words[3]);
     size_t size = std::strtoull(words[1], nullptr, 10);
     rlimit most = {std::strtoull(words[2], nullptr, 10), std::strtoull(words[2], nullptr, 10)}, none = {0, 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever started it may be killed
     setrlimit(RLIMIT_AS, &most);
     setrlimit(RLIMIT_CORE, &none);
     rlimit printed = {PRINTED, PRINTED};
@@ -95,6 +97,7 @@ int run(F entry, char **words, int cores) {
     pid_t started[1024];
     for (int core = 0; core < cores; ++core) {
         if ((started[core] = fork()) != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         machine = std::atoi(words[4 + core]);
         watch(report, core);
         for (int other = 0; other < cores; ++other)
