@@ -45,7 +45,8 @@ FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 # Functions of C's library after which entries are called, and which they would declare anew.
-OF_C = {*dir(math), "abs", "div", "index", "ldiv", "round", "rint", "select", "sort"}
+OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
+                      "scalb select significand sync tgamma time write y0 y1 yn").split()}
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
                                           bfloat16_t, float32))
