@@ -13,11 +13,12 @@ from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.projects import Project
 from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.sketch import sketch
 from aclnn_viz.tiles.timing import Times, timeline
 
-__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "Source", "TileFault", "Tiling", "Times",
+__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Project", "Run", "Source", "TileFault", "Tiling", "Times",
            "cpp", "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
 
 
