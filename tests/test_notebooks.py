@@ -93,7 +93,9 @@ def check_at_the_end(lesson, before="", after=""):
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
     start = next(cell for cell in cells if cell.cell_type == "code")
-    code = "\n".join(cell.source for cell in (start, *cells[at:]) if cell.cell_type == "code")
+    defined = [cell for cell in cells[:at] if cell.cell_type == "code"
+               and all(line[:4] in ("def ", "    ", "") for line in cell.source.splitlines())]
+    code = "\n".join(cell.source for cell in (start, *defined, *cells[at:]) if cell.cell_type == "code")
     assert before in code
     out, names = io.StringIO(), {"disagreements": disagreements}
     with contextlib.redirect_stdout(out):

@@ -116,7 +116,7 @@ class CheckResult:
             lines += ["", tr("explanation: {text}", text=self.explanation)]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
-            lines += [tr(self.trials.text)] * (self.trials is not None)
+            lines += [tr(one.text) for one in (self.trials,) if one]
             lines.append(tr("known blind spots: {terms}", terms=self._blind))
             lines.append(tr("this depth, {depth}, did not try: {text}", depth=self.depth,
                             text=linked("{some}; {more}", self.untried)))
@@ -152,7 +152,7 @@ class CheckResult:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
         if self.passed:
-            rows += [(tr("as tiles"), tr(self.trials.text))] * (self.trials is not None)
+            rows += [(tr("as tiles"), tr(one.text)) for one in (self.trials,) if one]
             rows.append((tr("known blind spots"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
