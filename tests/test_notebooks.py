@@ -43,6 +43,7 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
     "16_your_cpp_kernel": ("answer = None", 'answer = "late"', "late - as you said"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
+    "17_why_is_it_slow": ('"cores": 48, "tile": 4096, "buffers": 1', '"cores": 28, "tile": 4096, "buffers": 2', "solved"),
     "19_one_slope_twenty_operators": ("1 - y * y", "y * (1 - y)", r"right on \d+ cases"),
     "20_softmax_and_its_losses": ("return grad.astype(", "return np.where(mask, 0, grad).astype(", r"right on \d+ cases"),
     "21_indices_that_scatter": ("out[rows] += terms", "np.add.at(out, rows, terms)", r"right on \d+ cases"),
@@ -97,7 +98,9 @@ def check_at_the_end(lesson, before="", after=""):
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
     start = next(cell for cell in cells if cell.cell_type == "code")
-    code = "\n".join(cell.source for cell in (start, *cells[at:]) if cell.cell_type == "code")
+    defined = [cell for cell in cells[:at] if cell.cell_type == "code"
+               and all(line[:4] in ("def ", "    ", "") for line in cell.source.splitlines())]
+    code = "\n".join(cell.source for cell in (start, *defined, *cells[at:]) if cell.cell_type == "code")
     assert before in code
     out, names = io.StringIO(), {"disagreements": disagreements}
     with contextlib.chdir(ROOT / "notebooks"), contextlib.redirect_stdout(out):

@@ -23,6 +23,7 @@ from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, exam
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import KEEPING, Scope, deeper, depth_named, few, nothing_left
+from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
@@ -31,6 +32,7 @@ from aclnn_viz.errors import flag, function, listed, loaded, need, problem, show
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.tiles.cpp import SOURCES, cpp
+from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import message
 
 
@@ -63,7 +65,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
 
     `depth` "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21 elements, long axes,
     every remainder by up to 64, nan, infinities, zeros of both signs, the ends of each format, and calls repeated in
-    another order; `result.untried` says what a depth did not try. No new case starts after `time_limit` seconds, and a
+    another order; `result.untried` says what a depth did not try. A tile program that is right on all of them is tried (but
+    "quick") on short and long rows with tails, on fewer and more cores than rows, in small buffers and in other orders, and
+    on a short case in all orders: `result.trials` says which. No new case starts after `time_limit` seconds, and a
     call that takes longer than `call_limit` is given up; both follow from the depth. `progress(iterable, total)` may
     show a bar. Raises ValueError for an unknown operator or device, for options that no case fits and for a dump that
     is not whole, TypeError for a kernel that cannot be called.
@@ -125,11 +129,15 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
             examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
+        trials = None
+        if isinstance(kernel, Program) and dump is None and level.trials and not evidence.failed:
+            left = start + time_limit - time.monotonic()
+            trials = try_tiles(kernel, scope, seed, min(level.trials, left), evidence)
         tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
         wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
         small = shrink(wrong, tested, level.shrinking) if wrong and dump is None else None
         return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
-                        allowed=allow_unsupported, device=device is not None, depth=level)
+                        allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
 
 
 def _opened(kernel, soc, cann):

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import Vacuity, vacuity
@@ -14,6 +14,7 @@ from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, of_fault, with_closest
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
+from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
@@ -52,6 +53,7 @@ class CheckResult:
     `passed`: cases were judged, all of them are right, the kernel did nothing else wrong, and there was none that it
     does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
     not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
+    `trials` says on which rows, cores and buffers and in which orders a tile program was run,
     `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
     did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
     that gives the kernel's numbers, or None. `vacuity` says what these cases cannot show, `untried` what this `depth`
@@ -82,6 +84,7 @@ class CheckResult:
     vacuity: Vacuity
     depth: str
     untried: list[str]
+    trials: Trials | None = None
 
     @property
     def stopped(self) -> bool:
@@ -113,6 +116,7 @@ class CheckResult:
             lines += ["", tr("explanation: {text}", text=self.explanation)]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
+            lines += [tr(one.text) for one in (self.trials,) if one]
             lines.append(tr("known blind spots: {terms}", terms=self._blind))
             lines.append(tr("this depth, {depth}, did not try: {text}", depth=self.depth,
                             text=linked("{some}; {more}", self.untried)))
@@ -148,6 +152,7 @@ class CheckResult:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
         if self.passed:
+            rows += [(tr("as tiles"), tr(one.text)) for one in (self.trials,) if one]
             rows.append((tr("known blind spots"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
@@ -167,12 +172,13 @@ class CheckResult:
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
         content["depth"], content["not_tried"] = self.depth, self.untried
+        content["trials"] = asdict(self.trials) if self.trials else None
         return json.dumps(content, indent=1)
 
 
 def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
-             depth: Depth = DEPTHS["normal"]) -> CheckResult:
+             depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
@@ -195,7 +201,8 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
         conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
         diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None,
-        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried)
+        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried,
+        trials=trials)
 
 
 @once_per_case

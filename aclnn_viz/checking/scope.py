@@ -99,6 +99,11 @@ class Scope:
         return bool(self.dtypes or self.where or self.shapes or self.limits)
 
     @property
+    def modes(self) -> list[dict]:
+        """The attributes of which some small case counts."""
+        return [mode for mode in self.op.modes if _counts(self, mode)] or [{}]
+
+    @property
     def judged_by(self) -> Plan | None:
         return plans.preset(self.op, self.soc, self.cann) if self.plan == "device" else self.plan
 
@@ -278,17 +283,19 @@ def _cast(value, dtype: str):
 
 @dataclass(frozen=True)
 class Depth:
-    """Seconds: after which no case starts, for the search of an explanation, for shrinking, and at most for one call."""
+    """Seconds: after which no case starts, for the search of an explanation, for shrinking, at most for one call, and for the
+    orders, cores and buffers of a tile program."""
 
     name: str
     seconds: float
     searching: float
     shrinking: float
     call: float
+    trials: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0), Depth("normal", 60.0, 6.0, 1.5, 10.0),
-                                    Depth("deep", 60.0, 6.0, 1.5, 30.0))}
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 6.0, 1.5, 10.0, 3.0),
+                                    Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0))}
 
 
 def depth_named(name: str) -> Depth:
@@ -320,10 +327,9 @@ def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
     How long a case takes, its run included, is estimated from the case before it in its series.
     """
     end = time.monotonic() + seconds
-    modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
-    for number, step in enumerate(deep(scope.op, modes, dtypes, sizes=not scope.shapes)):
+    for number, step in enumerate(deep(scope.op, scope.modes, dtypes, sizes=not scope.shapes)):
         series.setdefault(step.series, []).append((number, step))
     spent, before = dict.fromkeys(series, 0.0), {}
     while series:

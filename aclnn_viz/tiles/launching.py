@@ -79,10 +79,16 @@ class Program:
         return self.name
 
     def __call__(self, /, **inputs) -> dict[str, np.ndarray]:
-        run = launch(self, traced=False, **inputs)
-        if run.hazards:
-            raise HazardError(run)
-        return run.outputs
+        return self.under()(**inputs)
+
+    def under(self, /, **how) -> Callable:
+        """The program as a kernel that runs under some of the keywords of `launch`: cores, schedule, unified_buffer."""
+        def kernel(**inputs):
+            run = launch(self, traced=False, **how, **inputs)
+            if run.hazards:
+                raise HazardError(run)
+            return run.outputs
+        return kernel
 
     def __repr__(self) -> str:
         return f"Program({self.operator!r}, {self.name!r})"
