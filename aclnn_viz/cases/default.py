@@ -77,10 +77,13 @@ def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
         yield draw(min(STRETCH, size - start))
 
 
+SHARE = 0.125  # of the elements that are put where a function has kinks, borders or ties
+
+
 def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
-    """Return `values` with about an eighth of them replaced by members of `special`."""
+    """Return `values` with about that share of them replaced by members of `special`."""
     special, sprinkled = np.asarray(special, np.float64), values.flatten()
-    chosen = [part < 0.125 for part in stretches(rng.random, values.shape)]
+    chosen = [part < SHARE for part in stretches(rng.random, values.shape)]
     for number, part in enumerate(stretches(lambda count: rng.choice(special, size=count), values.shape)):
         np.copyto(sprinkled[number * STRETCH:][:part.size], part, where=chosen[number])
     return sprinkled.reshape(values.shape)
@@ -219,10 +222,10 @@ def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray
 
 
 def tied(rng, values: np.ndarray, others) -> np.ndarray:
-    """Return `values` with an eighth of them replaced by those of each other tensor that broadcasts to their shape."""
+    """Return `values` with about that share of them replaced by those of each other tensor that broadcasts to their shape."""
     for other in others:
         if np.broadcast_shapes(other.shape, values.shape) == values.shape:
-            values = np.where(rng.random(values.shape) < 0.125, other.astype(np.float64), values)
+            values = np.where(rng.random(values.shape) < SHARE, other.astype(np.float64), values)
     return values
 
 

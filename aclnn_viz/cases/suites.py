@@ -138,7 +138,7 @@ def _tiny(fmt) -> list[float]:
 
 NUMBERS = {
     "zeros": lambda fmt: [0.0, -0.0] * 4,
-    "nan": lambda fmt: [np.nan] * 2,
+    "nan": lambda fmt: [np.nan] * 6,
     "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
     "large and small": lambda fmt: [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt),
     "largest": _largest,

@@ -163,7 +163,11 @@ class _Axes:
         self.sizes = self.op.fitting(self.bound)[1]
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
-                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and axis[0] not in self.op.sizes}
+                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and (axis[0] not in self.op.sizes or self._listed(axis[0]))}
+
+    def _listed(self, letter: str) -> bool:
+        """Whether an attribute lists the lengths of these axes: it is cut with them."""
+        return isinstance(self.sizes[letter], tuple) and self.op.sizes[letter] in self.op.attributes
 
     def of(self, name: str) -> list[tuple[str, int]]:
         """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
@@ -182,6 +186,7 @@ class _Axes:
         sizes = {letter: n for letter, n in self.sizes.items() if formulas.get(letter, "a").isidentifier()}
         if isinstance(self.sizes.get(token), tuple):
             sizes[token] = tuple(length if at == place else n for at, n in enumerate(sizes[token]))
+            cut |= {formulas[token]: sizes[token]} if formulas.get(token) in options else {}
         else:  # of a product the factor that no attribute gives
             rest = next(letter for letter in token.split("*") if letter not in formulas)
             sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)

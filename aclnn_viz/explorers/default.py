@@ -256,8 +256,8 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _spans(count: int) -> list[int]:
-    """Columns of panels in rows of at most seven."""
-    rows = -(-count // 7)
+    """Columns of panels in rows of at most five, which leave a colour bar its width."""
+    rows = -(-count // 5)
     sizes = [count // rows + (k < count % rows) for k in range(rows)] if count else []
     return [20 // size + (k < 20 % size) for size in sizes for k in range(size)]
 

@@ -46,10 +46,11 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     letters = {name for tensor in op.tensors.values() for pattern in choices(tensor.shape) for name in pattern.names}
     texts = [("sizes", *item) for item in op.sizes.items()]
     texts += [(field, name, end) for field in ("tensors", "attributes") for name, one in getattr(op, field).items()
-              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str) and end not in op.takes]
+              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str)]
+    tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}  # a kink may lie at another tensor
     for field, name, text in texts:
         try:
-            wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS}
+            wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS, *tensors.get(text, ())}
         except SyntaxError as error:
             wrong = [error.msg]
         if wrong:

@@ -36,13 +36,14 @@ from aclnn_viz.tiles.platforms import (
     bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import message, tr
 
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
 FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
+PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 # Functions of C's library after which entries are called, and which they would declare anew.
 OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
@@ -378,9 +379,12 @@ class Launched:
             memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)
         os.close(self.report)
         os.close(self.file)
+        size = self.printed.seek(0, os.SEEK_END)
         self.printed.seek(0)
-        if text := self.printed.read().decode("utf-8", "replace"):
+        if text := self.printed.read(PRINTED).decode("utf-8", "replace"):
             print(text, end="", flush=True)
+        if size > PRINTED:
+            print("\n" + tr("(the kernel printed {n} more bytes, which are not shown)", n=f"{size - PRINTED:,}"))
         self.printed.close()
 
 

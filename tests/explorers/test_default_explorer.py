@@ -90,6 +90,11 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     assert all(np.isfinite(array).all() for name, array in arrays.items() if name.partition(".")[0] not in ("forward", "slope"))
 
 
+def test_no_row_has_so_many_panels_that_a_colour_bar_is_cut():
+    made = default.of(operator("batch_norm"))  # of seven inputs
+    assert min(panel.span for panel in made.show(made.compute(made.state())).panels) >= 4
+
+
 def test_what_the_product_refuses_is_computed_by_the_kit_and_said():
     made = default.of(operator("rms_norm"))
     data = made.compute(made.state(), refuse)

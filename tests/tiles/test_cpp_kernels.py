@@ -156,6 +156,18 @@ def test_arguments_of_every_kind_and_what_is_printed(capsys):
         cpp(SOURCES / "formats.cpp")["add"]
 
 
+def test_of_much_that_a_kernel_prints_the_beginning_is_shown(tmp_path, capsys):
+    (file := tmp_path / "loud.cpp").write_text("""#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void loud(GM_ADDR y) {
+    for (int i = 0; i < 10000; ++i) std::printf("line %04d\\n", i);
+}
+""", "utf-8")
+    av.tiles.run(cpp(file)["loud"], np.zeros(1, np.float32))
+    printed = capsys.readouterr().out
+    assert printed.startswith("line 0000\n") and len(printed) < 70_000
+    assert printed.endswith("\n(the kernel printed 34,464 more bytes, which are not shown)\n")
+
+
 def test_a_kernel_of_a_project_gets_the_tiling_struct_of_its_host(tmp_path):
     (tmp_path / "op_host").mkdir()
     (tmp_path / "op_kernel").mkdir()
