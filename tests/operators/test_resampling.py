@@ -60,3 +60,31 @@ def scattered(name, size, places, scales, taps, **options):
 def test_nearest_neighbours_follow_the_scales_where_both_are_given(size, places, scales):
     ratios = [1 / Fraction(s) if min(scales) > 0 else Fraction(n, m) for n, m, s in zip(size, places, scales)]
     scattered("upsample_nearest_2d", size, places, scales, lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)])
+
+
+def coordinate(axis, place, size, places, scales, alignCorners):
+    n, m, s = size[axis], places[axis], Fraction(scales[axis])
+    if alignCorners:
+        return Fraction(place * (n - 1), m - 1) if m > 1 else Fraction(0)
+    return (place + Fraction(1, 2)) * (1 / s if s > 0 else Fraction(n, m)) - Fraction(1, 2)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+@pytest.mark.parametrize("aligned", [False, True])
+def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
+    def taps(axis, place):
+        at = max(coordinate(axis, place, size, places, scales, aligned), 0)
+        return [(min(k, size[axis] - 1), 1 - abs(at - k)) for k in (floor(at), floor(at) + 1)]
+    scattered("upsample_bilinear_2d", size, places, scales, taps, alignCorners=aligned)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+@pytest.mark.parametrize("aligned", [False, True])
+def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned):
+    def share(d, a=Fraction(-3, 4)):
+        return (a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+
+    def taps(axis, place):
+        at = coordinate(axis, place, size, places, scales, aligned)
+        return [(min(max(k, 0), size[axis] - 1), share(abs(at - k))) for k in range(floor(at) - 1, floor(at) + 3)]
+    scattered("upsample_bicubic_2d", size, places, scales, taps, alignCorners=aligned)

@@ -1,30 +1,83 @@
-"""What operators share whose outputs show one element each of planes (planes, H, W): the element's row and column for each output."""
+"""What operators share whose outputs are sums of a few elements of planes (planes, H, W): taps of rows and of columns.
+
+A tap is, for each output along an axis, the place of one element on that axis, and its weight, None where that is 1.
+"""
+
+from fractions import Fraction
+from numbers import Real
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
-LENGTHS = {letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")} | {"Ho": "outputSize[0]", "Wo": "outputSize[1]"}
+LENGTHS = {**{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")}, "Ho": "outputSize[0]", "Wo": "outputSize[1]"}
 COUNTS = {"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"}
 
 
-def places(xp, rows, columns, width):
-    """The place in the flattened plane of the element that each output shows."""
-    return xp.reshape(rows[:, None] * width + columns[None, :], (-1,))
+def pairs(xp, rows, columns, width):
+    """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
+    for row, of_row in rows:
+        for column, of_column in columns:
+            weight = None if of_row is None else xp.reshape(of_row[:, None] * of_column[None, :], (-1,))
+            yield xp.reshape(row[:, None] * width + column[None, :], (-1,)), weight
 
 
 def gathered(xp, planes, rows, columns):
-    """The outputs (planes, Ho, Wo)."""
+    """The outputs (planes, Ho, Wo): for each the sum of what its taps find."""
     count, height, width = planes.shape
-    shown = xp.take(xp.reshape(planes, (count, height * width)), places(xp, rows, columns, width), axis=1)
-    return xp.reshape(shown, (count, rows.shape[0], columns.shape[0]))
+    flat, total = xp.reshape(planes, (count, height * width)), 0.0
+    for place, weight in pairs(xp, rows, columns, width):
+        found = xp.take(flat, place, axis=1)
+        total = total + (found if weight is None else found * xp.astype(weight, planes.dtype))
+    return xp.reshape(total, (count, rows[0][0].shape[0], columns[0][0].shape[0]))
 
 
 def scattered(xp, grad, rows, columns, height, width):
-    """The gradients of the planes: each element adds up the gradients of the outputs that show it."""
+    """The gradients of the planes: each element adds up the gradients of the outputs that found it, times their weights."""
     flat = xp.reshape(grad, (grad.shape[0], grad.shape[1] * grad.shape[2]))
     total = xp.zeros((grad.shape[0], height * width), dtype=grad.dtype)
-    return xp.reshape(xp.scatter_add(total, places(xp, rows, columns, width), flat), (grad.shape[0], height, width))
+    for place, weight in pairs(xp, rows, columns, width):
+        total = xp.scatter_add(total, place, flat if weight is None else flat * xp.astype(weight, grad.dtype))
+    return xp.reshape(total, (grad.shape[0], height, width))
+
+
+def ratio(length, places, scale):
+    """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
+    if not scale > 0.0:
+        return length, places
+    near = Fraction(scale).limit_denominator(2**20) if isinstance(scale, Real) else Fraction(0)
+    whole = 0 < near.numerator < 2**32 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
+    return (near.denominator, near.numerator) if whole else (None, scale)
+
+
+def coordinates(xp, places, under, over, centre, least=None):
+    """Where each place lies among elements, under / over of them a place: the last element before it, and how far behind that.
+
+    `centre` is 1 where coordinates are those of centres, and the edges of the first place and element meet. Whole numbers
+    decide between elements exactly, which the rounding of a quotient does not.
+    """
+    at = 2 * xp.arange(places, dtype=xp.int64) + centre
+    if under is None:
+        at = xp.astype(at, xp.float64) / (2.0 * over) - 0.5 * centre
+        at = at if least is None else xp.maximum(at, 1.0 * least)
+        whole = xp.floor(at)
+        return xp.astype(whole, xp.int64), at - whole
+    count, parts = at * under - centre * over, 2 * over
+    count = count if least is None else xp.maximum(count, least * parts)
+    whole = count // parts
+    return whole, xp.astype(count - whole * parts, xp.float64) / parts
+
+
+def stretched(xp, length, places, scale, alignCorners, least=None):
+    """The coordinates of places that reach as far as the elements: from edge to edge, or from the first to the last if aligned."""
+    if alignCorners:
+        return coordinates(xp, places, *((length - 1, places - 1) if places > 1 else (0, 1)), 0, least)
+    return coordinates(xp, places, *ratio(length, places, scale), 1, least)
+
+
+def weighted(xp, first, weights, length, before):
+    """The taps of weights of elements in a row, of which `before` lie before `first`; beside the axis there is its end."""
+    return [(xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)]
 
 
 def padded(xp, length, before, after):

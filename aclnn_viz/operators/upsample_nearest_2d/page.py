@@ -6,16 +6,14 @@ that show it.
 Source: aclnnUpsampleNearest2dBackward, CANN operator documentation.
 """
 
-from aclnn_viz.operators.families.resampling import gathered, scattered
+from aclnn_viz.operators.families.resampling import coordinates, gathered, ratio, scattered, weighted
 
 AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, places, scale):
     """The element that each place of an axis shows."""
-    at = xp.arange(places, dtype=xp.float64)
-    at = at / scale if scale > 0.0 else at * length / places
-    return xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64)
+    return weighted(xp, coordinates(xp, places, *ratio(length, places, scale), 0)[0], [None], length, 0)
 
 
 def shown(xp, height, width, rows, columns, scalesH, scalesW):
