@@ -50,29 +50,26 @@ def ratio(length, places, scale):
     return (near.denominator, near.numerator) if whole else (None, scale)
 
 
-def coordinates(xp, places, under, over, centre, least=None):
-    """Where each place lies among elements, under / over of them a place: the last element before it, and how far behind that.
+def coordinates(xp, length, places, scale, alignCorners, least=None):
+    """Where each place lies among the elements of an axis, at least at `least`: the last element before it, and how far behind that.
 
-    `centre` is 1 where coordinates are those of centres, and the edges of the first place and element meet. Whole numbers
-    decide between elements exactly, which the rounding of a quotient does not.
+    The first and last places lie at the first and last elements, or places reach from edge to edge as elements do. Whole
+    numbers decide between elements exactly, which the rounding of a quotient does not.
     """
-    at = 2 * xp.arange(places, dtype=xp.int64) + centre
-    if under is None:
-        at = xp.astype(at, xp.float64) / (2.0 * over) - 0.5 * centre
-        at = at if least is None else xp.maximum(at, 1.0 * least)
-        whole = xp.floor(at)
-        return xp.astype(whole, xp.int64), at - whole
-    count, parts = at * under - centre * over, 2 * over
-    count = count if least is None else xp.maximum(count, least * parts)
+    at = xp.arange(places, dtype=xp.int64)
+    if alignCorners:
+        count, parts = at * (length - 1), places - 1 if places > 1 else 1
+    else:
+        under, over = ratio(length, places, scale)
+        if under is None:
+            at = (xp.astype(at, xp.float64) + 0.5) / over - 0.5
+            at = at if least is None else xp.maximum(at, least)
+            whole = xp.floor(at)
+            return xp.astype(whole, xp.int64), at - whole
+        count, parts = (2 * at + 1) * under - over, 2 * over
+    count = count if least is None else xp.maximum(count, int(least))
     whole = count // parts
     return whole, xp.astype(count - whole * parts, xp.float64) / parts
-
-
-def stretched(xp, length, places, scale, alignCorners, least=None):
-    """The coordinates of places that reach as far as the elements: from edge to edge, or from the first to the last if aligned."""
-    if alignCorners:
-        return coordinates(xp, places, *((length - 1, places - 1) if places > 1 else (0, 1)), 0, least)
-    return coordinates(xp, places, *ratio(length, places, scale), 1, least)
 
 
 def weighted(xp, first, weights, length, before):

@@ -6,7 +6,7 @@ Source: aclnnUpsampleBicubic2dBackward, CANN operator documentation, which print
 its transpose, and leaves open what alignCorners makes of one place.
 """
 
-from aclnn_viz.operators.families.resampling import gathered, scattered, stretched, weighted
+from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
 from aclnn_viz.operators.families.sampling import bicubic_weights
 
 AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
@@ -14,7 +14,7 @@ AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 def shares(xp, length, places, scale, alignCorners):
     """The elements of an axis that each place takes shares of, and these."""
-    first, rest = stretched(xp, length, places, scale, alignCorners)
+    first, rest = coordinates(xp, length, places, scale, alignCorners)
     return weighted(xp, first, [weight for weight, _ in bicubic_weights(rest)], length, 1)
 
 

@@ -6,14 +6,14 @@ get the same shares of its gradient. Beside the planes there is the edge.
 Source: aclnnUpsampleBilinear2dBackward, CANN operator documentation; it leaves open what alignCorners makes of one place.
 """
 
-from aclnn_viz.operators.families.resampling import gathered, scattered, stretched, weighted
+from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
 
 AXES = {"self": "n..", "result": "n..", "gradOut": "n..", "out": "n.."}
 
 
 def shares(xp, length, places, scale, alignCorners):
     """The elements of an axis that each place takes shares of, and these."""
-    first, rest = stretched(xp, length, places, scale, alignCorners, 0)
+    first, rest = coordinates(xp, length, places, scale, alignCorners, 0.0)
     return weighted(xp, first, [1.0 - rest, rest], length, 0)
 
 

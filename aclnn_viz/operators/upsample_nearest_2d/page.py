@@ -6,14 +6,16 @@ that show it.
 Source: aclnnUpsampleNearest2dBackward, CANN operator documentation.
 """
 
-from aclnn_viz.operators.families.resampling import coordinates, gathered, ratio, scattered, weighted
+from aclnn_viz.operators.families.resampling import gathered, scattered
 
 AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, places, scale):
     """The element that each place of an axis shows."""
-    return weighted(xp, coordinates(xp, places, *ratio(length, places, scale), 0)[0], [None], length, 0)
+    at = xp.arange(places, dtype=xp.float64)
+    at = at / scale if scale > 0.0 else at * length / places
+    return [(xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64), None)]
 
 
 def shown(xp, height, width, rows, columns, scalesH, scalesW):
