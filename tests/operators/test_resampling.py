@@ -2,11 +2,17 @@
 
 from fractions import Fraction
 from math import floor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judge import prepared
+from aclnn_viz.operators.families import resampling
+from aclnn_viz.proving.proofs import proved
+from aclnn_viz.proving.subjects import of_operator
 
 PADDINGS = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 3, 4, 4), (0, 2, 0, 3)]
 
@@ -88,3 +94,35 @@ def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned)
         at = coordinate(axis, place, size, places, scales, aligned)
         return [(min(max(k, 0), size[axis] - 1), share(abs(at - k))) for k in range(floor(at) - 1, floor(at) + 3)]
     scattered("upsample_bicubic_2d", size, places, scales, taps, alignCorners=aligned)
+
+
+@pytest.mark.parametrize("name", ["upsample_bilinear_2d", "upsample_bicubic_2d"])
+@pytest.mark.parametrize("scale", [0.0, 0.6, 3 / 5 + 2**-52, 0.7310585786300049])
+def test_every_element_is_bounded_where_places_meet_elements(name, scale):
+    """A scale of 3/5 puts the second place of three on the third element of five; rounding would leave open on which side."""
+    made = av.case(name, shape=(1, 1, 5, 5), outputSize=(3, 3), scalesH=scale, scalesW=scale, dtype="float32")
+    one, = prepared(Recipe(name, {}), made).expected.values()
+    assert not one.undecided.any() and (one.allowed < 1e-4).all()  # 64 products of float32 weights of numbers of order one
+    assert all(np.isfinite(exact.error).all() for exact in made.operator.truth(**made.inputs).values())
+
+
+def test_an_infinite_scale_leaves_finite_gradients():
+    made = av.case("upsample_bilinear_2d", scalesH=np.inf)
+    assert np.isfinite(made.operator.backward(**made.inputs)["out"]).all()
+
+
+def exchanged(swapped):
+    """The page with a backward in which the weights of rows, if so, stand in the other order."""
+    op = av.operator("upsample_bilinear_2d")
+
+    def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
+        down, across = op.page.taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+        down = [(place, weight) for (place, _), (_, weight) in zip(down, down[::-1])] if swapped else down
+        return {"out": resampling.scattered(xp, gradOut, down, across, height, width)}
+    return SimpleNamespace(AXES=op.page.AXES, backward=backward)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_proof_tells_weights_apart(swapped):
+    subject = of_operator(av.operator("upsample_bilinear_2d"), exchanged(swapped))[-1]
+    assert proved("upsample_bilinear_2d", [subject]).holds is not swapped

@@ -11,7 +11,6 @@ from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 LENGTHS = {**{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")}, "Ho": "outputSize[0]", "Wo": "outputSize[1]"}
-COUNTS = {"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"}
 
 
 def pairs(xp, rows, columns, width):
@@ -45,8 +44,8 @@ def ratio(length, places, scale):
     """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
     if not scale > 0.0:
         return length, places
-    near = Fraction(scale).limit_denominator(2**20) if isinstance(scale, Real) else Fraction(0)
-    whole = 0 < near.numerator < 2**32 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
+    near = Fraction(scale).limit_denominator(2**20) if isinstance(scale, Real) and scale < 2**32 else Fraction(0)
+    whole = near > 0 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
     return (near.denominator, near.numerator) if whole else (None, scale)
 
 
@@ -100,3 +99,22 @@ def padding_2d(page, prototype) -> Operator:
         sizes={"Ho": "H + padding[2] + padding[3]", "Wo": "W + padding[0] + padding[1]"},
         takes=("self", "padding"), gives=("out",), upstream={"gradOutput": "out"}, gradient_of={"gradInput": "self"}, like="self",
         rules=(padding_fits,), shapes=({"shape": (2, 2, 5, 4)}, {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)}))
+
+
+def upsampling_2d(page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out") -> Operator:
+    """The declaration of an upsampling of the last two axes, to the lengths outputSize; `aligns` is the type of alignCorners."""
+    name = page.__name__.split(".")[-2]
+    planes, wide = (Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo"))
+    corners = {"alignCorners": Attribute(aligns, False, tries=(True,))} if aligns else {}
+    return Operator(
+        name=name, page=page, prototype=prototype, header=f"aclnn_{name}_backward.h", library="ops-cv", formats=formats,
+        tensors={"self": planes, made: Tensor("(N C) Ho Wo"), "gradOut": wide, gradient: Tensor("(N C) H W", layout="NCHW")},
+        attributes={
+            "outputSize": Attribute("const aclIntArray *", length=2, low=1, seen=False),
+            "inputSize": Attribute("const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False), **corners,
+            "scalesH": Attribute("double", 0.0, tries=(1.7,)), "scalesW": Attribute("double", 0.0, tries=(0.8,)),
+        },
+        sizes=LENGTHS, counts={"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"},
+        takes=("self", "outputSize", *corners, "scalesH", "scalesW"), gives=(made,), upstream={"gradOut": made},
+        gradient_of={gradient: "self"}, like="gradOut",
+        shapes=({"shape": (2, 2, 5, 4), "outputSize": (8, 3)}, {"shape": (1, 3, 2, 9), "outputSize": (7, 9)}))

@@ -2,7 +2,7 @@
 
 A formula is evaluated at one point, where the gradient is that of truth and of differences of the forward pass. An entry with
 `right` in the place of `formula` has a formula that the document lacks. `observe`, `documented` and `found` are expressions,
-too; `one` and `other` quote two texts, each with the part of the document where it stands.
+too; `one` and `other` quote two texts, each with where it stands.
 """
 
 import tomllib
@@ -41,8 +41,7 @@ def _erratum(op, entry):
         found, right = (Computation if "computed" in entry else Observation)(entry["what"], partial(eval, entry["observe"], known), *(
             eval(entry[side], known) for side in ("documented", "found"))), document
     elif "one" in entry:
-        found, right = Contradiction(*((text, where if "/" in where else f"{document}, {where}" if where else document)
-                                       for text, where in (entry["one"], entry["other"]))), document
+        found, right = Contradiction(tuple(entry["one"]), tuple(entry["other"])), document
     else:
         found, right = _printed(op, entry, known), PROVED
     return Erratum(entry["id"], entry["kind"], entry["title"], entry["document"], entry.get("document_source", document), entry["truth"],
