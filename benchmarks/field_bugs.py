@@ -60,7 +60,7 @@ def row(name):
 
 
 def main():
-    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True, cwd=HERE).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, check=True, cwd=HERE).stdout.decode().strip()
     text, notes = HEAD.format(commit=commit), []
     for kernel in SLIPS:
         line, missed, unknown = row(kernel.__name__)
