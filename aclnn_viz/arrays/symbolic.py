@@ -14,14 +14,15 @@ from pathlib import Path
 from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
 
 from aclnn_viz.arrays.steps import (
-    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, broadcast, chosen, equal,
-    exact, fitted, flat, negated, same_length)
+    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, Whether, broadcast, chosen,
+    equal, exact, fitted, flat, negated, same_length)
 from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
-STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
+SMOOTH = {"input", "add", "sub", "mul", "truediv", "exp", "log", "sqrt", "square", "negative", "reciprocal", "sum", "where", *MOVED}  # what compares nothing
+STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
 
@@ -125,13 +126,13 @@ class SymbolicArrays:
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
     of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
-    all indices into an axis, `divisors` what was divided by.
+    all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each an input of its own.
     """
 
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
 
-    def __init__(self, decide):
-        self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, {}, {}, {}, [], None
+    def __init__(self, decide, held=None):
+        self._decide, self.held, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, held, {}, {}, {}, [], None
         self.views, self.names, self.divisors = {}, {}, {}
 
     def __getattr__(self, name):
@@ -185,10 +186,13 @@ class SymbolicArrays:
 
     def input(self, name, shape, kind=REAL):
         """An input of the page; a length that is a number is written out where the page asks for one place of its axis."""
-        axes = tuple(() if n == 1 else (exact(n),) for n in shape)
+        return self._leaf(name, tuple(() if n == 1 else (exact(n),) for n in shape), kind)
+
+    def _leaf(self, name, axes, kind):
+        as_truth = Whether if kind == BOOL else lambda e: e
         array = self.made(axes, None, kind, ("input", name), deps=frozenset([(name, None)]))
         array.leaf = name
-        array._entry = lambda *index: self._input_entry(name, [i for axis in index for i in axis], kind)
+        array._entry = lambda *index: as_truth(self._input_entry(name, [i for axis in index for i in axis], kind))
         return array
 
     def named(self, name, parts, kind):
@@ -579,8 +583,14 @@ class SymbolicArrays:
         return self.sum(x, axis=axis, keepdims=keepdims) / self.number(Mul(*(n for a in chosen for n in x.axes[a])))
 
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
-        """The entry at the place of the greatest one, which stays where it is when entries change a little."""
+        """The entry at the place of the greatest one, which stays where it is when entries change a little; where maxima are
+
+        held, an input of its own.
+        """
         chosen, axes, index = self._along(x, axis, keepdims)
+        if self.held is not None and x.dtype == REAL:
+            made = self._leaf("_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims, axes, REAL)
+            return self.held.setdefault(made.leaf, made)
         lengths = [n for a in chosen for n in x.axes[a]]
 
         def places(*i):

@@ -130,19 +130,30 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    start = perf_counter()
+    """With each maximum as a number on which no output depends; where that does not do, as one of the entries."""
+    found, maxima = _attempted(subject, True)
+    return _attempted(subject, False)[0] if maxima and not all(theorem.holds for theorem in found) else found
+
+
+def _attempted(subject, held):
+    """The theorems, and whether there are maxima that were held, for which nothing is shown where an output depends on one."""
+    start, found, maxima = perf_counter(), [], held
     try:
-        for traced in subject.traced():
+        for traced in subject.traced(held):
+            maxima = bool(traced.xp.held)
+            if maxima and not theorems.independent(traced):
+                return [Theorem("", "", "", False)], True
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
             problems = theorems.unsound(traced)
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
-                    yield Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0])
+                    found.append(Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0]))
                 else:
-                    yield _theorem(traced, output, of, options)
+                    found.append(_theorem(traced, output, of, options))
     except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
-        yield Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start)
+        found.append(Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start))
+    return found, maxima
 
 
 def _theorem(traced, output, of, options):
