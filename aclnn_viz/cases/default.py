@@ -99,12 +99,15 @@ def default_shape(op: Operator) -> tuple[int, ...]:
 
 
 def fitted(op: Operator, options: dict) -> dict:
-    """Options of a case in which an attribute names an axis that is there, and lengths have grown to the next that fit."""
+    """Options of a case with as many axes as attributes ask for, one of which names one that is there, and lengths grown to the next that fit."""
     shape = options.get("shape")
     if shape is None:
         return options
     attributes = _attributes(op, options)
     pattern = chosen(op.tensors[op.first].shape, attributes)
+    if len({one.ranks for one in choices(op.tensors[op.first].shape)}) > 1:
+        shape = ((1,) * 8 + tuple(shape))[-pattern.ranks[0]:]
+        options = options | {"shape": shape}
     if pattern.placed in options and not -len(shape) <= options[pattern.placed] < len(shape):
         return fitted(op, {name: value for name, value in options.items() if name != pattern.placed})
     for _ in range(GROWN):
@@ -166,6 +169,8 @@ def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
 
 def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[dict, Sizes, dict]:
     """The inputs of the forward operator, the length of every axis that a pattern names, and all attributes."""
+    if completed := registry.own("cases", op.name, "completed"):
+        source.given = completed(source, shape)
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
     sizes = _sizes(op, source, shape, attributes)
     if left := [name for name, value in attributes.items() if value is REQUIRED]:
@@ -350,7 +355,8 @@ def left_out(op: Operator) -> Iterator[dict]:
 def _taken(op: Operator, options: dict) -> bool:
     """Whether there is a usual case with these options."""
     try:
-        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), default_shape(op))))
+        shape = fitted(op, options | {"shape": default_shape(op)})["shape"]
+        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), shape)))
     except (TypeError, ValueError):
         return False
     return True
@@ -371,7 +377,7 @@ def broadcasts(op: Operator) -> Iterator[dict]:
     parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters) if p.kind == "tensor"}
     some = [name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))]
     base = op.shapes[0] if op.shapes else {"shape": default_shape(op)}
-    sizes = chosen(op.tensors[op.first].shape, {}).bind(base["shape"], {}) if some else {}
+    sizes = draw_forward(op, Draw(FLOAT32, 0, {k: v for k, v in base.items() if k != "shape"}), base["shape"])[1] if some else {}
     for name in some:
         tried = set()
         for mode in op.modes or ({},):
@@ -379,7 +385,7 @@ def broadcasts(op: Operator) -> Iterator[dict]:
             if not found.stretched or found in tried:
                 continue
             tried.add(found)
-            whole = choices(op.tensors[name].shape)[0].shape(sizes)
+            whole = (choices(op.tensors[name].shape)[0] if found.scalar else found).shape(sizes)
             ones = tuple(1 if axis in found.stretched else n for axis, n in zip(found.axes, whole))
             for shape in [whole] if found.scalar else [whole[1:], (*whole[:-1], 1), ()] if found.starred else [ones]:
                 if name != op.first:

@@ -240,9 +240,12 @@ class Operator:
         tensor = self.tensors[name]
         if not tensor.usual or not (function := branch(tensor.usual, known)):
             return None
-        make = getattr(self.page, function)
+        make, known = getattr(self.page, function), known | sizes
+        takes = make.__code__.co_varnames[1:make.__code__.co_argcount]
+        if not known.keys() >= {*takes}:
+            return None
         given = {of: known[of].astype(np.float64).reshape(chosen(self.tensors[of].shape, known).page_shape(sizes))
-                 if of in self.tensors else (known | sizes)[of] for of in make.__code__.co_varnames[1:make.__code__.co_argcount]}
+                 if of in self.tensors else known[of] for of in takes}
         shape = chosen(tensor.shape, known).shape(sizes)
         return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
 

@@ -130,19 +130,24 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    """With each maximum as a number on which no output depends; where that does not do, as one of the entries."""
-    found, maxima = _attempted(subject, True)
-    return _attempted(subject, False)[0] if maxima and not all(theorem.holds for theorem in found) else found
+    """With each maximum as a number on which no output depends, where that is so, else as one of the entries."""
+    try:
+        found = _attempted(subject, True)
+    except Depends:
+        found = _attempted(subject, False)
+    return found
+
+
+class Depends(Exception):
+    """An output of forward may depend on a maximum that is held."""
 
 
 def _attempted(subject, held):
-    """The theorems, and whether there are maxima that were held, for which nothing is shown where an output depends on one."""
-    start, found, maxima = perf_counter(), [], held
+    start, found = perf_counter(), []
     try:
         for traced in subject.traced(held):
-            maxima = bool(traced.xp.held)
-            if maxima and not theorems.independent(traced):
-                return [Theorem("", "", "", False)], True
+            if traced.xp.held and not theorems.independent(traced):
+                raise Depends
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
             problems = theorems.unsound(traced)
             missing = [out for out in subject.gradient_of if out not in traced.backward]
@@ -151,9 +156,11 @@ def _attempted(subject, held):
                     found.append(Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0]))
                 else:
                     found.append(_theorem(traced, output, of, options))
+    except Depends:
+        raise
     except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
         found.append(Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start))
-    return found, maxima
+    return found
 
 
 def _theorem(traced, output, of, options):

@@ -212,11 +212,11 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
     found, first = [], tuple(one[0] for one in choices.values())
     for values in combined(choices, op.apart):
         for count in range(len(optional) + 1 if not op.apart else 1 + (values == first)):
-            for absent in (some + reserved for some in combinations(optional, count)):
-                mode = dict(zip(choices, values))
+            for some in combinations(optional, count):
+                absent, mode = some + reserved, dict(zip(choices, values))
                 for attributes in _allowed(op, fixed | mode, absent):
                     zero = {name: 0 for name, value in attributes.items() if value is S.Zero}
-                    alone = not set(op.kept.values()) <= set(absent) and not (op.apart and values != first)
+                    alone = not set(op.kept.values()) <= set(absent) and not (op.apart and (some or values != first))
                     found += [_subject(op, page, attributes, absent, mode | zero, each) for each in (False, True)[:1 + alone]]
     return found
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from aclnn_viz.cases import default
 from aclnn_viz.cases.default import Draw
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.flash_attention_score.declaration import PLACES
@@ -18,8 +17,9 @@ def laid(layout, batch, length, heads, size):
     return tuple((axes | {2 if layout == "BSND" else 1: heads, 3: size})[k] for k in range(4))
 
 
-def draw(source: Draw, shape) -> dict:
-    op, given = operator("flash_attention_score"), source.given
+def completed(source: Draw, shape) -> dict:
+    """What is given, and what follows for options that are not: numbers of heads, lengths of keys, prefixes and the window."""
+    op, given = operator("flash_attention_score"), dict(source.given)
     layout, mode = (source.attribute(name, op.attributes[name].default) for name in ("inputLayout", "sparseMode"))
     if len(shape) == len(layout):  # any other is refused
         flat, (at_batch, at_rows) = len(layout) == 3, PLACES[layout]
@@ -27,15 +27,15 @@ def draw(source: Draw, shape) -> dict:
         heads = given.setdefault("headNum", next(n for n in (4, 2, 1) if wide % n == 0) if flat else max(shape[layout.index("N")], 1))
         size, kept = wide // heads if flat else shape[-1], heads // 2 if heads % 2 == 0 else heads
         batch, rows = shape[at_batch], shape[at_rows]
-        asked = default._asked(source, "keyIn") or (rows + 2,)
+        asked = given.get("keyIn_shape", getattr(given.get("keyIn"), "shape", None)) or (rows + 2,)
         if len(asked) == 1:
             given["keyIn_shape"] = asked = laid(layout, batch, *asked, kept, size)
         columns, kept = asked[at_rows], asked[-1] // size if flat and size else asked[layout.index("N")] if not flat else kept
-        if "value" not in given and len(narrow := given.get("value_shape", (size,))) == 1:
+        if not isinstance(given.get("value"), np.ndarray) and len(narrow := given.get("value_shape", (size,))) == 1:
             given["value_shape"] = laid(layout, batch, columns, kept, min(narrow[0], size))
         least = max(columns - rows, 0)
         if mode in OF_PREFIX:
-            given.setdefault("prefixOptional", tuple(min(least + k % 2, columns) for k in range(batch)))
+            given["prefixOptional"] = given.get("prefixOptional") or tuple(min(least + k % 2, columns) for k in range(batch))
         if mode == BAND:
             given.setdefault("preTokens", 2)
             given.setdefault("nextTokens", 1)
@@ -45,7 +45,7 @@ def draw(source: Draw, shape) -> dict:
             given.setdefault("attenMaskOptional", np.reshape(hidden, (batch, 1, rows, columns)))
     if source.attribute("keepProb", 1.0) == 1.0:
         given.setdefault("dropMaskOptional", None)
-    return default.draw(op, source, shape)
+    return given
 
 
 def suite():

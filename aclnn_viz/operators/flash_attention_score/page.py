@@ -65,6 +65,11 @@ def seen(xp, x, hidden):
     return x if hidden is None else xp.where(hidden, xp.zeros_like(x), x)
 
 
+def softmax(xp, s, softmaxMax, softmaxSum, hidden):
+    """A, from what forward saves of its rows: it is not stored, and rows that do not sum to 1 are not renormalised."""
+    return seen(xp, xp.exp(s - softmaxMax[:, :, :, :, :1]) / softmaxSum[:, :, :, :, :1], hidden)
+
+
 def dropped(xp, x, keep, keepProb):
     return x if keep is None else xp.where(keep, x / keepProb, xp.zeros_like(x))
 
@@ -74,13 +79,12 @@ def forward(xp, query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMa
     q, k, v = (heads(xp, x, inputLayout) for x in (query, keyIn, value))
     hidden = hides(xp, attenMaskOptional, prefixOptional, preTokens, nextTokens, sparseMode, q.shape[3], k.shape[2])
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
-    top = xp.max(s, axis=4, keepdims=True)
-    exp = seen(xp, xp.exp(s - top), hidden)
-    total = xp.sum(exp, axis=4, keepdims=True)
-    p = dropped(xp, seen(xp, exp / total, hidden), dropMaskOptional, keepProb)
-    y = xp.sum(p[:, :, :, :, :, None] * v[:, :, None, None, :, :], axis=4)
     eight = xp.ones(8, dtype=s.dtype)  # one block of 32 bytes a row
-    return {"softmaxMax": top * eight, "softmaxSum": total * eight, "attentionOut": in_layout(xp, y, inputLayout)}
+    top = xp.max(s, axis=4, keepdims=True) * eight
+    total = xp.sum(seen(xp, xp.exp(s - top[:, :, :, :, :1]), hidden), axis=4, keepdims=True) * eight
+    p = dropped(xp, softmax(xp, s, top, total, hidden), dropMaskOptional, keepProb)
+    y = xp.sum(p[:, :, :, :, :, None] * v[:, :, None, None, :, :], axis=4)
+    return {"softmaxMax": top, "softmaxSum": total, "attentionOut": in_layout(xp, y, inputLayout)}
 
 
 def backward(xp, query, keyIn, value, dy, pseShiftOptional, dropMaskOptional, attenMaskOptional, softmaxMaxOptional, softmaxSumOptional,
@@ -88,8 +92,7 @@ def backward(xp, query, keyIn, value, dy, pseShiftOptional, dropMaskOptional, at
     q, k, v, g, y = (heads(xp, x, inputLayout) for x in (query, keyIn, value, dy, attentionInOptional))
     hidden = hides(xp, attenMaskOptional, prefixOptional, preTokens, nextTokens, sparseMode, q.shape[3], k.shape[2])
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
-    # The saved maximum and sum: A is not stored, and rows that do not sum to 1 are not renormalised.
-    a = seen(xp, xp.exp(s - softmaxMaxOptional[:, :, :, :, :1]) / softmaxSumOptional[:, :, :, :, :1], hidden)
+    a = softmax(xp, s, softmaxMaxOptional, softmaxSumOptional, hidden)
     p = dropped(xp, a, dropMaskOptional, keepProb)
     da = dropped(xp, xp.sum(g[:, :, :, :, None, :] * v[:, :, None, None, :, :], axis=5), dropMaskOptional, keepProb)
     ds = scaleValue * (a * (da - xp.sum(g * y, axis=4, keepdims=True)))
