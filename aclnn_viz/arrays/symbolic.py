@@ -126,7 +126,7 @@ class SymbolicArrays:
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
     of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
-    all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each an input of its own.
+    all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each then an input.
     """
 
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
@@ -189,10 +189,9 @@ class SymbolicArrays:
         return self._leaf(name, tuple(() if n == 1 else (exact(n),) for n in shape), kind)
 
     def _leaf(self, name, axes, kind):
-        as_truth = Whether if kind == BOOL else lambda e: e
         array = self.made(axes, None, kind, ("input", name), deps=frozenset([(name, None)]))
         array.leaf = name
-        array._entry = lambda *index: as_truth(self._input_entry(name, [i for axis in index for i in axis], kind))
+        array._entry = lambda *index: self._input_entry(name, [i for axis in index for i in axis], kind)
         return array
 
     def named(self, name, parts, kind):
@@ -208,7 +207,7 @@ class SymbolicArrays:
             view = f"{name}_{''.join(map(str, places))}"
             self.views[view] = name, places, lengths
             return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
-        return self.named(name, parts, kind)
+        return Whether(self.named(name, parts, kind)) if kind == BOOL else self.named(name, parts, kind)
 
     @contextmanager
     def seen_by(self, view):
@@ -365,10 +364,7 @@ class SymbolicArrays:
         order.insert(destination % x.ndim, source % x.ndim)
         return self.permuted(x, order)
 
-    def permute_dims(self, x, axes):
-        return self.permuted(x, axes)
-
-    transpose = permute_dims
+    permute_dims = transpose = lambda self, x, axes: self.permuted(x, axes)
 
     def expand_dims(self, x, axis=0):
         at = axis % (x.ndim + 1)
@@ -583,14 +579,10 @@ class SymbolicArrays:
         return self.sum(x, axis=axis, keepdims=keepdims) / self.number(Mul(*(n for a in chosen for n in x.axes[a])))
 
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
-        """The entry at the place of the greatest one, which stays where it is when entries change a little; where maxima are
-
-        held, an input of its own.
-        """
+        """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
         chosen, axes, index = self._along(x, axis, keepdims)
         if self.held is not None and x.dtype == REAL:
-            made = self._leaf("_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims, axes, REAL)
-            return self.held.setdefault(made.leaf, made)
+            return self.held.setdefault(key := "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims, self._leaf(key, axes, REAL))
         lengths = [n for a in chosen for n in x.axes[a]]
 
         def places(*i):
@@ -605,5 +597,4 @@ class SymbolicArrays:
         made.places = {x.key: places} if keepdims else None
         return made
 
-    def min(self, x, /, *, axis=None, keepdims=False):
-        return self.max(x, axis=axis, keepdims=keepdims, name="min")
+    min = lambda self, x, /, **along: self.max(x, name="min", **along)

@@ -77,7 +77,7 @@ class Arrangement:
         whole = {name: array if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else
                  np.broadcast_to(array, pattern.shape(sizes)) for name, array in arrays.items()}
         axes, results = {name: branch(text, attributes) for name, text in page.AXES.items()}, {}
-        shaped = {name: None if array is None else as_truths(self.tensors[name].dtype, array, _padded(
+        shaped = {name: None if array is None or not axes[name] and array.ndim else as_truths(self.tensors[name].dtype, array, _padded(
             patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), axes[name])) for name, array in whole.items()}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, bound):

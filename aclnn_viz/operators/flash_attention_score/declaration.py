@@ -14,9 +14,9 @@ def laid_out(length: str, heads: str, size: str) -> str:
             f"B {length} {heads}*{size} if inputLayout = BSH else B {length} {heads} {size}")
 
 
-QUERY, KEY, VALUE, OUT = (laid_out(*one.split()) for one in ("S1 N2*G D", "S2 N2 D", "S2 N2 Dv", "S1 N2*G Dv"))
-ROWS, PSE = "B N2*G S1 8", "~B N2*G ~S1 S2"
-MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G S1 S2"
+QUERY, KEY, VALUE, OUT = (laid_out(*one.split()) for one in ("Q N2*G D", "K N2 D", "K N2 Dv", "Q N2*G Dv"))
+ROWS, PSE = "B N2*G Q 8", "~B N2*G ~Q K"
+MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G Q K"
 PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # of B and S
 
 
@@ -69,7 +69,7 @@ OPERATOR = Operator(
     tensors={
         "query": Tensor(QUERY), "keyIn": Tensor(KEY), "value": Tensor(VALUE), "dy": Tensor(OUT), "attentionOut": Tensor(OUT),
         "softmaxMax": Tensor(ROWS, "wide"), "softmaxSum": Tensor(ROWS, "wide"), "pseShiftOptional": Tensor(PSE, optional=True),
-        "dropMaskOptional": Tensor("B N2*G S1 S2", "bits", optional=True), "paddingMaskOptional": Tensor("()", reserved=True),
+        "dropMaskOptional": Tensor("B N2*G Q K", "bits", optional=True), "paddingMaskOptional": Tensor("()", reserved=True),
         "attenMaskOptional": Tensor(MASK, "bool or uint8", ranks=(2, 4), optional=True, usual="compressed if sparseMode = 2|3|4|6 else "),
         "softmaxMaxOptional": Tensor(ROWS, "wide"), "softmaxSumOptional": Tensor(ROWS, "wide"),
         "softmaxInOptional": Tensor("()", reserved=True), "attentionInOptional": Tensor(OUT),

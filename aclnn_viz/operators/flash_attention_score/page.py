@@ -18,7 +18,7 @@ AXES = {
     "query": QUERY, "dy": QUERY, "attentionInOptional": QUERY, "attentionOut": QUERY, "dqOut": QUERY,
     "keyIn": KEY, "value": KEY, "dkOut": KEY, "dvOut": KEY, "softmaxMax": ROWS, "softmaxSum": ROWS, "softmaxMaxOptional": ROWS,
     "softmaxSumOptional": ROWS, "pseShiftOptional": ROWS, "dpseOut": ROWS, "dropMaskOptional": ROWS,
-    "attenMaskOptional": ".. if sparseMode = 2|3|4|6 else bn...",
+    "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",  # that of positions says what the mode says
 }
 SEQUENCE = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": -2}
 LEFT_UP, BAND, PREFIX, OF_POSITIONS = 2, 4, 6, (2, 3, 4, 6)
@@ -36,8 +36,8 @@ def in_layout(xp, x, layout):
 
 def compressed(xp, sparseMode):
     """The mask that modes of positions take: a triangle, and below it for prefixes a rectangle, the same for all lengths."""
-    i, j = xp.arange(3072, dtype=xp.int64)[:, None], xp.arange(2048, dtype=xp.int64)[None, :]
-    return xp.where(i < 2048, j > i, j >= 1024) if sparseMode == PREFIX else (j > i)[:2048]
+    i, j = xp.arange(2048, dtype=xp.int64)[:, None], xp.arange(2048, dtype=xp.int64)[None, :]
+    return j > i if sparseMode != PREFIX else xp.concat([j > i, (j >= 1024) & (i < 1024)[:1024]], axis=0)
 
 
 def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):

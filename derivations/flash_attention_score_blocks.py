@@ -85,11 +85,6 @@ def output(element, shift=0, row=i):
     return (summed(A, shift, of, row) + summed(B, shift, of, row)) / total(shift, row)
 
 
-def weight(row, column, shift=top, over=total):
-    """The weight of a column of B, from what is saved of its row: a maximum and a sum."""
-    return exp(B[0][row, column] - shift) / over(shift, row)
-
-
 def gets(row, column):
     return Sum(dy[row, e] * B[1][column, e], (e, 0, w - 1))
 
@@ -118,10 +113,10 @@ def running_output(of_a=top_a - top, over=None):
 
 
 @book.theorem("Whatever number stands in the place of the maximum, the output is the same: it only keeps exponentials small.",
-              **{"below in the numerator alone": {"over": 0}})
-def any_maximum(over=top):
+              **{"below in the numerator alone": {"under": 0}, "below in the sum alone": {"over": 0}})
+def any_maximum(over=top, under=top):
     of = lambda values, column: values[column, e]  # noqa: E731
-    return [Equation((summed(A, top, of) + summed(B, top, of)) / total(over), output(e), {i: (0, m - 1)})]
+    return [Equation((summed(A, over, of) + summed(B, over, of)) / total(under), output(e), {i: (0, m - 1)})]
 
 
 @book.theorem("The gradient of a score of one block needs that block, and of its row a maximum, a sum and D = sum of dy y.",
@@ -133,7 +128,7 @@ def gradient_of_a_score(less=saved, over=total, shift=top):
 
 
 @book.theorem("The gradient of a value of one block adds up over the rows, with the weights computed again.",
-              **{"weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)}})
-def gradient_of_a_value(over=total):
-    made = Sum(weight(i, j, over=over) * dy[i, e], (i, 0, m - 1))
+              **{"weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)}, "no maximum": {"shift": 0}})
+def gradient_of_a_value(over=total, shift=top):
+    made = Sum(exp(B[0][i, j] - shift) / over(top, i) * dy[i, e], (i, 0, m - 1))
     return [Equation(gradient(loss(), B[1][j, e]), made, {j: (0, b - 1), e: (0, w - 1)})]
