@@ -41,7 +41,7 @@ ERRATA = (
     erratum(
         "flash-attention-ds", "mathematics", "dS is used and never defined",
         "dQ and dK are given by dS, for which there is no formula.", FILE,
-        "dS = A (dA - D) with dA = dY V^T and D the row sums of dY Y: what the sum of a row takes part in.", "the derivative of the forward pass",
+        "dS = A (dA - D) with dA = dY V^T and D the row sums of dY Y.", "the derivative of the forward pass",
         Lemma("flash_attention_score", "gradient_of_a_score", "D left out")),
     erratum(
         "flash-attention-shape", "contract", "attentionIn is said to have the shape of query",
