@@ -40,7 +40,7 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "13_judge_your_kernel": ("answer = None", 'answer = "both"', "as you said"),
     "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
     "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
-    "18_attention": ("(dy * y).sum(axis=0", "(dy * y).sum(axis=1", "^D right"),
+    "18_attention": ("(dy * y).sum(axis=0", "(dy * y).sum(axis=1", "D right"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
     "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
