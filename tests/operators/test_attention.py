@@ -70,6 +70,11 @@ def test_a_row_that_sees_nothing_has_no_gradient():
     assert not out["dqOut"][0, 0, :2].any() and out["dqOut"][0, 0, 3].any() and not inputs["softmaxSumOptional"][0, 0, :2].any()
 
 
+def test_without_keys_there_is_no_softmax():
+    with pytest.raises(ValueError, match="keyIn must have at least one key: got shape"):
+        av.case(OP, keyIn_shape=(2, 2, 0, 4), attenMaskOptional=None, pseShiftOptional=None)
+
+
 @pytest.mark.parametrize("change, match", [
     ({"paddingMaskOptional": np.ones(1, np.float32)}, "paddingMaskOptional is reserved: it must be None"),
     ({"headNum": 3}, "headNum must be a multiple of N2|query must have shape"), ({"keepProb": 0.5}, "be 1 without dropMaskOptional"),

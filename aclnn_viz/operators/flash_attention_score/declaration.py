@@ -29,6 +29,8 @@ def lengths(bound: dict) -> tuple:
 def fits(bound: dict) -> None:
     batch, rows, columns, wide, narrow = lengths(bound)
     mask, mode, prefix, keep = (bound[name] for name in ("attenMaskOptional", "sparseMode", "prefixOptional", "keepProb"))
+    if not columns:
+        raise ValueError(problem("keyIn must have at least one key", f"shape {bound['keyIn'].shape}", "leave the call out"))
     if narrow > wide:
         raise ValueError(problem("D of value must not exceed that of keyIn", f"{narrow} and {wide}", "make it smaller"))
     if keep <= 0 or keep != 1 and bound["dropMaskOptional"] is None:
