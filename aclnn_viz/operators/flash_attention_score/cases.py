@@ -64,4 +64,4 @@ def suite():
     yield {"shape": (2, 6, 4, 5), "keyIn_shape": (2, 2, 3, 5), "value_shape": (2, 2, 3, 3), "sparseMode": 3}  # rows that see nothing
     yield {"shape": (1, 3, 4, 5), "keyIn_shape": (1, 1, 6, 5), "value_shape": (1, 1, 6, 2), "keepProb": 0.75, "sparseMode": 6}
     yield {"shape": (1, 1, 2, 64), "keyIn_shape": (1, 1, 257, 64), "value_shape": (1, 1, 257, 64), "dtype": "float16"}
-    yield {"shape": (1, 1, 40, 8), "query": 30.0, "scaleValue": 1.0, "dtype": "float32"}  # scores of which exp overflows
+    yield {"shape": (1, 1, 40, 8), "pseShiftOptional": 100.0}  # scores of which exp overflows

@@ -1,6 +1,10 @@
 """Attention in PyTorch: autograd of the forward formula, of which softmax does not take the saved maximum and sum."""
 
-from aclnn_viz.operators.flash_attention_score.page import LEFT_UP, OF_POSITIONS, BAND, PREFIX
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.operators.faults.fault import changed
+from aclnn_viz.operators.flash_attention_score import page
+from aclnn_viz.operators.flash_attention_score.page import BAND, LEFT_UP, OF_POSITIONS, PREFIX
+from aclnn_viz.operators.peers import Difference
 
 ORDERS = {"BNSD": "bnsd->bnsd", "BSND": "bsnd->bnsd", "BSH": "bsnd->bnsd", "SBH": "sbnd->bnsd"}
 
@@ -35,3 +39,9 @@ def in_torch(torch, query, keyIn, value, dy, pseShiftOptional, dropMaskOptional,
             p = p * bits.reshape(-1)[:p.numel()].reshape(p.shape) / keepProb
         found = torch.autograd.grad(p @ v, leaves, heads(dy.to(wide), headNum), allow_unused=True)
     return {name: grad.to(query.dtype) for name, grad in zip(("dqOut", "dkOut", "dvOut", "dpseOut"), found)}
+
+
+DIFFERENCES = {"torch": (
+    Difference("D is the sum of a row of weights times their gradients, and not of dy times the saved output", "torch/nn/functional.py",
+               Plan("attention by autograd", order=SEQUENTIAL, division_ulps=1.0, page=changed(page, (
+                   ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(a * da, axis=4, keepdims=True)"),)).backward)),)}
