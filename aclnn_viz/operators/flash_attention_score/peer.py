@@ -4,7 +4,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.flash_attention_score import page
 from aclnn_viz.operators.flash_attention_score.page import BAND, LEFT_UP, OF_POSITIONS, PREFIX
-from aclnn_viz.operators.peers import Difference
+from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 ORDERS = {"BNSD": "bnsd->bnsd", "BSND": "bsnd->bnsd", "BSH": "bsnd->bnsd", "SBH": "sbnd->bnsd"}
 
@@ -44,4 +44,6 @@ def in_torch(torch, query, keyIn, value, dy, pseShiftOptional, dropMaskOptional,
 DIFFERENCES = {"torch": (
     Difference("D is the sum of a row of weights times their gradients, and not of dy times the saved output", "torch/nn/functional.py",
                Plan("attention by autograd", order=SEQUENTIAL, division_ulps=1.0, page=changed(page, (
-                   ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(a * da, axis=4, keepdims=True)"),)).backward)),)}
+                   ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(a * da, axis=4, keepdims=True)"),)).backward)),
+    Difference("in 16 bits D is not of the output as it was rounded", "torch/nn/functional.py",
+               narrow_steps("attention in 16 bits", accumulate="storage"), dtypes=NARROW))}
