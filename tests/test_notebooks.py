@@ -42,6 +42,7 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
     "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
     "16_your_cpp_kernel": ("answer = None", 'answer = "late"', "late - as you said"),
+    "18_attention": ("(dy * y).sum(axis=0", "(dy * y).sum(axis=1", "D right"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
     "17_why_is_it_slow": ('"cores": 48, "tile": 4096, "buffers": 1', '"cores": 28, "tile": 4096, "buffers": 2', "solved"),
     "19_one_slope_twenty_operators": ("1 - y * y", "y * (1 - y)", r"right on \d+ cases"),
