@@ -25,6 +25,10 @@ IDENTITIES = tuple((ast.parse(left, mode="eval").body, ast.parse(right, mode="ev
     ("1 - sigmoid(_a)", "sigmoid(-_a)"),
     ("1 - 1 / (1 + exp(-_a))", "1 / (1 + exp(_a))"),
     ("1 - 1 / (1 + exp(_a))", "1 / (1 + exp(-_a))"),
+    ("1 - exp(_a) / (1 + exp(_a))", "1 / (1 + exp(_a))"),
+    ("1 - exp(-_a) / (1 + exp(-_a))", "1 / (1 + exp(-_a))"),
+    ("_a - _b + _b", "_a"),
+    ("_a + _b * (1 - _a)", "_b + _a * (1 - _b)"),
     ("1 / (1 + exp(-_a)) - 1", "-1 / (1 + exp(_a))"),
     ("exp(_a) / (1 + exp(_a))", "1 / (1 + exp(-_a))"),
     ("exp(-_a) / (1 + exp(-_a))", "1 / (1 + exp(_a))"),
@@ -49,6 +53,17 @@ IDENTITIES = tuple((ast.parse(left, mode="eval").body, ast.parse(right, mode="ev
 FUNCTIONS = {"tanh", "exp", "erf", "erfc", "sigmoid", "log", "log1p", "expm1", "sum", "mean", "max"}
 ROUNDS = 3
 COMMUTE = ast.Add, ast.Mult
+BITS = 24  # of float32: more cannot be lost
+
+
+def _negated(node: ast.AST) -> ast.AST | None:
+    """-x or -x * y without its sign, None for what has none in front."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return operand
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right) if (rest := _negated(left)) is not None:
+            return ast.copy_location(ast.BinOp(rest, op, right), node)
+    return None
 
 
 class _Matcher:
@@ -104,7 +119,7 @@ class _Matcher:
         match pattern, node:
             case ast.Constant(value=wanted), ast.Constant(value=int(value) | float(value)) if value == wanted:
                 yield bound
-            case ast.UnaryOp(op=ast.USub(), operand=part), ast.UnaryOp(op=ast.USub(), operand=other):
+            case ast.UnaryOp(op=ast.USub(), operand=part), _ if (other := _negated(node)) is not None:
                 yield from self.match(part, other, bound)
             case ast.BinOp(left=a, op=op, right=b), ast.BinOp(left=c, op=other, right=d) if type(op) is type(other):
                 for first, second in ((c, d), (d, c))[:1 + isinstance(op, COMMUTE)]:
@@ -161,28 +176,38 @@ def rearranged(source, right: Callable[[Callable], bool]) -> tuple[str, str, str
     return None
 
 
+def _put(place) -> tuple:
+    """Put the right side of an identity into its place; return what undoes it."""
+    _, matcher, holder, field, at, node, side, bound = place
+    value, new = getattr(holder, field), ast.copy_location(matcher.written(side, bound), node)
+    setattr(holder, field, new if at is None else [*value[:at], new, *value[at + 1:]])
+    return holder, field, value
+
+
 def _tried(source, some: list, right) -> tuple[str, str, str, str, Callable] | None:
-    lost, texts = _lost(source, some), []
-    undo = []
+    lost, undo, before, used = _lost(source, some), [], {}, []
     try:
-        for name, matcher, holder, field, at, node, side, bound in some:
-            statement = statements(source.trees[name]).get(id(node))
-            new = ast.copy_location(matcher.written(side, bound), node)
-            before = head(statement) if statement is not None else ast.unparse(node)
-            value = getattr(holder, field)
-            undo.append((holder, field, value))
-            setattr(holder, field, new if at is None else [*value[:at], new, *value[at + 1:]])
-            texts.append((source.place(name, node.lineno), before, head(statement) if statement is not None else ast.unparse(new)))
-        changed = source.built()
-        if not right(changed):
-            return None
-        places, befores, afters = (dict.fromkeys(part) for part in zip(*texts))
-        return "; ".join(places), "\n    ".join(befores), "\n    ".join(afters), lost, changed
+        for _ in range(ROUNDS):  # one identity may open the way for another
+            for place in some:
+                name, node = place[0], place[5]
+                statement = statements(source.trees[name]).get(id(node))
+                if statement is not None:
+                    before.setdefault(id(statement), (name, statement, head(statement)))
+                    undo.append(_put(place))
+            changed = source.built()
+            if right(changed):
+                texts = [(source.place(name, one.lineno), text, head(one)) for name, one, text in before.values()]
+                places, befores, afters = (dict.fromkeys(part) for part in zip(*texts))
+                return "; ".join(places), "\n    ".join(befores), "\n    ".join(afters), lost, changed
+            held = {name for name, *_ in before.values()}
+            used += [place[6] for place in some]
+            some = [place for place in _places(source) if place[0] in held and place[6] not in used]
     except Exception:  # an identity in the terms of another library, a name that has another value there
-        return None
+        pass
     finally:
         for holder, field, value in reversed(undo):
             setattr(holder, field, value)
+    return None
 
 
 def _lost(source, some: list) -> str:
@@ -192,18 +217,19 @@ def _lost(source, some: list) -> str:
     def watch(whole, *parts):
         with np.errstate(all="ignore"):
             total, *sides = (np.asarray(one, np.float64) for one in (whole, *parts))
-            size = np.max(np.abs(np.stack(np.broadcast_arrays(*sides))), axis=0)
-            seen.append(np.inf if not np.isfinite(total).all() else float(np.max(np.log2(size / np.abs(total)), initial=0.0, where=(
-                total != 0) & (size > 0))))
-            if (total == 0).any() and ((total == 0) & (size > 0)).any():
-                seen.append(24.0)
+            if not np.isfinite(total).all():
+                seen.append(np.inf)
+            elif sides:
+                size = np.max(np.abs(np.stack(np.broadcast_arrays(*sides))), axis=0)
+                left = np.maximum(np.abs(total), size * 2.0**-BITS)
+                seen.append(float(np.max(np.log2(size / left), initial=0.0, where=size > 0)))
         return whole
     undo = []
     try:
         for *_, holder, field, at, node, _, _ in some:
             value = getattr(holder, field)
             undo.append((holder, field, value))
-            parts = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
+            parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) else []
             call = ast.copy_location(ast.Call(ast.Name("_watch", ast.Load()), [node, *parts], []), node)
             setattr(holder, field, call if at is None else [*value[:at], call, *value[at + 1:]])
         source.watched(watch)
@@ -212,7 +238,7 @@ def _lost(source, some: list) -> str:
     finally:
         for holder, field, value in reversed(undo):
             setattr(holder, field, value)
-    if not seen:
-        return message("it cancels")
-    worst = max(seen)
+    worst = max(seen, default=0.0)
+    if not worst:
+        return message("digits are lost")
     return message("it overflows") if worst == np.inf else message("it cancels, and up to {bits} of its bits are lost", bits=round(worst))

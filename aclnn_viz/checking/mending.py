@@ -14,8 +14,8 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType, ModuleType
 
@@ -45,7 +45,7 @@ FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "cei
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
 LAST = ("constant for a name", "name", "one more")  # kinds of which there are many: tried after the others, in this order
-EQUAL = 4
+EQUAL, SOME = 4, 6
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
 
@@ -203,15 +203,16 @@ class Mend:
                        line=self.line, before=self.before, after=self.after)
 
 
-def _right(kernel: Callable, one: CaseRun, partly: frozenset[str] | None = None) -> bool:
-    """Whether a kernel is right on the case of a run, in all outputs, or in some and in none worse than it was."""
+def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
+    """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs = run(kernel, one.prepared.case, list(one.prepared.expected), None).outputs
-        if outputs is None:
-            return False
-        wrong = {miss.output for miss in judge(one.prepared, outputs)}
-    return not wrong if partly is None else wrong <= {miss.output for miss in one.misses} - partly
+        return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
+
+
+def _right(kernel: Callable, one: CaseRun) -> bool:
+    return _wrong(kernel, one) == set()
 
 
 def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: Callable[[], Sequence[CaseRun]],
@@ -231,13 +232,15 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
         line, before, after, lost, changed = found
         if all(_right(changed, one) for one in fresh()):
             return Mend(line, before, after, changed, lost)
-    return _whole(source, failing, passing, fresh, budget) or _by_output(source, failing, passing, fresh, budget)
+    return _edited(source, failing, passing, fresh, budget)
 
 
-def _whole(source, failing, passing, fresh, budget, partly=None) -> Mend | None:
-    cases = [*failing, *passing]
-    found: list[Mend] = []
-    group = None
+def _edited(source, failing, passing, fresh, budget) -> Mend | None:
+    """The smallest edit that mends all; of a kernel with several wrong outputs else one edit each."""
+    cases, found, group = [*failing, *passing], [], ""
+    probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
+    wrong = {miss.output for miss in probe.misses}
+    partly: dict[str, list] = {output: [] for output in wrong}
     for kind, (name, statement, change) in _edits(source):
         if budget.over or found and kind != group:
             break
@@ -248,46 +251,35 @@ def _whole(source, failing, passing, fresh, budget, partly=None) -> Mend | None:
                 changed, after = source.built(), head(statement)
         except Exception:  # an edit that is no Python
             continue
-        if all(_right(changed, one, partly) for one in cases):
-            found.append(Mend(source.place(name, change.line or statement.lineno), before, after, changed))
-            found[-1].__dict__["change"] = change
-    found = [one for one in sorted(found, key=lambda one: one.size) if all(_right(one.kernel, other, partly) for other in fresh())]
-    if not found:
-        return None
-    first, *others = found
-    first.__dict__["equal"] = tuple(dict.fromkeys(one.after for one in others if one.after != first.after))[:EQUAL]
-    return first
+        left = _wrong(changed, probe)
+        if left is None or not left < wrong:
+            continue
+        one = Mend(source.place(name, change.line or statement.lineno), before, after, changed)
+        if not left and all(_right(changed, other) for other in cases):
+            found.append(one)
+        for output in wrong - left:
+            partly[output].append((one, change))
+    for first in sorted(found, key=lambda one: one.size):
+        if all(map(first.right, fresh())):
+            others = dict.fromkeys(one.after for one in found if one.after != first.after)
+            return replace(first, equal=tuple(others)[:EQUAL])
+    return _one_each(source, list(partly.values()), cases, fresh, budget) if len(wrong) > 1 and all(partly.values()) else None
 
 
-def _by_output(source, failing, passing, fresh, budget) -> Mend | None:
-    """Of a kernel with several wrong outputs one edit each."""
-    outputs = {miss.output for one in failing for miss in one.misses}
-    if len(outputs) < 2:
-        return None
-    parts = []
-    with _kept(source):
-        for output in sorted(outputs):
-            others = [one for one in failing if any(miss.output == output for miss in one.misses)]
-            part = _whole(source, others, passing, lambda: (), budget, frozenset([output]))
-            if not part:
-                return None
-            parts.append(part)
-            for name, value in part.__dict__["change"].values.items():
-                setattr(part.__dict__["change"].node, name, value)
-        changed = source.built()
-    if not all(_right(changed, one) for one in (*failing, *passing, *fresh())):
-        return None
-    return Mend(linked("{some} and {more}", [one.line for one in parts]), "; ".join(one.before for one in parts),
-                "; ".join(one.after for one in parts), changed)
-
-
-@contextmanager
-def _kept(source: Source):
-    before = copy.deepcopy(source.trees)
-    try:
-        yield
-    finally:
-        source.trees.update(before)
+def _one_each(source, choices: list[list], cases, fresh, budget) -> Mend | None:
+    for some in budget.within(itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))):
+        with ExitStack() as stack:
+            for _, change in some:
+                stack.enter_context(change.made())
+            try:
+                changed = source.built()
+            except Exception:  # two edits that do not go together
+                continue
+        if all(_right(changed, one) for one in (*cases, *fresh())):
+            parts = [one for one, _ in some]
+            return Mend(linked("{some} and {more}", [one.line for one in parts]), "; ".join(one.before for one in parts),
+                        "; ".join(one.after for one in parts), changed)
+    return None
 
 
 def _edits(source: Source) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:

@@ -23,6 +23,7 @@ from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
+GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
 MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
@@ -153,6 +154,7 @@ class CheckResult:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
         call = f"<h2>{html.escape(tr('repeat it'))}</h2><pre>{html.escape(self.counterexample.call)}</pre>" if self.counterexample else ""
         return (f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+                f"{GENERATOR}"
                 '<meta name="viewport" content="width=device-width"><title>'
                 f"{html.escape(self.operator)}</title><style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;"
                 "padding:0 1em}pre{white-space:pre-wrap;overflow-wrap:anywhere}h2{font-size:1em}</style></head><body>"
@@ -284,7 +286,8 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
 
     @cache
     def fresh() -> list[CaseRun]:
-        return _but_conventions(list(fresh_runs(tested, seed, seconds))) if tested else []
+        dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
+        return _but_conventions([one for one in fresh_runs(tested, seed, seconds) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(seconds)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],

@@ -61,9 +61,9 @@ OPTIONS = {
     "--force": FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}
 
 _SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
-WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html", "--force"},
-        "--given": {"--html", "--force", "--plan"},
-        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported", "--html", "--force"}}
+WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
+        "--given": {"--html", "--plan"},
+        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported", "--html"}}
 
 
 def check(options) -> int:
@@ -76,6 +76,7 @@ def check(options) -> int:
     """
     from aclnn_viz import checking
     from aclnn_viz.checking.check import write_list
+    from aclnn_viz.checking.result import GENERATOR
     from aclnn_viz.storage.results import new_file
 
     way = _way(options)
@@ -115,7 +116,7 @@ def check(options) -> int:
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     if options.html:
-        with new_file(Path(options.html), options.force, ours=lambda path: path.suffix == ".html") as file:
+        with new_file(options.html, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
             file.write(result.to_html().encode())
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
