@@ -101,11 +101,14 @@ def _unknown(failing) -> Diagnosis:
     return Diagnosis(None, False, linked("{some}; {more}", [message("none of the known faults"), *alike]))
 
 
-def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun]) -> Condition | None:
-    """The condition under which a kernel is wrong, if one tells all cases apart and stands on fresh ones, too."""
+def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun]) -> tuple[Condition | None, bool]:
+    """The condition that tells wrong cases apart, unless fresh ones speak against it, and whether they bear it out."""
     full = [one.traits for one in seen if not one.misses and one.size]  # where there are no elements nothing can be wrong
     law = separating([one.traits for one in seen if one.misses], [*full, *right])
-    return law if law and stands(law, [(one.prepared.case, bool(one.misses)) for one in fresh if one.size]) else None
+    runs = [(one.prepared.case, bool(one.misses)) for one in fresh if one.size]
+    if not law or any(law.holds(made) not in (None, wrong) for made, wrong in runs):
+        return None, False
+    return law, stands(law, runs)
 
 
 def with_closest(op, diagnosis: Diagnosis, seen: Sequence[CaseRun]) -> Diagnosis:
@@ -388,13 +391,12 @@ def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> b
 
 
 def _tells(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
-    """Whether a condition stands on fresh cases; one that names single cases is no law."""
-    return _excepts(condition.text) or not fresh or stands(condition, [(one.prepared.case, bool(one.misses)) for one in fresh if one.size])
+    """Whether no fresh case speaks against a condition; one that names single cases is no law."""
+    return _excepts(condition.text) or all(condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size)
 
 
-def fresh_runs(tested: KernelUnderTest, seed: int, seconds: float) -> Iterator[CaseRun]:
+def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
     """Small cases of the scope with other numbers, and with their options mixed."""
-    budget = Budget(seconds)
     some = islice(tested.scope.mixed(seed + 1), TRIED) if not tested.scope.shapes else ()
     for cases, count in ((tested.scope.others(seed + 1), FRESH), (some, MIXED)):
         asked = (tested.run_on(ready, SMALL) for ready in budget.within(cases))

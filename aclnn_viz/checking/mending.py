@@ -14,7 +14,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType, ModuleType
@@ -44,8 +44,9 @@ FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "cei
              "bfloat16": ("float32",), "int": ("abs",), "abs": ("int",), "minimum": ("maximum",), "maximum": ("minimum",)}
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
-LAST = ("constant for a name", "name", "one more")  # kinds of which there are many: tried after the others, in this order
+LAST = ("inserted", "name", "multiplied")  # kinds of which there are many: tried after the others, in this order
 EQUAL, SOME = 4, 6
+MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
 
@@ -215,6 +216,25 @@ def _right(kernel: Callable, one: CaseRun) -> bool:
     return _wrong(kernel, one) == set()
 
 
+@contextmanager
+def _limited_memory():
+    """Let what an edited kernel allocates fail beyond MEMORY, where the system can: an edit may make a tensor endless."""
+    try:
+        import resource
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield False
+        return
+    most = used + MEMORY if before[1] == resource.RLIM_INFINITY else min(used + MEMORY, before[1])
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield True
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: Callable[[], Sequence[CaseRun]],
          budget: Budget) -> Mend | None:
     """The smallest edit, or one an output, after which a kernel is right on all cases; None where there is none, where its
@@ -232,7 +252,9 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
         line, before, after, lost, changed = found
         if all(_right(changed, one) for one in fresh()):
             return Mend(line, before, after, changed, lost)
-    return _edited(source, failing, passing, fresh, budget)
+    fresh()  # drawn before memory is limited
+    with _limited_memory() as limited:
+        return _edited(source, failing, passing, fresh, budget) if limited else None
 
 
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:
@@ -328,13 +350,13 @@ def _others(node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST) -> I
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield "operator", operand
         case ast.Constant(value=bool()):
-            yield from (("constant for a name", factor) for factor in factors if isinstance(factor, ast.Name))
+            yield from (("inserted", factor) for factor in factors if isinstance(factor, ast.Name))
         case ast.Constant(value=int(value) | float(value)):
             yield from (("constant", ast.Constant(type(value)(value + sign * step))) for step in NUMBERS for sign in (1, -1)
                         if isinstance(value, float))
             yield from (("constant", ast.Constant(value * rate)) for rate in RATES if isinstance(value, float))
             yield from (("constant", ast.Constant(value + step)) for step in (1, -1) if isinstance(value, int))
-            yield from (("constant for a name", factor) for factor in factors)
+            yield from (("inserted", factor) for factor in factors)
         case ast.Call(func=ast.Attribute(value=inner, attr=name)):
             if name in CASTS:
                 yield "format", inner
@@ -356,7 +378,7 @@ def _others(node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST) -> I
     if isinstance(node, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and (
             summand or isinstance(parent, ast.Assign | ast.AugAssign | ast.Return | ast.Call)):
         if not (isinstance(parent, ast.Call) and node is parent.func):
-            yield from (("one more", ast.BinOp(node, op(), factor)) for factor in factors for op in (ast.Mult, ast.Div))
+            yield from (("multiplied", ast.BinOp(node, op(), factor)) for factor in factors for op in (ast.Mult, ast.Div))
 
 
 def _in_block(holder: ast.AST, field_: str, block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, Change]]:
@@ -372,7 +394,7 @@ def _in_block(holder: ast.AST, field_: str, block: list[ast.stmt]) -> Iterator[t
                 for loop in (later for later in block[at + 1:] if isinstance(later, ast.For)):
                     kept = [*block[:at], *block[at + 1:]]
                     inner = ast.copy_location(ast.For(loop.target, loop.iter, [one, *loop.body], loop.orelse), loop)
-                    yield one, Change("not cleared", holder, {field_: [inner if part is loop else part for part in kept]}, line=one.lineno)
+                    yield one, Change("cleared", holder, {field_: [inner if part is loop else part for part in kept]}, line=one.lineno)
             case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
                 yield put("cleared", at, first, ast.copy_location(ast.For(one.target, one.iter, rest, one.orelse), one))
         if at + 1 < len(block) and isinstance(one, ast.Assign | ast.AugAssign) and isinstance(block[at + 1], ast.Assign | ast.AugAssign):

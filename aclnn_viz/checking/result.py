@@ -24,6 +24,7 @@ from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
+_BODY = "max-width:60em; margin:2em auto; padding:0 1em; overflow-wrap:anywhere"
 NOTHING = message("none of those measured")
 MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
@@ -152,13 +153,9 @@ class CheckResult:
 
     def to_html(self) -> str:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
-        call = f"<h2>{html.escape(tr('repeat it'))}</h2><pre>{html.escape(self.counterexample.call)}</pre>" if self.counterexample else ""
-        return (f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-                f"{GENERATOR}"
-                '<meta name="viewport" content="width=device-width"><title>'
-                f"{html.escape(self.operator)}</title><style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;"
-                "padding:0 1em}pre{white-space:pre-wrap;overflow-wrap:anywhere}h2{font-size:1em}</style></head><body>"
-                f"{self._repr_html_()}{call}</body></html>")
+        call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
+        head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
+        return f"{head}<title>{html.escape(self.operator)}</title></head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>"
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
@@ -257,9 +254,9 @@ def _but_conventions(seen: Sequence[CaseRun]) -> list[CaseRun]:
 def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
     """What is to be said of wrong cases in which only a convention differs."""
     found = Counter(filter(None, map(convention, wrong)))
-    form = "only a convention differs, in {n} cases: {why}" if found.total() == len(wrong) else \
-        "in {n} of the wrong cases only a convention differs: {why}"
-    return tuple(message(form, n=n, why=why) for why, n in found.items())
+    alone = found.total() == len(wrong)
+    return tuple(message("only a convention differs, in {n} cases: {why}", n=n, why=why) if alone else
+                 message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why) for why, n in found.items())
 
 
 def _joined(text: str) -> str:
@@ -287,7 +284,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     @cache
     def fresh() -> list[CaseRun]:
         dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
-        return _but_conventions([one for one in fresh_runs(tested, seed, seconds) if one.prepared.case.dtype in dtypes]) if tested else []
+        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(seconds)) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(seconds)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
@@ -308,7 +305,9 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
         diagnosis = with_closest(op, diagnosis, seen)
-        law = law_of(seen, evidence.right, fresh())
-        text = ([message("wrong exactly where {condition}", condition=law.text)] if law else []) + text
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]), law=law)
+        law, stands = law_of(seen, evidence.right, fresh())
+        if law:
+            text = [message("wrong exactly where {condition}", condition=law.text) if stands else
+                    message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]), law=law if stands else None)
     return diagnosis, explanation
