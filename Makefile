@@ -2,7 +2,8 @@
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
-# make gallery the pictures of README and docs, and the lessons as static pages in build/gallery
+# make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
+# make gallery the pictures of README
 # make words   the catalogues of what explorers say in Chinese, brought up to date
 # make lessons the outputs that the lessons are committed with, and those in Chinese (one: make lessons ONLY=04)
 #
@@ -32,7 +33,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check peers lab verify soak gallery lessons words
+.PHONY: test check peers lab verify soak site gallery lessons words
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -53,6 +54,14 @@ soak: .venv/.has-test
 	-ACLNN_VIZ_SOAK=1 $(PYTEST) --junitxml=build/soak.xml
 	$(PY) benchmarks/soak.py build/soak.xml
 	$(PY) benchmarks/mutants.py
+
+# -W: a link to nowhere ends the build.
+SPHINX := $(PY) -m sphinx -q -W --keep-going -c docs -d build/doctrees .
+site: .venv/.has-test
+	rm -rf build/site build/doctrees
+	$(SPHINX) build/site
+	ACLNN_VIZ_LANG=zh $(SPHINX:doctrees=doctrees/zh) build/site/zh
+	$(PY) -m pytest --numprocesses 2 tests/site/check_site.py
 
 gallery: .venv/.has-test
 	$(PY) -m notebooks.gallery

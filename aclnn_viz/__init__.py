@@ -10,6 +10,7 @@ from aclnn_viz.moved import Moved
 if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is first needed
     from aclnn_viz import acl, operators, tiles
     from aclnn_viz.accuracy import compare, predict
+    from aclnn_viz.acl.why import why
     from aclnn_viz.cases import Case, case
     from aclnn_viz.checking import check
     from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
@@ -28,7 +29,7 @@ _MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
     "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "derive": "proving", "explore": "explorers",
     "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
-    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "",
+    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "", "why": "acl.why",
 }
 __all__ = list(_MODULES)
 # What else tab completion offers: the packages that hold what is asked for now and then.

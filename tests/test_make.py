@@ -75,6 +75,8 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert "\nbenchmarks/soak.py" in clone.make("soak").called
     assert "ACLNN_VIZ_SOAK=1" in clone.make("--dry-run", "soak").stdout
     assert "ACLNN_VIZ_PEERS=1" in clone.make("--dry-run", "peers").stdout
+    site = clone.make("site").called.splitlines()
+    assert site[-3].endswith(" build/site") and site[-2].endswith(" build/site/zh") and site[-1].endswith("tests/site/check_site.py")
     assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
     assert clone.make("lessons", "ONLY=04").called.splitlines()[-1] == "-m notebooks.gallery.outputs 04"
 
@@ -123,7 +125,7 @@ def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
                           capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "71 passed, 3 failed, 1 skipped"
     assert done.returncode == (int(end) or 1)
-    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [".venv/.has-test", "test", "verify", "peers"]
+    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [".venv/.has-test", "test", "verify", "site", "peers"]
 
 
 def test_a_failed_installation_is_tried_again(clone):

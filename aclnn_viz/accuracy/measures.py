@@ -305,7 +305,7 @@ class Measures:
 
     `finite_size` counts the finite pairs, `undecided` those that the truth cannot judge, `differing` the other pairs that do not agree, `signed_zeros` the zeros
     whose sign differs from that of the rounded truth. `above` and `below` count the finite outputs above and below
-    the truth; `error_balance` is |above - below| / finite_size.
+    the truth; `error_balance` is `abs(above - below)` / finite_size.
     """
 
     dtype: str

@@ -155,7 +155,8 @@ class CheckResult:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
         call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
         head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
-        return f"{head}<title>{html.escape(self.operator)}</title></head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>"
+        body = f'</head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>'
+        return f"{head}<title>{html.escape(self.operator)}</title>{body}"
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}

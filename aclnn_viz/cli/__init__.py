@@ -187,6 +187,10 @@ COMMANDS = {
         "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
     "glossary": (authoring.glossary, {
         "term": {"nargs": "?", "help": "part of a term, in English or Chinese; all terms unless given"}}),
+    "why": (authoring.why, {
+        "what": {"nargs": "?", "help": "a status code, a log's text or its file; the standard input unless given"},
+        "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
+        "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},

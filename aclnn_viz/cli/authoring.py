@@ -104,6 +104,19 @@ def conventions(options) -> int:
     return 0 if content["passed"] else 1
 
 
+def why(options) -> int:
+    """Say what a status code or a pasted log means, what most often caused it, and which check of the call fails.
+
+    The exit status is 1 when nothing of it is known.
+    """
+    from aclnn_viz.acl.why import why
+
+    text = sys.stdin.read() if options.what in (None, "-") else options.what
+    found = why(Path(text).read_text("utf-8", "replace") if len(text) < 500 and Path(text).is_file() else text, options.soc, options.cann)
+    print(json.dumps(found.to_json(), indent=1, ensure_ascii=False) if options.json else found)
+    return 0 if found.meanings else 1
+
+
 def glossary(options) -> int:
     """Show the terms of the field in English and in the vendor's Chinese, each with a sentence and with its source.
 

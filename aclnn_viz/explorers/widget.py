@@ -136,7 +136,7 @@ class Explorer(anywidget.AnyWidget):
     def save(self, path) -> None:
         """Write the last good state as one page (HTML) that opens from a file, moves without Python and asks no host.
 
-        A file that is there is replaced. Raises StateError while no state has been good, OSError where nothing can be written.
+        A page that is there is replaced, another file is not (FileExistsError). Raises StateError while no state has been good, OSError where nothing can be written.
         `docs/explorers.md` says what moves in it.
 
         >>> from aclnn_viz.explorers import explore
@@ -146,7 +146,7 @@ class Explorer(anywidget.AnyWidget):
         """
         from aclnn_viz.explorers.live import saved  # and with it a trace, which no other redraw needs
         self._drawn()
-        with new_file(path, force=True) as file:
+        with new_file(path, force=True, ours=lambda old: b'name="generator" content="aclnn-viz"' in old.read_bytes()[:500]) as file:
             file.write(saved(self.subject, self.data.state, self.data).encode())
 
     def _drawn(self) -> None:

@@ -25,7 +25,7 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     """Return the array of a .npy, .npz or .bin file.
 
     Of a .npz file the array of that `name` is taken, or the only one if no name is given. Bare numbers (.bin: C order, little-endian) need a
-    `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as |V2 are bfloat16; with
+    `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as `|V2` are bfloat16; with
     dtype="bfloat16" those held as uint16 are, too. Raises FileNotFoundError, and ValueError for what is no such file, is
     damaged or does not have that dtype and shape.
 

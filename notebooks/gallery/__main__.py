@@ -1,8 +1,5 @@
-"""`python -m notebooks.gallery`: write the pictures of README, and the lessons and the API as pages in build/gallery."""
+"""`python -m notebooks.gallery`: write the pictures that README shows."""
 
-from notebooks.gallery import pages, pictures, reference
+from notebooks.gallery import pictures
 
-GALLERY = pictures.ROOT / "build" / "gallery"
-lessons = [path for language in pages.LANGUAGES for path in pages.lessons(language)]
-made = pictures.write() + pages.write(GALLERY, lessons) + reference.write((GALLERY / pages.REFERENCE).parent)[:1]
-print(*made, sep="\n")
+print(*pictures.write(), sep="\n")

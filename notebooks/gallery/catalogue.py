@@ -32,7 +32,7 @@ MODULES = {
 OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle*".split()  # of an operator's folder
 SHOWN = (*(f"aclnn_viz/{package}/**/*.py" for package in (
     "accuracy", "checking", "cli", "explorers", "operators/faults", "pictures", "verification/conventions",
-    "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/pages.py",
+    "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/site.py",
     *(f"aclnn_viz/operators/*/{name}.py" for name in OWN_FILES),
     *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()))
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}

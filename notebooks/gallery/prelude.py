@@ -25,7 +25,7 @@ NO_LABEL = meant("", "no label")
 def still(explorer, **_):
     """Return the picture that an explorer saves, and its words, in the place of the widget."""
     return ({"image/png": explorer.lifted("png") if DRAWN else b"", "text/plain": explorer.words["text"]},
-            {"still": explorer.subject.name})
+            {"still": explorer.subject.name, "state": explorer.lifted("link")})
 
 
 def words(figure, printer, cycle):

@@ -150,6 +150,10 @@ def test_save_writes_the_page_and_a_link_opens_the_state(tmp_path):
     again = explore("grid_sampler_2d", state=explorer.lifted("link"))
     try:
         explorer.save(tmp_path / "one.html")
+        explorer.save(tmp_path / "one.html")
+        (tmp_path / "mine.html").write_text("<html>")
+        with pytest.raises(FileExistsError, match="did not make"):
+            explorer.save(tmp_path / "mine.html")
         assert again.data.state == explorer.data.state and again.data.state.moved == ((1, 2, 0.5, -0.25),)
         assert page_of((tmp_path / "one.html").read_text("utf-8"))["values"]["rotate"] == 30.0
     finally:

@@ -252,12 +252,17 @@ function openLive(el, written) {
     });
     el.querySelector(".ae-lifts").prepend(other);
   };
-  const themed = () => {
-    body.dataset.jpThemeLight = String(!dark.matches);
-    body.style.background = page.colours[dark.matches ? "dark" : "light"].background;
+  const themed = (isDark) => {
+    body.dataset.jpThemeLight = String(!isDark);
+    const { background, quiet } = page.colours[isDark ? "dark" : "light"];
+    Object.assign(body.style, { background, color: quiet });
   };
-  themed();
-  dark.addEventListener("change", themed);
+  themed(dark.matches);
+  dark.addEventListener("change", () => themed(dark.matches));
+  if (parent !== window) {  // in a frame, which asks for its theme and is as high as the explorer
+    addEventListener("message", ({ source, data }) => { if (source === parent && "dark" in data) themed(data.dark); });
+    new ResizeObserver(() => parent.postMessage({ height: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
+  }
   addEventListener("hashchange", () => {
     if (location.hash === link()) return;
     kept.values = readState(location.hash.slice(1), page);

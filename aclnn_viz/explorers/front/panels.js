@@ -25,7 +25,7 @@ class Drawing extends Frame {
   // Give the figure its place; returns whether its size has to be read again.
   fit(spec) {
     this.spec = spec;
-    const style = `grid-column: span ${spec.span}; grid-row: span ${spec.rows}`;
+    const style = `--span: ${spec.span}; --rows: ${spec.rows}`;
     if (this.style === style && this.height === spec.height) return false;
     [this.style, this.height] = [style, spec.height];
     this.panel.figure.setAttribute("style", style);

@@ -9,12 +9,12 @@ from functools import partial
 
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import Operator, operator, operators, registry
-from aclnn_viz.tables import padded, wrapped
+from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
 from aclnn_viz.words.messages import tr
 
-__all__ = ["TOPICS", "Convention", "Row", "conventions", "recompute", "text_table", "to_json"]
+__all__ = ["TOPICS", "Convention", "Row", "conventions", "html_table", "recompute", "text_table", "to_json"]
 
 
 def conventions(op) -> tuple[Convention, ...]:
@@ -42,13 +42,22 @@ def text_table(rows: list[Row]) -> str:
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
             text += [f"{row.operator}: {tr(row.topic)}", ""]
-        kit = tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit),
-        recorded=tr(row.recorded))
-        text += [f"  {tr(row.where)}", _line(tr("kit"), kit), _line(tr("document"), tr(row.document)),
+        text += [f"  {tr(row.where)}", _line(tr("kit"), _kit(row)), _line(tr("document"), tr(row.document)),
                  _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)),
                  _line(tr("why"), tr(row.why)), ""]
     changed = sum(not row.holds for row in rows)
     return "\n".join([*text, tr("{n} conventions, {changed} changed", n=len(rows), changed=changed)])
+
+
+def html_table(rows: list[Row]) -> str:
+    """The rows as one table of a page, a line each."""
+    head = [tr("operator"), tr("case"), tr("kit"), tr("document"), tr("published"), "PyTorch", tr("why")]
+    return as_html(tr("Conventions"), head, [(row.operator, f"{tr(row.topic)}: {tr(row.where)}", _kit(row), *map(tr, (
+        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)])
+
+
+def _kit(row: Row) -> str:
+    return tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
 
 
 def _line(label: str, text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import operators, registry
-from aclnn_viz.tables import padded, wrapped
+from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
@@ -18,7 +18,7 @@ from aclnn_viz.verification.errata.model import (
 from aclnn_viz.words.messages import tr
 
 __all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
-           "Observation", "errata", "recompute", "text_table", "to_json"]
+           "Observation", "errata", "html_table", "recompute", "text_table", "to_json"]
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,8 @@ def text_table(findings: list[Finding]) -> str:
     text, findings = [], listed("findings", findings, Finding)
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
-        verdict = tr(CLASSES[erratum.rests_on]) if finding.evidence.holds else tr("DOES NOT REPRODUCE")
         text += [f"{number}. {erratum} [{erratum.id}]",
-                 "   " + tr("{operator}, {kind}: {verdict}", operator=tr(erratum.operator), kind=tr(erratum.kind), verdict=verdict),
+                 "   " + tr("{operator}, {kind}: {verdict}", operator=tr(erratum.operator), kind=tr(erratum.kind), verdict=_verdict(finding)),
                  _paragraph(tr("Document:"), tr(erratum.document)), _source(erratum.document_source),
                  _paragraph(tr("Holds:"), tr(erratum.truth)), _source(erratum.truth_source)]
         if erratum.inferred:
@@ -61,6 +60,17 @@ def text_table(findings: list[Finding]) -> str:
     counts = Counter(finding.erratum.rests_on for finding in findings)
     text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items()]
     return "\n".join([*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)])
+
+
+def html_table(findings: list[Finding]) -> str:
+    """The findings as one table of a page, a line each."""
+    head = [tr("operator"), tr("kind"), tr("document"), tr("what holds"), tr("verdict"), tr("source")]
+    return as_html(tr("Errata"), head, [(*map(tr, (e.operator, e.kind, e.document, e.truth)), _verdict(finding), tr(e.document_source))
+                   for finding in listed("findings", findings, Finding) for e in [finding.erratum]])
+
+
+def _verdict(finding: Finding) -> str:
+    return tr(CLASSES[finding.erratum.rests_on]) if finding.evidence.holds else tr("DOES NOT REPRODUCE")
 
 
 def _paragraph(label: str, text: str) -> str:

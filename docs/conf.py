@@ -1,0 +1,32 @@
+"""The site, which `make site` builds with Sphinx: lessons, guides and reference; the Chinese edition where ACLNN_VIZ_LANG is zh.
+
+The pages are those of the repository, so its own links lead from one to another.
+"""
+
+import os
+
+chinese = os.environ.get("ACLNN_VIZ_LANG") == "zh"
+language, root_doc = ("zh_CN", "docs/zh/index") if chinese else ("en", "docs/index")
+os.environ["ACLNN_VIZ_LANG"] = language[:2]  # else the kit takes that of the locale, here and in the pages that are computed
+
+project, author = "aclnn-viz", "the aclnn-viz authors"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "notebooks.gallery.site"]
+include_patterns = (["docs/zh/*.md", "notebooks/zh/*.ipynb"] if chinese
+                    else ["docs/*.md", "notebooks/*.ipynb", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+exclude_patterns = [".*", "build", "tests", "aclnn_viz", "derivations"]
+
+myst_enable_extensions, myst_heading_anchors = ["dollarmath"], 4
+nb_custom_formats = {".ipynb": "notebooks.gallery.site.lesson"}
+nb_execution_mode, nb_execution_raise_on_error, nb_merge_streams = "off", True, True  # lessons keep the outputs they are committed with
+nb_render_markdown_format = "myst"  # with formulas
+default_role, autodoc_default_options, autodoc_typehints = "code", {"members": True}, "none"
+
+html_theme, html_title = "furo", "aclnn-viz"
+html_show_sphinx, html_show_copyright, html_copy_source = False, False, False
+html_show_search_summary = False  # it would be fetched, which a file cannot
+html_math_renderer = "mathml"
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+templates_path, html_static_path, html_css_files, html_js_files = ["site/templates"], ["site/static"], ["site.css"], ["site.js"]
+html_sidebars = {"**": ["sidebar/brand.html", "edition.html", "sidebar/search.html", "sidebar/scroll-start.html",
+                        "sidebar/navigation.html", "sidebar/scroll-end.html"]}
+html_additional_pages = {} if chinese else {"index": "to_docs.html"}

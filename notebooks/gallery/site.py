@@ -1,0 +1,102 @@
+"""What the site of Sphinx has beside Sphinx: live explorers in the place of stills, formulas as MathML, a link to the other edition.
+
+A page asks no host for anything and opens from the file system, too.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+from posixpath import relpath
+from zlib import crc32
+
+import nbformat
+from docutils import nodes
+from latex2mathml.converter import convert
+
+import aclnn_viz as av
+from aclnn_viz.explorers import explorers
+from aclnn_viz.words.messages import language, message, tr
+
+FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
+FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
+SHOWN = message("Explorer of {name}, alive: move its controls")
+IN_WORDS = message("The picture in words")
+# The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
+UP = {"en": "..", "zh": "../../.."}
+OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
+LINK = {"en": re.compile(r"\[([^]]*)\]\(zh/(\w+)\.ipynb\)"), "zh": re.compile(r"\[([^]]*)\]\(\.\./(\w+)\.ipynb\)")}
+
+
+def page_of(name: str, state: str) -> str:
+    """What the page of an explorer is called; a state that is not the first one has a page of its own.
+
+    >>> page_of("tiles", ""), page_of("tiles", "schedule=%22late%22")
+    ('tiles', 'tiles-a6fbc8cd')
+    """
+    return f"{name}-{crc32(state.encode()):08x}" if state else name
+
+
+def read(text: str):
+    return nbformat.reads(text, as_version=4)
+
+
+def explorer_of(output) -> tuple[str, str] | None:
+    """The name and the state of the explorer whose still picture an output is."""
+    held = output.get("metadata", {})
+    return (held["still"], held.get("state", "").lstrip("#")) if "still" in held else None
+
+
+def lesson(text: str):
+    """Return a notebook in which a still picture of an explorer is the explorer, and a figure has its words below it."""
+    notebook, here = read(text), language()
+    folder = "zh/notebooks/zh" if here == "en" else "notebooks"
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":  # the other edition is another site
+            cell.source = LINK[here].sub(rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source)
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            cell.metadata.setdefault("tags", []).append("hide-input")
+        for output in list(cell.get("outputs", ())):
+            words = output.get("data", {}).get("text/plain", "")
+            if shown := explorer_of(output):
+                output.data = {"text/html": FRAME.format(
+                    title=escape(tr(SHOWN, name=shown[0])), up=UP[here], page=page_of(*shown), language="" if here == "en" else "#lang=zh")}
+            elif "image/png" in output.get("data", {}) and not words.startswith("<"):
+                cell.metadata.setdefault("mystnb", {})["image"] = {"alt": words.splitlines()[0]}
+                folded = FOLDED.format(title=tr(IN_WORDS), words=escape(words))
+                cell.outputs.insert(cell.outputs.index(output) + 1, nbformat.v4.new_output("display_data", {"text/html": folded}))
+    return notebook
+
+
+def write_explorers(app) -> None:
+    """Write the explorers as pages, those in the states that lessons show, too; the Chinese edition shows the same pages."""
+    if language() == "en":
+        folder = Path(app.outdir) / "live"
+        folder.mkdir(parents=True, exist_ok=True)
+        lessons = [read(path.read_text("utf-8")) for path in Path(app.srcdir).glob("notebooks/*.ipynb")]
+        shown = {explorer_of(output) for lesson in lessons for cell in lesson.cells for output in cell.get("outputs", ())}
+        for name, state in sorted({(name, "") for name in explorers()} | shown - {None}):
+            explorer = av.explore(name, state=state)
+            explorer.save(folder / f"{page_of(name, state)}.html")
+            explorer.close()
+
+
+def link_other_edition(app, pagename, templatename, context, doctree) -> None:
+    """Give a page its link to the same page of the other edition, or to the first page where there is none."""
+    (folder, _, name), (root, first, label) = pagename.rpartition("/"), OTHER[language()]
+    same = f"{folder}/zh/{name}" if root else f"{folder.removesuffix('/zh')}/{name}"
+    there = any((Path(app.srcdir) / same).with_suffix(kind).exists() for kind in (".md", ".ipynb"))
+    context["other_edition"] = label, relpath(f"{root}{same if there else first}.html", f"{'' if root else 'zh/'}{folder}" or ".")
+
+
+def setup(app):
+    """Called by Sphinx."""
+    def drawn(display):
+        def visit(self, node):
+            self.body.append(convert(node.astext(), display=display))
+            raise nodes.SkipNode
+        return visit, None
+
+    app.add_html_math_renderer("mathml", drawn("inline"), drawn("block"))
+    app.connect("builder-inited", write_explorers)
+    app.connect("html-page-context", link_other_edition)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,110 @@
+"""Codes and pasted logs, of the forms of public threads: the right meaning, or "unknown"."""
+
+import io
+import json
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.acl.why import LONGEST, _known
+
+DATE = "[ERROR] 2026-03-02-10:11:12 (PID:161002, Device:0, RankID:-1)"
+# A log, what is known of it (names of causes.toml), the operator that it names.
+LOGS = [
+    ("561103", {"561103"}, ""),
+    ("RuntimeError: InnerRun:build/op_api_common.hpp:279 NPU function error: call aclnnInplaceZero failed, error code is 561103\n"
+     f"{DATE} ERR00100 PTA call acl api failed", {"561103", "ERR00100"}, "aclnnInplaceZero"),
+    ("NPU function error: call aclnnLayerNormBackward failed, error code is 561103", {"561103"}, "aclnnLayerNormBackward"),
+    ("[Error]: EZ9999: Inner Error!\nEZ9999: [PID: 70991] 2026-01-02 TraceBack (most recent call last):", {"E?9999"}, ""),
+    ("OPS function error: call aclnnCast failed, error code is 561000", {"561000"}, "aclnnCast"),
+    ("call aclnnFlashAttentionScoreGrad failed, detail:EZ9999: Inner Error!", {"E?9999"}, "aclnnFlashAttentionScoreGrad"),
+    ("aclnnBatchNormBackwardGetWorkspaceSize failed: 561103", {"561103"}, "aclnnBatchNormBackward"),
+    ("aclnnQuantMatmulWeightNz failed, error code is 161002\\nEZ1001: scale has dtype FLOAT16", {"161002", "EZ1001"}, "aclnnQuantMatmulWeightNz"),
+    ("synchronize failed, error code is 507015\nerror code = 0x800000, vec error info: 0x1, mte error info: 0x2", {"507015", "AI core", "vector core"}, ""),
+    ("The error from device(0), serial number is 3. fault kernel_name=rms_norm_grad_1, retCode=0x31", {"vector core", "fault kernel_name"}, ""),
+    ("retCode=0x26, [aicore exception].", {"AI core"}, ""),
+    ("RuntimeError: ACL stream synchronize failed, error code:507035", {"507035"}, ""),
+    ("ACL error: ret = 507014", {"507014"}, ""),
+    (f"{DATE} ERR01002 OPS invalid type", {"ERR01"}, ""),
+    (f"{DATE} ERR02200 DIST call hccl api failed.", {"ERR02"}, ""),
+    (f"{DATE} ERR00006 PTA memory error\nTried to allocate 2 GiB", {"ERR00006"}, ""),
+    ("EZ3003: [PID: 1] No supported Ops kernel and engine are found for [GridSampler]", {"EZ3003"}, ""),
+    ("EZ9903: rtKernelLaunch failed", {"EZ9903"}, ""),
+    ("aclrtMalloc failed, ret=207001", {"207001"}, ""),
+    ("aclrtSetDevice failed. ERROR: 107001", {"107001"}, ""),
+    ("aclInit failed with status 100039", {"100039"}, ""),
+    ("ge returned error code is 561112", {"561112"}, ""),
+    ("tiling of GroupNormSwishGrad failed: error code 561002", {"561002"}, ""),
+    ("inner error, errno 561001", {"561001"}, ""),
+    ("return code 361001 of aclnnRmsNormGrad", {"361001"}, "aclnnRmsNormGrad"),
+    ("error code is 507899", {"507899"}, ""),  # of which the headers have the name alone
+    # unknown: no code of CANN, numbers of six digits that are none, another library's words
+    ("Segmentation fault (core dumped)", set(), ""),
+    ("shape [561103, 161002] on step 507015 took 207001 us, pid 100039", set(), ""),
+    ("error code is 999999", set(), ""),
+    ("CUDA error: an illegal memory access was encountered", set(), ""),
+    ("loss is nan at iteration 161001", set(), ""),
+]
+
+
+@pytest.mark.parametrize("log, names, operator", LOGS)
+def test_a_log_is_answered_with_what_is_known_of_it_and_with_nothing_else(log, names, operator):
+    found = av.why(log)
+    assert {one.name.split()[0] if one.name[0].isdigit() else one.name for one in found.meanings} == names
+    assert found.operator == operator and (names or operator or found.unknown)
+
+
+def call(**changed):
+    tensors = dict(dy="float16 [4, 16]", x="float16 [4, 16]", rstd="float32 [4, 1]", gamma="float16 [16]") | changed
+    return "call aclnnRmsNormGrad failed, error code is 161002\n" + "\n".join(f"{name}: {one}" for name, one in tensors.items())
+
+
+@pytest.mark.parametrize("changed, answer", [
+    ({}, "9.1.0: 0 phase 1 takes the call"), ({"gamma": "bfloat16 [16]"}, "161002 aclnnRmsNormGradGetWorkspaceSize: the data types are no supported combination"),
+    ({"dy": "DT_FLOAT16 [4, 15]"}, "561002 aclnnRmsNormGradGetWorkspaceSize: dy must have the shape of x"), ({"x": "shape: [4, 16], dtype: torch.float16"}, "9.1.0: 0 phase 1 takes the call")])
+def test_a_call_whose_tensors_are_named_is_repeated(changed, answer):
+    found = av.why(call(**changed))
+    assert answer in found.repeated and "Atlas A2" in found.repeated and "emulated" in str(found)
+
+
+def test_the_product_and_version_of_the_log_count_before_those_that_are_given():
+    assert "Atlas inference series, CANN 8.1" in av.why(call() + "\nsoc Ascend310P3, CANN 8.1", soc="Ascend910B2").repeated
+    assert "Atlas inference series" in av.why(call(), soc="Ascend310P3").repeated
+
+
+def test_a_call_of_which_a_tensor_is_missing_is_not_repeated_and_the_conditions_of_the_code_are_named():
+    found = av.why(call().replace("rstd", "r"))
+    assert found.repeated == "" and "the data types are no supported combination" in found.conditions
+
+
+def test_every_entry_has_both_languages_and_sources():
+    assert all(one["meaning"] and one["chinese"] and one["source"] for one in _known())
+    assert all(cause["cause"] and cause["chinese"] and "#" in cause["thread"] for one in _known() for cause in one.get("causes", ()))
+
+
+@pytest.mark.parametrize("text, error", [("", ValueError), (" \n", ValueError), ("x" * (LONGEST + 1), ValueError), (True, TypeError), (b"1", TypeError)])
+def test_what_is_no_log_is_refused(text, error):
+    with pytest.raises(error, match=": got "):
+        av.why(text)
+
+
+def test_what_steers_a_terminal_is_not_printed():
+    assert "\x1b" not in str(av.why("\x1b[2J unknown"))
+
+
+def test_the_command_takes_a_code_a_file_or_the_standard_input(tmp_path, capsys, monkeypatch):
+    (tmp_path / "log").write_text(call())
+    assert cli.main(["why", str(tmp_path / "log")]) == 0 and "RmsNormGrad" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("error code is 561103"))
+    assert cli.main(["why", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["meanings"][0]["causes"]
+    assert cli.main(["why", "nothing of CANN"]) == 1
+
+
+def test_in_chinese():
+    av.language("zh")
+    try:
+        assert "空指针" in str(av.why(561103))
+    finally:
+        av.language("en")

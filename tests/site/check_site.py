@@ -1,0 +1,139 @@
+"""The built site: links lead somewhere, no page asks a host, search finds, explorers move, and axe-core finds nothing.
+
+`make site` runs it after the build; ACLNN_VIZ_SOAK=1 audits every page instead of a few.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
+from playwright.sync_api import sync_playwright
+
+SITE = Path(__file__).resolve().parents[2] / "build" / "site"
+EVERY = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+PAGES = [place for place in EVERY if not place.startswith("live/")]
+CHINESE = "zh/notebooks/zh/02_hardswish.html"
+AUDITED = EVERY if os.environ.get("ACLNN_VIZ_SOAK") else [
+    "docs/index.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
+FIRST_LINE = "document.querySelector('.ae-headline').textContent"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(browser, request):
+    """A page that reaches no network; a request for anything but a file, and an error of a script, fail the test."""
+    faults, context = [], browser.new_context(offline=True, color_scheme=request.param, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else faults.append(asked.url))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    yield page
+    context.close()
+    assert faults == []
+
+
+def opened(page, place: str):
+    page.goto((SITE / place).as_uri())
+    return page
+
+
+def explorer(page):
+    """The frame of the first explorer on a page, once it is drawn."""
+    page.locator("iframe.explorer").first.scroll_into_view_if_needed()
+    frame = page.locator("iframe.explorer").first.element_handle().content_frame()
+    frame.wait_for_function("Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0")
+    return frame
+
+
+def broken(place: str, read=lambda path: path.read_text("utf-8")) -> list[str]:
+    """The links of a page that lead to no file, or to no place in one."""
+    found, soup = [], BeautifulSoup(read(SITE / place), "html.parser")
+    for tag in soup.find_all(["a", "img", "iframe", "link", "script"]):
+        link = urlsplit(tag.get("href") or tag.get("src") or "")
+        if link.scheme in ("http", "https", "mailto", "data"):
+            found += [] if tag.name == "a" or link.scheme == "data" else [link.geturl()]
+            continue
+        target = (SITE / place).parent / unquote(link.path) if link.path else SITE / place
+        if target.is_dir() or not target.exists():
+            found.append(link.geturl())
+        elif link.fragment and target.parent.name != "live" and link.fragment not in anchors(target):  # of an explorer it is a state
+            found.append(link.geturl())
+    return found
+
+
+def anchors(path: Path, known={}) -> set[str]:
+    if path not in known:
+        known[path] = {tag["id"] for tag in BeautifulSoup(path.read_text("utf-8"), "html.parser").find_all(id=True)}
+    return known[path]
+
+
+def test_every_link_leads_somewhere():
+    assert len(PAGES) > 60 and {place: found for place in PAGES if (found := broken(place))} == {}
+
+
+@pytest.mark.parametrize("link", ["nowhere.html", "index.html#nowhere"])
+def test_a_link_to_nothing_is_noticed(link):
+    assert broken("docs/index.html", lambda path: f'<a href="{link}">x</a><a href="tiles.html">y</a>') == [link]
+
+
+@pytest.mark.parametrize("place", AUDITED)
+def test_axe_finds_nothing(place, page):
+    results = Axe().run(opened(page, place), options={"iframes": False})
+    assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in results.response["violations"]] == []
+
+
+def test_axe_notices_a_picture_without_words(page):
+    page.set_content("<img src='data:,'>")
+    assert "image-alt" in {one["id"] for one in Axe().run(page).response["violations"]}
+
+
+@pytest.mark.parametrize("place, word, found", [("search.html", "rstd", "rms_norm"), ("zh/search.html", "尾块", "glossary")])
+def test_search_finds_without_a_server(place, word, found, page):
+    opened(page, f"{place}").wait_for_load_state()
+    page.goto(f"{(SITE / place).as_uri()}?q={word}")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_timeout(500)
+    assert any(found in link for link in page.eval_on_selector_all("#search-results li a", "all => all.map((one) => one.href)"))
+
+
+def test_an_explorer_moves_in_the_theme_of_the_page(page):
+    frame = explorer(opened(page, "docs/index.html"))
+    before = frame.evaluate(FIRST_LINE)
+    frame.locator("[data-field=paddingMode]").select_option(index=1)
+    frame.locator("[data-field=rotate]").fill("40")
+    frame.wait_for_function(f"(before) => {FIRST_LINE} !== before", arg=before)
+    for _ in range(3):  # auto, light, dark
+        page.locator(".theme-toggle >> visible=true").click()
+        shown = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 128")
+        frame.wait_for_function("(dark) => document.body.dataset.jpThemeLight === String(!dark)", arg=shown)
+
+
+def test_the_chinese_edition_is_chinese_and_each_page_leads_to_the_other(page):
+    frame = explorer(opened(page, CHINESE))
+    assert frame.evaluate("document.documentElement.lang") == "zh"
+    page.locator(".edition a").click()
+    page.wait_for_url("**/site/notebooks/02_hardswish.html")
+    page.locator(".edition a").click()
+    page.wait_for_url(f"**/site/{CHINESE}")
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+@pytest.mark.parametrize("place", ["docs/index.html", "notebooks/03_rms_norm.html", "docs/errata.html"])
+def test_no_page_is_wider_than_the_window(place, width, page):
+    page.set_viewport_size({"width": width, "height": 900})
+    assert opened(page, place).evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_formula_is_drawn_by_the_browser():
+    texts = [formula.text for place in PAGES if "notebooks" in place
+             for formula in BeautifulSoup((SITE / place).read_text("utf-8"), "html.parser").find_all("math")]
+    assert len(texts) > 100 and not [text for text in texts if "\\" in text or "$$" in text]
