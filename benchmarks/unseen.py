@@ -33,6 +33,7 @@ from aclnn_viz.checking.wrong_outputs import convention  # noqa: E402
 from aclnn_viz.operators.faults.edits import edits, rarer  # noqa: E402
 
 SEED, FRESH, ROWS = 5, 50, Path(os.environ.get("UNSEEN_ROWS", ROOT / "build" / "unseen.jsonl"))
+BEFORE = "Commit 6667d31, before kernels were mended: of the same 168 kernels 57 % explained rightly, 1 wrongly, 71 not at all.\n"
 OPAQUE = {"1": (True,), "0": (False,)}.get(os.environ.get("UNSEEN_OPAQUE"), (False, True))
 
 
@@ -149,7 +150,7 @@ def report(rows: list[dict]) -> str:
                      f"{max(row['seconds'] for row in part):.1f} s |\n")
     lines = [f"- {row['outcome']} ({'numbers alone' if row['opaque'] else 'with source'}): `{row['slip']}`" for row in some
              if row["outcome"] != "explained"]
-    return head + f"\nSeed {SEED}; seconds of one core, on a machine with other work.\n\n" + "\n".join(lines) + "\n"
+    return head + f"\n{BEFORE}\nSeed {SEED}; seconds of one core, on a machine with other work.\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

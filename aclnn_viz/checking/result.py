@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
-_BODY = "max-width:60em; margin:2em auto; padding:0 1em; overflow-wrap:anywhere"
+_BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
 MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them

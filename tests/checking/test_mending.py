@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.mending import Source, Unreadable
+from aclnn_viz.checking.mending import Source, Unreadable, _limited_memory
 from checking.arrangements import numpy_kernels
 from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
@@ -90,6 +90,14 @@ def test_an_edit_that_makes_a_loop_endless_ends():
     source = Source(loops, None)
     with pytest.raises(RuntimeError, match="without an end"):
         source.built()(dy=0, x=0, rstd=0, gamma=0)
+
+
+def test_an_edit_that_makes_a_tensor_huge_fails():
+    with _limited_memory() as limited:
+        if limited:
+            with pytest.raises(MemoryError):
+                np.ones(2**33)
+    assert np.ones(2**28, np.int8).nbytes == 2**28
 
 
 @pytest.mark.parametrize(("name", "kernel", "cases", "text"), list(bad()), ids=lambda one: getattr(one, "__name__", ""))
