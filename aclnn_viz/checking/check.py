@@ -304,13 +304,15 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     True
     """
     op = operator(op)
+    need(named, Mapping, "files have names", 'pass such as {"x": "x.bin:float16:4,16"}')
     tensors = {p.name for p in op.parameters if p.kind == "tensor"}
-    known = {*(p.name for p in op.parameters), *op.outputs, *(f"golden.{name}" for name in op.outputs)}
+    parameters = {p.name for p in op.parameters}
+    known = {*parameters, *op.outputs, *(f"golden.{name}" for name in op.outputs)}
     if unknown := [name for name in named if name not in known]:
-        raise ValueError(problem(f"files are named as {', '.join(sorted(known))}", ", ".join(unknown), "use the vendor's names"))
-    found = {name: _from_file(name, value) if name in tensors or name not in {p.name for p in op.parameters} else value
+        raise ValueError(problem(f"files are named as {', '.join(sorted(known))}", ", ".join(map(repr, unknown)), "use the vendor's names"))
+    found = {name: _from_file(name, value) if name in tensors or name not in parameters else value
              for name, value in named.items()}
-    inputs = {name: value for name, value in found.items() if name in {p.name for p in op.parameters}}
+    inputs = {name: value for name, value in found.items() if name in parameters}
     missing = [p.name for p in op.parameters if p.kind == "tensor" and not p.optional and p.name not in inputs]
     if missing or not any(name in found for name in op.outputs):
         raise ValueError(problem("a case in files has all tensors and an output", f"no {', '.join(missing) or 'output'}", "name their files, too"))
