@@ -94,7 +94,7 @@ def test_a_failing_test_in_files_is_one_command(factor, tmp_path, capsys):
     assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (factor != 1)  # its own page may be replaced
     text, html = capsys.readouterr().out, page.read_text("utf-8")
     assert "golden.dxOut is right within rounding" in text and ("WRONG in 1 of 1 case" in text) == (factor != 1)
-    assert html.startswith("<!doctype html>") and "rms_norm" in html and ("av.case(" in html) == (factor != 1)
+    assert html.startswith("<!doctype html>") and "rms_norm" in html and ("counterexample.write(" in html) == (factor != 1)
     page.write_text("notes of mine")
     assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == 2 and page.read_text() == "notes of mine"
 
