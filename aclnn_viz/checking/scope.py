@@ -3,6 +3,7 @@
 `quick` takes a second or two, `normal` runs the suite, `deep` adds large sizes, remainders and special numbers.
 """
 
+import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from aclnn_viz.words.messages import linked, message
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 SMALL = 2000  # elements of a case that a quick check may run
 GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
+MIXING = 0.5  # the chance that a case takes an option of another one
 KEEPING = 0.1  # of its time for that
 
 
@@ -164,6 +166,21 @@ class Scope:
         """The same with other numbers; what was left out is known."""
         return replace(self, left_out=Counter())._drawn(seed)
 
+    def mixed(self, seed: int) -> Iterator["Ready"]:
+        """Endlessly many cases that take each option from another one of the suite: they break what holds there by chance."""
+        rng, suite = random.Random(seed), suite_recipes(self.op.name)
+        known: dict[str, list] = {}
+        for one in suite:
+            for name, value in one.options.items():
+                if not isinstance(value, np.ndarray):
+                    known.setdefault(name, []).append(value)
+        while True:
+            options = {name: rng.choice(known[name]) if name in known and name != "shape" and rng.random() < MIXING else value
+                       for name, value in rng.choice(suite).options.items()}
+            more = {name: rng.choice(values) for name, values in known.items()
+                    if name in self.op.attributes and name not in options and rng.random() < MIXING}
+            yield Ready(self, Recipe(self.op.name, options | more), None, rng.randrange(2**31))
+
     def _drawn(self, seed: int) -> Iterator["Ready"]:
         suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
         if self.shapes:
@@ -294,7 +311,7 @@ class Depth:
     trials: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 6.0, 1.5, 10.0, 3.0),
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 4.0, 1.5, 10.0, 3.0),
                                     Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0))}
 
 

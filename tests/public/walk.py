@@ -140,6 +140,7 @@ def good_calls(tmp_path):
         (checking.load_kernel, ["math:sqrt"], {}),
         (lambda *a, **k: checking.write_suite(a[0], tmp_path / str(next(places)) if a[1] is tmp_path else a[1], **k),
          [op, tmp_path], {"seed": 0, "shapes": [(2,)], "dtypes": ["float32"]}),
+        (checking.given, ["hardswish", {name: np.float32([0, 0]) for name in ("gradOutput", "self", "out")}], {"plan": None}),
         (checking.read_and_check, [op, case_folder(tmp_path, result)], {"allow_unsupported": True}),
         (checking.score, [[]], {"seed": 0, "progress": None}),
         (puzzles.puzzle, ["rms_dx"], {}), (puzzles.puzzles, [], {}), (puzzles.detective, ["long_rows"], {}),
