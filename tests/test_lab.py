@@ -17,7 +17,8 @@ from machine import ROOT
 EDITIONS = ("", "zh/")
 LESSONS = {f"{edition}{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition).glob("*.ipynb")}
 SAMPLES = {f"samples/{path.parent.name}.py" for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")}
-BESIDE = {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
+CPP = {f"{edition}cpp/{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition / "cpp").glob("*.cpp")}
+BESIDE = CPP | {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
     "predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule", "cases.json")}
 
 

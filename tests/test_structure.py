@@ -155,7 +155,7 @@ def in_the_locale(source):
             at = {"read_text": 0, "write_text": 1}.get(name)
             mode = [one.value for one in (*node.args, *(word.value for word in node.keywords if word.arg == "mode"))
                     if isinstance(one, ast.Constant) and re.fullmatch("[rwxab+t]+", str(one.value))]
-            opens = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile") and (of, name) != ("os", "open")
+            opens = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile") and not (name == "open" and of in ("os", "Image"))  # a descriptor, pixels
             text = name in ("Popen", "run", "check_output") and any(word.arg == "text" for word in node.keywords)
             if opens and "b" not in "".join(mode) or at is not None and len(node.args) <= at or text:
                 yield node.lineno
@@ -236,7 +236,7 @@ def test_files_are_read_and_written_in_utf_8_whatever_the_locale():
 @pytest.mark.parametrize("source,count", [
     ("open(f)", 1), ("open(f, 'w')", 1), ("f.open('a')", 1), ("f.read_text()", 1), ("f.read_text(errors='replace')", 1),
     ("f.write_text(t)", 1), ("Popen(c, text=True)", 1), ("open(f, 'xb')", 0), ("open(f, mode='rb')", 0), ("f.read_text('utf-8')", 0),
-    ("os.open(f, flags)", 0), ("open(f, encoding='utf-8')", 0), ("f.write_text(t, 'utf-8')", 0), ("open(**options)", 0)])
+    ("os.open(f, flags)", 0), ("Image.open(f)", 0), ("open(f, encoding='utf-8')", 0), ("f.write_text(t, 'utf-8')", 0), ("open(**options)", 0)])
 def test_the_encoding_of_the_locale_is_noticed(source, count):
     assert len(list(in_the_locale(source))) == count
 

@@ -142,7 +142,7 @@ def _stub(function: Function) -> str:
         if p.role == "in":
             count = after.name if counted else count  # strides are as many as the dims before them
             kind = p.c_type.removeprefix("const ").removesuffix(" *")
-            given.append(f"Array<{kind}>{{{name}, {count}}}" if kind in ("int64_t", "bool", "float") and kind != p.c_type else name)
+            given.append(f"Array<{kind}>{{{name}, {count}}}" if kind in ("int64_t", "bool", "float") and p.c_type.endswith("*") else name)
         elif p.role == "out":
             out.append(f"List<{p.c_type.rstrip(' *')}>{{{name}, {after.name}}}" if counted else name)
     match function.return_type:

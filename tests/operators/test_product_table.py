@@ -28,12 +28,16 @@ ELSEWHERE = {
     "aclnn_viz/operators/cross_entropy_loss/contract.py": (["9.0.0"], TAG),
     "aclnn_viz/operators/group_norm_swish/errata.py": (["9.0", "9.1"], "the versions on both sides of that change"),
     "aclnn_viz/acl/installation.py": (["8.1", "9.0"], "the versions that a library without a version file may be of"),
+    "aclnn_viz/acl/why.py": (["9.1", "A2"], "what a call is repeated on where a log names neither"),
+    "aclnn_viz/cli/__init__.py": (["9.1"], "the default in the help, which imports no operator"),
+    "aclnn_viz/cli/cpp.py": (["A2", "Ascend910B2"], "the product whose published times the table holds, and the default in the help"),
     "aclnn_viz/cli/checking.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
     "aclnn_viz/cli/sweeping.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
     "aclnn_viz/explorers/numeric_error_data.py": (["9.0", "ASCEND_950", "INFERENCE", "TRAINING"], "predictions that the explorer offers"),
     "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
     "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
     "aclnn_viz/verification/errata/platform.py": (["A2", "Ascend910B"], "an erratum about the name of a SoC"),
+    "benchmarks/cpp_samples.py": (["9.1", "Ascend910B2"], "what the samples of the documents ran on"),
     "benchmarks/tiles.py": (["Ascend910B2", "Ascend910B3"], "measured on the SoC of the published figures"),
 }
 TABLE = "aclnn_viz/operators/products.py"

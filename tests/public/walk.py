@@ -29,7 +29,7 @@ MADE_BY_THE_KIT = set("""
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
     Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
-    Costs Times CompileError CppKernel Source
+    Costs Times CompileError CppKernel Project Source
 """.split())
 
 MANY = 10**30
