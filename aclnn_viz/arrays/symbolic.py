@@ -207,7 +207,7 @@ class SymbolicArrays:
             view = f"{name}_{''.join(map(str, places))}"
             self.views[view] = name, places, lengths
             return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
-        return Whether(self.named(name, parts, kind)) if kind == BOOL else self.named(name, parts, kind)
+        return Whether(self.named(name, parts, kind)) if kind == BOOL and self.held is not None else self.named(name, parts, kind)
 
     @contextmanager
     def seen_by(self, view):

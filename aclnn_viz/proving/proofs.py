@@ -130,12 +130,15 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    """With each maximum as a number on which no output depends, where that is so, else as one of the entries."""
+    """With each maximum as a number on which no output depends, where that is so and proves them all, else as one of the entries."""
     try:
         found = _attempted(subject, True)
     except Depends:
-        found = _attempted(subject, False)
-    return found
+        return _attempted(subject, False)
+    if all(one.holds for one in found):
+        return found
+    entries = _attempted(subject, False)
+    return entries if all(one.holds for one in entries) else found
 
 
 class Depends(Exception):
