@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from types import ModuleType
 
 import pytest
 from machine import ROOT
@@ -21,10 +22,11 @@ def called(capsys, *arguments):
     return status, printed.out, printed.err
 
 
-@pytest.mark.parametrize("command", list(cli.COMMANDS))
+@pytest.mark.parametrize("command", [[name, *more] for name, (function, table) in cli.COMMANDS.items()
+                                     for more in ([[one] for one in table] if isinstance(function, ModuleType) else [[]])])
 def test_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
-        cli.main([command, "--help"])
+        cli.main([*command, "--help"])
     assert ended.value.code == 0 and "--json" in capsys.readouterr().out
 
 

@@ -116,8 +116,8 @@ def _multiply(xp, a, b):
         if relative:
             units += relative * np.abs(data)
     grain = a.grain + b.grain
-    if grain < LEAST and _small(data, a, b):
-        units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR, None
+    if grain < LEAST and np.any(small := _small(data, a, b)):
+        units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR * small, None
     return SizedArray(xp, data, units, relative, max(grain, LEAST), a.top + b.top, bits)
 
 
@@ -138,18 +138,18 @@ def _divide(xp, a, b):
         if b.absolute is not None:
             units = units + 1.01 * np.abs(data) * b.absolute / size
             units = np.where(b.absolute <= _LINEAR * size, units, np.inf)
-    if _small(data, a):
-        units = (relative * np.abs(data) if units is None else units) + _FLOOR
+    if np.any(small := _small(data, a)):
+        units = (relative * np.abs(data) if units is None else units) + _FLOOR * small
     return SizedArray(xp, data, units, relative)
 
 
 def _small(data, *operands):
-    """Whether a result is next to the smallest numbers, or below, though no operand is exactly 0."""
+    """Where a result is next to the smallest numbers, or below, though no operand is exactly 0."""
     small = np.abs(data) < 2.0**-1020
     if small.any():
         for x in operands:
             small = small & ((x.data != 0.0) | (x.units > 0.0))
-    return small.any()
+    return small
 
 
 def _exact_quotient(q, x, y):

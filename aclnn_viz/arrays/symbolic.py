@@ -14,14 +14,15 @@ from pathlib import Path
 from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
 
 from aclnn_viz.arrays.steps import (
-    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, broadcast, chosen, equal,
-    exact, fitted, flat, negated, same_length)
+    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, Whether, broadcast, chosen,
+    equal, exact, fitted, flat, negated, same_length)
 from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
-STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
+SMOOTH = {"input", "add", "sub", "mul", "truediv", "exp", "log", "sqrt", "square", "negative", "reciprocal", "sum", "where", *MOVED}  # what compares nothing
+STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
 
@@ -125,13 +126,13 @@ class SymbolicArrays:
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
     of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
-    all indices into an axis, `divisors` what was divided by.
+    all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each then an input.
     """
 
     float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
 
-    def __init__(self, decide):
-        self._decide, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, {}, {}, {}, [], None
+    def __init__(self, decide, held=None):
+        self._decide, self.held, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, held, {}, {}, {}, [], None
         self.views, self.names, self.divisors = {}, {}, {}
 
     def __getattr__(self, name):
@@ -185,7 +186,9 @@ class SymbolicArrays:
 
     def input(self, name, shape, kind=REAL):
         """An input of the page; a length that is a number is written out where the page asks for one place of its axis."""
-        axes = tuple(() if n == 1 else (exact(n),) for n in shape)
+        return self._leaf(name, tuple(() if n == 1 else (exact(n),) for n in shape), kind)
+
+    def _leaf(self, name, axes, kind):
         array = self.made(axes, None, kind, ("input", name), deps=frozenset([(name, None)]))
         array.leaf = name
         array._entry = lambda *index: self._input_entry(name, [i for axis in index for i in axis], kind)
@@ -204,7 +207,7 @@ class SymbolicArrays:
             view = f"{name}_{''.join(map(str, places))}"
             self.views[view] = name, places, lengths
             return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
-        return self.named(name, parts, kind)
+        return Whether(self.named(name, parts, kind)) if kind == BOOL else self.named(name, parts, kind)
 
     @contextmanager
     def seen_by(self, view):
@@ -361,10 +364,7 @@ class SymbolicArrays:
         order.insert(destination % x.ndim, source % x.ndim)
         return self.permuted(x, order)
 
-    def permute_dims(self, x, axes):
-        return self.permuted(x, axes)
-
-    transpose = permute_dims
+    permute_dims = transpose = lambda self, x, axes: self.permuted(x, axes)
 
     def expand_dims(self, x, axis=0):
         at = axis % (x.ndim + 1)
@@ -579,8 +579,10 @@ class SymbolicArrays:
         return self.sum(x, axis=axis, keepdims=keepdims) / self.number(Mul(*(n for a in chosen for n in x.axes[a])))
 
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
-        """The entry at the place of the greatest one, which stays where it is when entries change a little."""
+        """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
         chosen, axes, index = self._along(x, axis, keepdims)
+        if self.held is not None and x.dtype == REAL:
+            return self.held.setdefault(key := "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims, self._leaf(key, axes, REAL))
         lengths = [n for a in chosen for n in x.axes[a]]
 
         def places(*i):
@@ -595,5 +597,4 @@ class SymbolicArrays:
         made.places = {x.key: places} if keepdims else None
         return made
 
-    def min(self, x, /, *, axis=None, keepdims=False):
-        return self.max(x, axis=axis, keepdims=keepdims, name="min")
+    min = lambda self, x, /, **along: self.max(x, name="min", **along)

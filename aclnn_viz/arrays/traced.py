@@ -3,7 +3,7 @@
 Shapes and types are those that NumPy makes of an example; the numbers of the example are never used. So what runs over these
 arrays looks at no number: it asks `xp.where`, not `if`. A view (a slice, another order of axes) becomes offset and strides.
 A step in float32 is computed in float64 and rounded when it is stored, which for + - * / and square roots gives float32's bits.
-Powers are rounded once, but for one in millions, as C's are. `exp`, `log`, `sin`, `cos` and `hypot` are the browser's, within some
+Powers are rounded once, but for one in millions, as C's are. `exp`, `log`, `tanh`, `sin` and their like are the browser's, within some
 units in the last place of NumPy's. The other half, which computes the steps, is `explorers/front/steps.js`.
 """
 
@@ -18,7 +18,7 @@ from aclnn_viz.dtypes import float_format, ordinal_distance, round_to, ulp
 from aclnn_viz.errors import problem
 
 ELEMENTWISE = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "negative", "abs", "sqrt", "exp", "log", "log10", "cos",
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "negative", "abs", "sqrt", "exp", "expm1", "log", "log1p", "log10", "tanh", "cos",
     "sin", "hypot", "floor", "ceil", "trunc", "round", "minimum", "maximum", "equal", "not_equal", "less", "less_equal", "greater",
     "greater_equal", "logical_and", "logical_or", "logical_not", "isnan", "isfinite", "where"}
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}  # of what a variable of JavaScript holds
@@ -109,7 +109,15 @@ class TracedArrays(Guards):
             return partial(self._reduced, name)
         if name in ("zeros", "ones", "arange", "full", "inf", "newaxis"):
             return getattr(np, name)
+        if hasattr(self.plain, name):
+            return partial(self._still, name)
         raise AttributeError(f"{name} is no step that can be traced")
+
+    def _still(self, name, *xs, **how):
+        """A step of numbers that do not move, which JavaScript need not have."""
+        if any(isinstance(x, Traced) for x in xs):
+            raise AttributeError(f"{name} is no step that can be traced")
+        return getattr(self.plain, name)(*xs, **how)
 
     def input(self, name: str, example) -> Traced:
         return Traced(self, f"$.{name}", example)

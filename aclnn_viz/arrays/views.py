@@ -1,6 +1,6 @@
 """What entries of symbolic arrays are seen as: names in the place of what need not be looked at."""
 
-from sympy import Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
+from sympy import Indexed, Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
 
 from aclnn_viz.arrays.steps import BOOL, REAL, TRUTHS, Magnitude, Part, Step, Whether
 
@@ -9,7 +9,7 @@ FEW = 7  # operations of a sum that needs no name
 
 def named(array, e, index):
     """A name for an entry that is more than a small polynomial of entries and names, the same for equal arrays."""
-    of_sizes = not array.deps and not (array.dtype == REAL and e.has(Step))
+    of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.dtype == REAL else TRUTHS))  # those of indices alone: names
     if array.leaf or array.cases or array.dtype == BOOL or of_sizes or not e.has(Sum, Step, Magnitude, exp, log) \
             and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
         return e

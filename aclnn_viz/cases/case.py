@@ -76,7 +76,7 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     seed = whole("seed", seed)
     if shape is None:
         shape, given = _inferred(op, given, names)
-        shape = own("SHAPE", default.default_shape(op)) if shape is None else shape
+        shape = default.fitted(op, given | {"shape": own("SHAPE", default.default_shape(op))})["shape"] if shape is None else shape
     shape, fmt = checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
     inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit

@@ -12,14 +12,13 @@ from operator import index
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.arranging import stretched
 from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, formula, resolved, value
-from aclnn_viz.operators.shapes import formats_of, is_plain
+from aclnn_viz.operators.shapes import BITS, formats_of, is_plain
 
 
 class Draw:
@@ -77,10 +76,13 @@ def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
         yield draw(min(STRETCH, size - start))
 
 
+SHARE = 0.125  # of the elements that are put where a function has kinks, borders or ties
+
+
 def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
-    """Return `values` with about an eighth of them replaced by members of `special`."""
+    """Return `values` with about that share of them replaced by members of `special`."""
     special, sprinkled = np.asarray(special, np.float64), values.flatten()
-    chosen = [part < 0.125 for part in stretches(rng.random, values.shape)]
+    chosen = [part < SHARE for part in stretches(rng.random, values.shape)]
     for number, part in enumerate(stretches(lambda count: rng.choice(special, size=count), values.shape)):
         np.copyto(sprinkled[number * STRETCH:][:part.size], part, where=chosen[number])
     return sprinkled.reshape(values.shape)
@@ -100,12 +102,15 @@ def default_shape(op: Operator) -> tuple[int, ...]:
 
 
 def fitted(op: Operator, options: dict) -> dict:
-    """Options of a case in which an attribute names an axis that is there, and lengths have grown to the next that fit."""
+    """Options of a case with as many axes as attributes ask for, one of which names one that is there, and lengths grown to the next that fit."""
     shape = options.get("shape")
     if shape is None:
         return options
     attributes = _attributes(op, options)
     pattern = chosen(op.tensors[op.first].shape, attributes)
+    if len({one.ranks for one in choices(op.tensors[op.first].shape)}) > 1:
+        shape = ((1,) * 8 + tuple(shape))[-pattern.ranks[0]:]
+        options = options | {"shape": shape}
     if pattern.placed in options and not -len(shape) <= options[pattern.placed] < len(shape):
         return fitted(op, {name: value for name, value in options.items() if name != pattern.placed})
     for _ in range(GROWN):
@@ -167,6 +172,8 @@ def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
 
 def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[dict, Sizes, dict]:
     """The inputs of the forward operator, the length of every axis that a pattern names, and all attributes."""
+    if completed := registry.own("cases", op.name, "completed"):
+        source.given = completed(source, shape)
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
     sizes = _sizes(op, source, shape, attributes)
     if left := [name for name, value in attributes.items() if value is REQUIRED]:
@@ -180,12 +187,17 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
 
 def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, asked: tuple | None = None):
     tensor = op.tensors[name]
+    if tensor.reserved or is_plain(tensor.dtype) and source.given.get(name, tensor) is None:
+        return None
     pattern = chosen(tensor.shape, known)
     shape = (_asked(source, name) if asked is None else asked) if pattern.stretched else None
     shape = pattern.shape(sizes) if shape is None else shape
-    if tensor.usual:
-        return np.asarray(source.attribute(name, _usual(op, tensor, shape, sizes, known)))
-    if tensor.dtype == "bool":
+    if (usual := op.usual(name, known, sizes)) is not None:
+        return np.asarray(source.attribute(name, usual))
+    if tensor.dtype == BITS:
+        bits = np.packbits(source.rng.random(shape) < 0.7, bitorder="little")
+        return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))  # as masks of whole 128 bits are made
+    if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
         low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
@@ -210,19 +222,11 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
     return source.tensor(name, shape, spread_out, fmt)
 
 
-def _usual(op: Operator, tensor, shape, sizes: Sizes, known: dict) -> np.ndarray:
-    """What the page's function makes of the tensors, attributes and lengths that are known."""
-    make = getattr(op.page, tensor.usual)
-    given = {name: known[name].astype(np.float64).reshape(chosen(op.tensors[name].shape, known).page_shape(sizes))
-             if name in op.tensors else (known | sizes)[name] for name in make.__code__.co_varnames[1:make.__code__.co_argcount]}
-    return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
-
-
 def tied(rng, values: np.ndarray, others) -> np.ndarray:
-    """Return `values` with an eighth of them replaced by those of each other tensor that broadcasts to their shape."""
+    """Return `values` with about that share of them replaced by those of each other tensor that broadcasts to their shape."""
     for other in others:
         if np.broadcast_shapes(other.shape, values.shape) == values.shape:
-            values = np.where(rng.random(values.shape) < 0.125, other.astype(np.float64), values)
+            values = np.where(rng.random(values.shape) < SHARE, other.astype(np.float64), values)
     return values
 
 
@@ -303,7 +307,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        if not unknown:
+        if not unknown or name == op.first:  # what it leaves open others tell
             continue
         if asked is None:
             sizes |= {letter: (next(lengths),) if letter in pattern.starred else next(lengths) for letter in unknown}
@@ -346,7 +350,7 @@ def _suite(op: Operator) -> Iterator[dict]:
 
 def left_out(op: Operator) -> Iterator[dict]:
     """The parameters that leave out one optional tensor each, with the first mode in which it may be left out."""
-    for name in (p.name for p in op.parameters if p.kind == "tensor" and p.optional):
+    for name in (p.name for p in op.parameters if p.kind == "tensor" and p.optional and not p.reserved):
         tried = (mode | {name: None} for mode in ({}, *op.modes))
         yield next(filter(lambda options: _taken(op, options), tried), {name: None})
 
@@ -354,7 +358,8 @@ def left_out(op: Operator) -> Iterator[dict]:
 def _taken(op: Operator, options: dict) -> bool:
     """Whether there is a usual case with these options."""
     try:
-        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), default_shape(op))))
+        shape = fitted(op, options | {"shape": default_shape(op)})["shape"]
+        op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), shape)))
     except (TypeError, ValueError):
         return False
     return True
@@ -375,7 +380,7 @@ def broadcasts(op: Operator) -> Iterator[dict]:
     parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters) if p.kind == "tensor"}
     some = [name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))]
     base = op.shapes[0] if op.shapes else {"shape": default_shape(op)}
-    sizes = chosen(op.tensors[op.first].shape, {}).bind(base["shape"], {}) if some else {}
+    sizes = draw_forward(op, Draw(FLOAT32, 0, {k: v for k, v in base.items() if k != "shape"}), base["shape"])[1] if some else {}
     for name in some:
         tried = set()
         for mode in op.modes or ({},):
@@ -383,7 +388,7 @@ def broadcasts(op: Operator) -> Iterator[dict]:
             if not found.stretched or found in tried:
                 continue
             tried.add(found)
-            whole = choices(op.tensors[name].shape)[0].shape(sizes)
+            whole = (choices(op.tensors[name].shape)[0] if found.scalar else found).shape(sizes)
             ones = tuple(1 if axis in found.stretched else n for axis, n in zip(found.axes, whole))
             for shape in [whole] if found.scalar else [whole[1:], (*whole[:-1], 1), ()] if found.starred else [ones]:
                 if name != op.first:

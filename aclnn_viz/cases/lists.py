@@ -89,6 +89,8 @@ def range_of(where: str, value) -> tuple[float, float]:
 def _ends(where: str, value) -> tuple[float, float]:
     """A range of ATK, in which one value stands for both ends and "inf", "-inf" and "nan" for numbers."""
     ends = [*value] * (2 if len(value) == 1 else 1) if isinstance(value, list) else [value] * 2
+    if len(ends) > 2 and all(isinstance(end, int | float) for end in ends):  # a list of values
+        ends = [min(ends), max(ends)]
     try:
         return range_of(where, [float("0" if end == "null" else end) if isinstance(end, str | bool) else end for end in ends])
     except ValueError:
@@ -126,12 +128,12 @@ class Atk:
             for entry in one["inputs"]:
                 several = entry if isinstance(entry, list) and entry else [entry]  # the entries of one array
                 kinds = {each.get("type") if isinstance(each, dict) and isinstance(each.get("name"), str) else None for each in several}
-                if not kinds <= {"tensor", "attr", "attrs", "attr_tuple"} or len(several) > 1 and kinds != {"attrs"}:
-                    raise _wrong(where, "an input has a name and the type tensor, attr, attrs or attr_tuple", entry)
+                if not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"} or len(several) > 1 and not (kinds == {"attrs"} or kinds == {"attr_tuple"}):
+                    raise _wrong(where, "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple", entry)
                 called = several[0]["name"]
                 if kinds == {"tensor"}:
                     tensors.append(Atk._tensor(f"{where}, {called}", several[0], note))
-                elif kinds == {"attrs"}:
+                elif kinds == {"attrs"} or len(several) > 1:
                     attributes[called] = [Atk._attribute(f"{where}, {called}", each, number, note) for each in several]
                 else:
                     attributes[called] = Atk._attribute(f"{where}, {called}", several[0], number, note)
@@ -156,7 +158,9 @@ class Atk:
     def _attribute(where: str, entry: dict, number: int, note):
         value, dtype = entry.get("range_values"), entry.get("dtype")
         if isinstance(value, dict):
-            raise _wrong(where, "an attribute is a value or a list", value)
+            value = value.get("mean")
+            if not isinstance(value, list):
+                raise _wrong(where, "an attribute is a value, a list, or a distribution {name: nd, mean, std}", entry.get("range_values"))
         if entry.get("type") == "attr_tuple" or not isinstance(value, list) or isinstance(value[:1], str):
             return value
         low, high = _ends(where, value)

@@ -5,7 +5,7 @@ the declaration alone: which axes there are and which tensors are floating. A ca
 caller to leave out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
@@ -138,7 +138,7 @@ def _tiny(fmt) -> list[float]:
 
 NUMBERS = {
     "zeros": lambda fmt: [0.0, -0.0] * 4,
-    "nan": lambda fmt: [np.nan] * 2,
+    "nan": lambda fmt: [np.nan] * 6,
     "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
     "large and small": lambda fmt: [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt),
     "largest": _largest,
@@ -176,6 +176,15 @@ def deep(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool
     if low <= 1 < len(lengths):  # one axis alone
         for number, length in enumerate((*REMAINDERS, *LONG, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})
+
+
+def rows(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], lengths: Callable[[int], Sequence[int]]) -> Iterator[Step]:
+    """Yield a few rows of each of some lengths, in every format, where `lengths(itemsize)` are those of the last axis."""
+    axes, last = _axes(op), len(_usual(op)[0]) - 1
+    for at, dtype in enumerate(dtypes):
+        for number, length in enumerate(lengths(float_format(dtype).bits // 8)):
+            yield _long(axes, "shape", last, length, 3 if len(axes) <= 3 else 2, "rows",
+                        {**modes[(number + at) % len(modes)], "dtype": dtype})
 
 
 def _turn(modes: Sequence[dict], dtypes: Sequence[str], number: int) -> dict:

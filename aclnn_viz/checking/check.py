@@ -6,23 +6,27 @@ A wrong kernel gets a small counterexample and, where one is found, the mistake 
 import importlib.util
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from numbers import Real
 from pathlib import Path
 
+import numpy as np
+
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.cases import Case, files, lists, read
+from aclnn_viz.cases import Case, case, files, lists, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
 from aclnn_viz.checking.judge import Prepared, judge, prepared
-from aclnn_viz.checking.result import CheckResult, conclude
+from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import KEEPING, Scope, deeper, depth_named, few, nothing_left
+from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
@@ -30,7 +34,9 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
+from aclnn_viz.storage.own import as_array, load
 from aclnn_viz.tiles.cpp import SOURCES, cpp
+from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import message
 
 
@@ -63,7 +69,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
 
     `depth` "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21 elements, long axes,
     every remainder by up to 64, nan, infinities, zeros of both signs, the ends of each format, and calls repeated in
-    another order; `result.untried` says what a depth did not try. No new case starts after `time_limit` seconds, and a
+    another order; `result.untried` says what a depth did not try. A tile program that is right on all of them is tried (but
+    "quick") on short and long rows with tails, on fewer and more cores than rows, in small buffers and in other orders, and
+    on a short case in all orders: `result.trials` says which. No new case starts after `time_limit` seconds, and a
     call that takes longer than `call_limit` is given up; both follow from the depth. `progress(iterable, total)` may
     show a bar. Raises ValueError for an unknown operator or device, for options that no case fits and for a dump that
     is not whole, TypeError for a kernel that cannot be called.
@@ -125,11 +133,15 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
             examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
+        trials = None
+        if isinstance(kernel, Program) and dump is None and level.trials and not evidence.failed:
+            left = start + time_limit - time.monotonic()
+            trials = try_tiles(kernel, scope, seed, min(level.trials, left), evidence)
         tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
-        wrong = min((one for one in evidence.seen if one.misses), key=lambda one: one.elements, default=None)
+        wrong = smallest([one for one in evidence.seen if one.misses])
         small = shrink(wrong, tested, level.shrinking) if wrong and dump is None else None
         return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
-                        allowed=allow_unsupported, device=device is not None, depth=level)
+                        allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
 
 
 def _opened(kernel, soc, cann):
@@ -285,6 +297,59 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
         raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
                                  f"write {', '.join(found.outputs)} of at least one case"))
     return conclude(found, evidence, seed, scope, allowed=allow_unsupported)
+
+
+def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
+    """Judge one case that somebody has in files, a failing test for one: `named` maps the vendor's names to files or values.
+
+    Tensors and outputs are FILE (.npy, .npz), or FILE:DTYPE:N,M of bare numbers; `golden.OUTPUT` is what the test expected, and is
+    judged, too. Raises ValueError for a name that the operator has not, for a missing tensor and for what does not fit.
+
+    >>> import tempfile; from aclnn_viz import case
+    >>> made, folder = case("tanh", shape=(2, 3)), tempfile.mkdtemp()
+    >>> for name, value in (made.inputs | made.operator.backward(**made.inputs)).items(): np.save(f"{folder}/{name}", value)
+    >>> given("tanh", {name: f"{folder}/{name}.npy" for name in ("gradOutput", "output", "gradInput")}).passed
+    True
+    """
+    op = operator(op)
+    need(named, Mapping, "files have names", 'pass such as {"x": "x.bin:float16:4,16"}')
+    tensors = {p.name for p in op.parameters if p.kind == "tensor"}
+    parameters = {p.name for p in op.parameters}
+    known = {*parameters, *op.outputs, *(f"golden.{name}" for name in op.outputs)}
+    if unknown := [name for name in named if name not in known]:
+        raise ValueError(problem(f"files are named as {', '.join(sorted(known))}", ", ".join(map(repr, unknown)), "use the vendor's names"))
+    found = {name: _from_file(name, value) if name in tensors or name not in parameters else value
+             for name, value in named.items()}
+    inputs = {name: value for name, value in found.items() if name in parameters}
+    missing = [p.name for p in op.parameters if p.kind == "tensor" and not p.optional and p.name not in inputs]
+    if missing or not any(name in found for name in op.outputs):
+        raise ValueError(problem("a case in files has all tensors and an output", f"no {', '.join(missing) or 'output'}", "name their files, too"))
+    scope = Scope.of(op, plan=plan, beyond=True)
+    one = prepared(Recipe(op.name, {"files": len(named)}), case(op, **inputs), scope.judged_by)
+    evidence, notes = Evidence(), []
+    outputs = {name: found[name] for name in op.outputs if name in found}
+    shown_ = replace(one, expected={name: part for name, part in one.expected.items() if name in outputs})
+    evidence.seen.append(CaseRun(shown_, outputs, judge(shown_, outputs)))
+    evidence.tried.add(one.case)
+    for name in op.outputs:
+        if (golden := found.get(f"golden.{name}")) is not None and name in one.expected:
+            wrong = judge(replace(one, expected={name: one.expected[name]}), {name: golden})
+            notes.append(message("golden.{output} is wrong itself: {problem}", output=name, problem=wrong[0].problem) if wrong else
+                         message("golden.{output} is right within rounding", output=name))
+    result = conclude(op, evidence, 0, scope)
+    return replace(result, notes=(*result.notes, *notes))
+
+
+def _from_file(name: str, value) -> np.ndarray:
+    if not isinstance(value, (str, Path)):
+        return as_array(value, name)
+    path, _, form = str(value).partition(".bin:")
+    if not form:
+        return load(value)
+    dtype, _, shape = form.partition(":")
+    if not all(part.strip().isdecimal() for part in shape.split(",") if part):
+        raise ValueError(problem("a shape is numbers with commas", f"{name}={value}", "write such as x.bin:float16:4,16"))
+    return load(f"{path}.bin", dtype, tuple(int(part) for part in shape.split(",") if part))
 
 
 def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:

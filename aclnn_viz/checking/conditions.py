@@ -1,6 +1,6 @@
 """Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
+TELLING = (0, 1)  # lengths that are cases of their own
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
 GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")  # an optional tensor
@@ -28,10 +29,10 @@ class Traits(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition on a case: its words, and whether it holds."""
+    """A condition on a case: its words, and whether it holds; None for lengths between those that were seen, of which it says nothing."""
 
     text: str
-    holds: Callable[[Case], bool]
+    holds: Callable[[Case], bool | None]
 
 
 def choices(made: Case) -> dict:
@@ -106,25 +107,37 @@ def _by_length(some, others) -> Condition | None:
     here, there = [one.lengths for one in some], [one.lengths for one in others]
     names = [name for name in here[0] if all(name in found for found in [*here, *there])]
 
-    def tests() -> Iterator[tuple[str, str, Callable[[int], bool]]]:
-        for name in names:
+    def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
+        for name in names:  # a length that is just another number is nothing to act on
             value, other = here[0][name], there[0][name]
-            yield name, f"{name} = {value}", lambda n: n == value
-            yield name, message("{name} other than {value}", name=name, value=other), lambda n: n != other
+            if value in TELLING or name.endswith(".ndim"):
+                yield name, f"{name} = {value}", lambda n: n == value
+            if other in TELLING or name.endswith(".ndim"):
+                yield name, message("{name} other than {value}", name=name, value=other), lambda n: n != other
         for name in names:
             for base in REMAINDERS:
                 rest = here[0][name] % base
-                yield name, f"{name} % {base} = {rest}", lambda n: n % base == rest
+                if rest in (*TELLING, base - 1):
+                    yield name, f"{name} % {base} = {rest}", lambda n: n % base == rest
                 yield name, message("{name} % {base} not 0", name=name, base=base), lambda n: n % base != 0
         for name in names:
-            most, least = max(one[name] for one in there), min(one[name] for one in there)
-            yield name, f"{name} > {most}", lambda n: n > most
-            yield name, f"{name} < {least}", lambda n: n < least
+            sides = [one[name] for one in here], [one[name] for one in there]
+            (least, most), (first, last) = ((min(side), max(side)) for side in sides)
+            yield name, message("{name} >= {least} (right up to {last})", name=name, least=least, last=last), \
+                lambda n: None if last < n < least else n >= least
+            yield name, message("{name} <= {most} (right from {first} on)", name=name, most=most, first=first), \
+                lambda n: None if most < n < first else n <= most
 
     for name, text, test in tests():  # the first that fits: then its numbers no longer change
         if all(test(one[name]) for one in here) and not any(test(one[name]) for one in there):
             return Condition(text, lambda made: name in (known := lengths(made)) and test(known[name]))
     return None
+
+
+def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
+    """Whether a law says of every fresh run whether it is wrong, and there are some of either kind."""
+    said = [(law.holds(made), wrong) for made, wrong in runs]
+    return all(holds is None or holds == wrong for holds, wrong in said) and {True, False} <= {holds for holds, _ in said}
 
 
 def remainder(some: Sequence[int], others: Sequence[int]) -> str:

@@ -1,6 +1,7 @@
 """A small case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it stays wrong."""
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.words.messages import linked, message, tr
@@ -65,8 +67,16 @@ class Counterexample:
         """
         return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force)
 
+    @property
+    def call(self) -> str:
+        """The line of Python that repeats it: the call of a kernel with these inputs, or where they are large, through files."""
+        if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
+            return 'result.counterexample.write("folder"); av.check("folder", kernel)'  # whatever it was drawn from
+        given = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
+        return f"kernel({', '.join(given)})"
+
     def to_json(self) -> dict:
-        return {"dtype": self.case.dtype, "recipe": self.recipe, "problems": self.problems, "worst": self.worst,
+        return {"dtype": self.case.dtype, "recipe": self.recipe, "call": self.call, "problems": self.problems, "worst": self.worst,
                 "inputs": {name: _plain(value) for name, value in self.inputs.items()},
                 "actual": {name: _plain(value) for name, value in self.actual.items()},
                 "truth": {name: _plain(value) for name, value in self.truth.items()}}
@@ -78,6 +88,14 @@ def _text(array: np.ndarray) -> str:
     shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
     return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
            f" ({array.dtype})"
+
+
+def _literal(value) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
+    text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(wide.tolist()))
+    return f'np.array({text}, "{value.dtype}")'
 
 
 def _plain(value):
@@ -104,9 +122,12 @@ def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:
     recipe, best = found.prepared.recipe, found
     seed = found.prepared.case.seed
 
+    apart = bool(convention(found))
+
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
         one = tested.run_on(Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed))
-        return one if one and any(miss.output in wrong and miss.excess >= plain for miss in one.misses) else None
+        return one if one and any(miss.output in wrong and miss.excess >= plain for miss in one.misses) and (
+            apart or not convention(one)) else None  # a convention is no bug
 
     options = dict(recipe.options)
     progress = True
@@ -163,7 +184,11 @@ class _Axes:
         self.sizes = self.op.fitting(self.bound)[1]
         self.others = default.other_shapes(self.op)
         self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
-                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and axis[0] not in self.op.sizes}
+                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and (axis[0] not in self.op.sizes or self._listed(axis[0]))}
+
+    def _listed(self, letter: str) -> bool:
+        """Whether an attribute lists the lengths of these axes: it is cut with them."""
+        return isinstance(self.sizes[letter], tuple) and self.op.sizes[letter] in self.op.attributes
 
     def of(self, name: str) -> list[tuple[str, int]]:
         """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
@@ -182,6 +207,7 @@ class _Axes:
         sizes = {letter: n for letter, n in self.sizes.items() if formulas.get(letter, "a").isidentifier()}
         if isinstance(self.sizes.get(token), tuple):
             sizes[token] = tuple(length if at == place else n for at, n in enumerate(sizes[token]))
+            cut |= {formulas[token]: sizes[token]} if formulas.get(token) in options else {}
         else:  # of a product the factor that no attribute gives
             rest = next(letter for letter in token.split("*") if letter not in formulas)
             sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)

@@ -214,6 +214,11 @@ class Budget:
         self.look = now + left
         return left < 0
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left of it."""
+        return max(0.0, min(self.end - time.thread_time(), self.latest - time.monotonic()))
+
     def within(self, items: Iterable) -> Iterator:
         for item in items:
             if self.over:

@@ -17,9 +17,10 @@ from aclnn_viz.checking.candidates import (
     fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
     taken_for_others)
 from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
-from aclnn_viz.checking.conditions import Condition, Traits, separating
+from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import Expected, judge
+from aclnn_viz.checking.mending import Mend
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.dtypes import float_format, ulp
@@ -32,7 +33,8 @@ CLOSEST = message("{text}; closest is {fault!r}, on {n} of {all} wrong cases, bu
 CLOSEST_AMONG = message("{text}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
-FRESH, SMALL = 6, 2000  # fresh cases on which the kernel is run, and their elements at most
+FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
+TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
 EXCEPT = message("not with {case}")
 
@@ -47,6 +49,7 @@ class Diagnosis:
     story: str = ""
     diff: str = ""
     candidates: tuple[str, ...] = ()
+    law: Condition | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         lines = [tr(self.text)]
@@ -56,12 +59,10 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0,
-             right: Sequence[Traits] = ()) -> Diagnosis:
+def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0) -> Diagnosis:
     """Compare what a wrong kernel returned with every named fault; `tested` runs it on a case where the fault would be hidden.
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
-    `right` describes more cases on which the kernel is right.
     """
     known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
@@ -82,7 +83,7 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
         quoted = linked("{some}, {more}", [message("{fault!r}", fault=name) for name in names])
         text = message("one of {faults}: no case tells them apart", faults=quoted)
         return Diagnosis(None, False, text, candidates=names)
-    return _unknown(failing, passing, right)
+    return _unknown(failing)
 
 
 def as_candidate(op, fault: Fault) -> Candidate:
@@ -95,13 +96,19 @@ def as_candidate(op, fault: Fault) -> Candidate:
                      message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.story))
 
 
-def _unknown(failing, passing, right) -> Diagnosis:
-    text = message("none of the known faults")
-    full = [one.traits for one in passing if one.size]  # where there are no elements nothing can be wrong
-    if apart := separating([one.traits for one in failing], [*full, *right]):
-        text = message("{text}; wrong exactly where {condition}", text=text, condition=apart.text)
+def _unknown(failing) -> Diagnosis:
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
-    return Diagnosis(None, False, linked("{some}; {more}", [text, *alike]))
+    return Diagnosis(None, False, linked("{some}; {more}", [message("none of the known faults"), *alike]))
+
+
+def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun]) -> tuple[Condition | None, bool]:
+    """The condition that tells wrong cases apart, unless fresh ones speak against it, and whether they bear it out."""
+    full = [one.traits for one in seen if not one.misses and one.size]  # where there are no elements nothing can be wrong
+    law = separating([one.traits for one in seen if one.misses], [*full, *right])
+    runs = [(one.prepared.case, bool(one.misses)) for one in fresh if one.size]
+    if not law or any(law.holds(made) not in (None, wrong) for made, wrong in runs):
+        return None, False
+    return law, stands(law, runs)
 
 
 def with_closest(op, diagnosis: Diagnosis, seen: Sequence[CaseRun]) -> Diagnosis:
@@ -193,7 +200,8 @@ class Explanation:
     after, if it is one of the page.
 
     `equal` are other changes that give the same numbers on every case; `condition` says where it applies, if not everywhere;
-    `evidence` on how many cases it gives the kernel's numbers; `holds(run)` whether it does so on another.
+    `evidence` on how many cases it gives the kernel's numbers; `holds(run)` whether it does so on another. `yours` is the edit
+    of the reader's own kernel that mends it, where its source can be read and there is one.
     """
 
     kind: str
@@ -205,34 +213,73 @@ class Explanation:
     condition: str = ""
     equal: tuple[str, ...] = ()
     holds: Callable[[CaseRun], bool] | None = field(default=None, repr=False, compare=False)
+    yours: Mend | None = None
+    law: Condition | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_mend(cls, found: Mend, cases: int) -> "Explanation":
+        return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
+                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right)
+
+    @property
+    def mends(self) -> bool:
+        """Whether it says how the reader's kernel becomes right, and not as what it behaves."""
+        return self.kind in ("arrangement", "mended")
 
     def __str__(self) -> str:
-        lines = [tr(self.text)]
+        lines = [tr(str(self.yours))] if self.yours else []
+        lines += [tr(self.text)]
         if self.condition:
             lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
                       tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
         lines += [f"  {tr(self.evidence)}"]
-        lines += [tr("  these edits give the same numbers on every case:")] * bool(self.equal)
+        same = tr("  these edits mend it, too:") if self.mends else tr("  these edits give the same numbers on every case:")
+        lines += [same] * bool(self.equal)
         lines += [f"    {tr(one)}" for one in self.equal]
         return "\n".join(lines)
 
 
-def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float,
-            right: Sequence[Traits] = ()) -> Explanation | None:
+def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list, right: Sequence[Traits] = (),
+            yours: Mend | None = None) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
 
-    `tested` runs the kernel on fresh cases, for at most the same time. `right` describes more cases on which it is right.
+    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right. If an
+    edit of the kernel mends it, that is `yours`: a rearrangement says all, beside another stands what the kernel behaves as.
     """
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
-        return None  # an output of another shape, or wrong by roundings alone
-    failing = cheapest_first(failing)
-    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-    budget = Budget(seconds)
+    found = None
+    if failing and not (yours and yours.lost) and all(one.usable for one in failing) and not all(one.subtle for one in failing):
+        passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+        found = _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
+    if not yours:
+        return found
+    return replace(found, yours=yours) if found else Explanation.of_mend(yours, len(seen) + len(fresh()))
 
-    @cache
-    def fresh() -> list[CaseRun]:
-        return list(_fresh(tested, seed, Budget(seconds))) if tested else []
+
+def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
+    """What explains all outputs, or else each of several wrong ones."""
+    if found := _as_one(op, failing, passing, fresh, budget, right):
+        return found
+    parts = []
+    outputs = dict.fromkeys(miss.output for one in failing for miss in one.misses)
+    for name in outputs if len(outputs) > 1 else ():
+        alone = [one.alone(name) for one in (*failing, *passing)]
+        part = _as_one(op, [one for one in alone if one.misses], [one for one in alone if not one.misses],
+                       lambda name=name: [one.alone(name) for one in fresh()], budget, right)
+        if not part:
+            return None
+        parts.append((name, part))
+    if not parts:
+        return None
+    text = linked("{some}\n{more}", [message("{output}: {text}", output=name, text=part.text) for name, part in parts])
+    return Explanation("several", text, "; ".join(part.line for _, part in parts), "; ".join(part.before for _, part in parts),
+                       "; ".join(part.after for _, part in parts), parts[0][1].evidence,
+                       linked("{some}; {more}", [part.condition for _, part in parts if part.condition]) if any(
+                           part.condition for _, part in parts) else "",
+                       holds=lambda one: all(part.holds(one.alone(name)) for name, part in parts if name in one.outputs))
+
+
+def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
     for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
@@ -242,7 +289,7 @@ def explain(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None, seed: i
             if whole:
                 return _in_words(whole, len(failing) + len(passing) + len(fresh()))
         for one in budget.within(found[:SHOWN]):
-            if (text := _conditional(one, failing, passing, right)) and all(
+            if (text := _conditional(one, failing, passing, right)) and _tells(text, fresh()) and all(
                     _borne_out(one, text, other) for other in fresh()):
                 return _in_words([one], len(failing) + len(passing), text)
     return None
@@ -343,10 +390,17 @@ def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> b
     return one.same(other)
 
 
-def _fresh(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
-    """Small cases of the scope with other numbers."""
-    asked = (tested.run_on(ready, SMALL) for ready in budget.within(tested.scope.others(seed + 1)))
-    return islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), FRESH)
+def _tells(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
+    """Whether no fresh case speaks against a condition; one that names single cases is no law."""
+    return _excepts(condition.text) or all(condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size)
+
+
+def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
+    """Small cases of the scope with other numbers, and with their options mixed."""
+    some = islice(tested.scope.mixed(seed + 1), TRIED) if not tested.scope.shapes else ()
+    for cases, count in ((tested.scope.others(seed + 1), FRESH), (some, MIXED)):
+        asked = (tested.run_on(ready, SMALL) for ready in budget.within(cases))
+        yield from islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), count)
 
 
 def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
@@ -356,4 +410,5 @@ def _in_words(candidates: list[Candidate], cases: int, condition: Condition | No
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
                        message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
-                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one))
+                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one),
+                       law=condition if condition and not _excepts(condition.text) else None)

@@ -1,26 +1,33 @@
 """The result of a check: put together from the evidence, and shown as text, in a notebook and as JSON."""
 
+import html
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import Vacuity, vacuity
-from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
-from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
-from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, of_fault, with_closest
+from aclnn_viz.checking.evidence import Budget, Evidence, KernelUnderTest
+from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault, with_closest
 from aclnn_viz.checking.judge import once_per_case
+from aclnn_viz.checking.mending import mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
-from aclnn_viz.checking.wrong_outputs import depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
+from aclnn_viz.checking.tile_trials import Trials
+from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.messages import linked, message, ntr, tr
+from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
+GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
+_BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
+MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
 
 
@@ -52,9 +59,11 @@ class CheckResult:
     `passed`: cases were judged, all of them are right, the kernel did nothing else wrong, and there was none that it
     does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
     not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
+    `trials` says on which rows, cores and buffers and in which orders a tile program was run,
     `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
     did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
-    that gives the kernel's numbers, or None. `vacuity` says what these cases cannot show, `untried` what this `depth`
+    that gives the kernel's numbers, or None; `cause` the same in one line. `notes` say such as in how many wrong cases
+    only a convention differs. `vacuity` says what these cases cannot show, `untried` what this `depth`
     did not try.
     """
 
@@ -82,15 +91,35 @@ class CheckResult:
     vacuity: Vacuity
     depth: str
     untried: list[str]
+    trials: Trials | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def stopped(self) -> bool:
         """Whether some cases were not run."""
         return bool(self.unrun)
 
+    @property
+    def cause(self) -> str:
+        """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
+        found = self.explanation
+        if found and (yours := found.yours or (found if found.mends else None)):
+            return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
+        if found and not self.diagnosis.name:
+            return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+        if self.diagnosis is not None:
+            return self.diagnosis.text
+        return next(iter(self.misbehaviour), "")
+
     def __str__(self) -> str:
         lines = [self._verdict()]
+        lines += [tr(self.cause)] * bool(self.explanation or self.diagnosis and self.diagnosis.name)
+        lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
+        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
+        if self.explanation and (not self.diagnosis.name or self.explanation.yours):
+            lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
+        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
         lines += [tr("  left out: {text}", text=linked("{some}, {more}", text))] * bool(text)
@@ -108,15 +137,30 @@ class CheckResult:
         for output, named in self.regions.items():
             text = [message("{region} {bad} of {all}", region=name, bad=bad, all=total) for name, (bad, total) in named.items()]
             lines.append(tr("  {output}, wrong elements by region: {text}", output=output, text=linked("{some}, {more}", text)))
-        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
-        if self.explanation and not self.diagnosis.name:
-            lines += ["", tr("explanation: {text}", text=self.explanation)]
-        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample)] * (self.counterexample is not None)
         if self.passed:
+            lines += [tr(one.text) for one in (self.trials,) if one]
             lines.append(tr("known blind spots: {terms}", terms=self._blind))
             lines.append(tr("this depth, {depth}, did not try: {text}", depth=self.depth,
                             text=linked("{some}; {more}", self.untried)))
         return "\n".join(lines)
+
+    def raise_if_failed(self) -> "CheckResult":
+        """Raise AssertionError with the text of the result unless the kernel passed; for tests. Return the result.
+
+        >>> import aclnn_viz as av
+        >>> av.check("hardswish", av.operator("hardswish").backward).raise_if_failed().passed
+        True
+        """
+        if not self.passed:
+            raise AssertionError(str(self))
+        return self
+
+    def to_html(self) -> str:
+        """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
+        call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
+        head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
+        body = f'</head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>'
+        return f"{head}<title>{html.escape(self.operator)}</title>{body}"
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
@@ -143,11 +187,13 @@ class CheckResult:
         wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
         rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
         if self.diagnosis is not None:
-            rows.append((tr("looks like"), str(self.diagnosis).partition("\n")[0]))
+            rows.append((tr("looks like"), tr(self.cause)))
+        rows += [(tr("note"), tr(note)) for note in self.notes]
         if self.counterexample is not None:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
         if self.passed:
+            rows += [(tr("as tiles"), tr(one.text)) for one in (self.trials,) if one]
             rows.append((tr("known blind spots"), tr(self._blind)))
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
@@ -161,25 +207,28 @@ class CheckResult:
             "first_failure", "outputs", "misbehaviour", "traces", "conditions", "regions",
             "scope", "left_out")}
         content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
-        content["diagnosis"] = vars(self.diagnosis) if self.diagnosis else None
-        content["explanation"] = {
-            name: value for name, value in vars(self.explanation).items() if name != "holds"} if self.explanation else None
+        content["cause"], content["notes"] = self.cause, list(self.notes)
+        content["diagnosis"] = {name: value for name, value in vars(self.diagnosis).items() if name != "law"} if self.diagnosis else None
+        content["explanation"] = {name: value for name, value in vars(self.explanation).items() if name not in ("holds", "law", "yours")} | {
+            "yours": self.explanation.yours and {name: getattr(self.explanation.yours, name) for name in ("line", "before", "after", "lost")}
+        } if self.explanation else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
         content["depth"], content["not_tried"] = self.depth, self.untried
+        content["trials"] = asdict(self.trials) if self.trials else None
         return json.dumps(content, indent=1)
 
 
 def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
-             depth: Depth = DEPTHS["normal"]) -> CheckResult:
+             depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
     """
     seen = evidence.seen
     wrong = [one for one in seen if one.misses]
-    small = small or min(wrong, key=lambda one: one.elements, default=None)
+    small = small or smallest(wrong)
     diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)
     traits = [*(one.traits for one in seen), *evidence.right]
     return CheckResult(
@@ -194,8 +243,32 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
         misbehaviour=evidence.misbehaviour, regions=wrong_regions(op, wrong),
         conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
         diagnosis=diagnosis, explanation=explanation,
-        counterexample=Counterexample(small) if small else None,
-        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried)
+        counterexample=Counterexample(small) if small else None, notes=_conventions(wrong),
+        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried,
+        trials=trials)
+
+
+def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
+    """The smallest of wrong runs, one that shows more than a convention if there is one."""
+    return min(wrong, key=lambda one: (bool(convention(one)), one.elements), default=None)
+
+
+def _but_conventions(seen: Sequence[CaseRun]) -> list[CaseRun]:
+    """Without those in which only a convention differs, if others are wrong by more."""
+    more = [one for one in seen if not one.misses or not convention(one)]
+    return more if any(one.misses for one in more) else list(seen)
+
+
+def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
+    """What is to be said of wrong cases in which only a convention differs."""
+    found = Counter(filter(None, map(convention, wrong)))
+    alone = found.total() == len(wrong)
+    return tuple(message("only a convention differs, in {n} cases: {why}", n=n, why=why) if alone else
+                 message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why) for why, n in found.items())
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
 
 
 @once_per_case
@@ -214,20 +287,35 @@ def _can_show(op, cases: Sequence[Case]) -> Vacuity:
 def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int,
                seconds: float) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
-    seen, unfit = evidence.seen, wrong_forms(evidence.seen)
-    diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
+    seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
+
+    @cache
+    def fresh() -> list[CaseRun]:
+        dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
+        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(seconds)) if one.prepared.case.dtype in dtypes]) if tested else []
+    yours, end = None, Budget(seconds)
+    if tested and not tested.lost:
+        yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
+                     fresh, Budget(MENDING * seconds))
+    diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
         seen = [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            return Diagnosis(None, False, message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))), None
-        diagnosis = diagnose(op, seen, tested, evidence.silent, evidence.right)
+            text = message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))
+            return Diagnosis(None, False, text), Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else None
+        diagnosis = diagnose(op, seen, tested, evidence.silent)
         diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
     if diagnosis.name:
-        return diagnosis, of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
-    explanation = explain(op, seen, tested, seed, seconds, evidence.right)
+        known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
+        return diagnosis, replace(known, yours=yours)
+    explanation = explain(op, seen, end.left, fresh, evidence.right, yours)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
         diagnosis = with_closest(op, diagnosis, seen)
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]))
+        law, stands = law_of(seen, evidence.right, fresh())
+        if law:
+            text = [message("wrong exactly where {condition}", condition=law.text) if stands else
+                    message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]), law=law if stands else None)
     return diagnosis, explanation

@@ -3,6 +3,7 @@
 `quick` takes a second or two, `normal` runs the suite, `deep` adds large sizes, remainders and special numbers.
 """
 
+import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from aclnn_viz.words.messages import linked, message
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 SMALL = 2000  # elements of a case that a quick check may run
 GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
+MIXING = 0.5  # the chance that a case takes an option of another one
 KEEPING = 0.1  # of its time for that
 
 
@@ -99,6 +101,11 @@ class Scope:
         return bool(self.dtypes or self.where or self.shapes or self.limits)
 
     @property
+    def modes(self) -> list[dict]:
+        """The attributes of which some small case counts."""
+        return [mode for mode in self.op.modes if _counts(self, mode)] or [{}]
+
+    @property
     def judged_by(self) -> Plan | None:
         return plans.preset(self.op, self.soc, self.cann) if self.plan == "device" else self.plan
 
@@ -158,6 +165,21 @@ class Scope:
     def others(self, seed: int) -> Iterator["Ready"]:
         """The same with other numbers; what was left out is known."""
         return replace(self, left_out=Counter())._drawn(seed)
+
+    def mixed(self, seed: int) -> Iterator["Ready"]:
+        """Endlessly many cases that take each option from another one of the suite: they break what holds there by chance."""
+        rng, suite = random.Random(seed), suite_recipes(self.op.name)
+        known: dict[str, list] = {}
+        for one in suite:
+            for name, value in one.options.items():
+                if not isinstance(value, np.ndarray):
+                    known.setdefault(name, []).append(value)
+        while True:
+            options = {name: rng.choice(known[name]) if name in known and name != "shape" and rng.random() < MIXING else value
+                       for name, value in rng.choice(suite).options.items()}
+            more = {name: rng.choice(values) for name, values in known.items()
+                    if name in self.op.attributes and name not in options and rng.random() < MIXING}
+            yield Ready(self, Recipe(self.op.name, options | more), None, rng.randrange(2**31))
 
     def _drawn(self, seed: int) -> Iterator["Ready"]:
         suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
@@ -278,17 +300,19 @@ def _cast(value, dtype: str):
 
 @dataclass(frozen=True)
 class Depth:
-    """Seconds: after which no case starts, for the search of an explanation, for shrinking, and at most for one call."""
+    """Seconds: after which no case starts, for the search of an explanation, for shrinking, at most for one call, and for the
+    orders, cores and buffers of a tile program."""
 
     name: str
     seconds: float
     searching: float
     shrinking: float
     call: float
+    trials: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0), Depth("normal", 60.0, 6.0, 1.5, 10.0),
-                                    Depth("deep", 60.0, 6.0, 1.5, 30.0))}
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 4.0, 1.5, 10.0, 3.0),
+                                    Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0))}
 
 
 def depth_named(name: str) -> Depth:
@@ -320,10 +344,9 @@ def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
     How long a case takes, its run included, is estimated from the case before it in its series.
     """
     end = time.monotonic() + seconds
-    modes = [mode for mode in scope.op.modes if _counts(scope, mode)] or [{}]
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
-    for number, step in enumerate(deep(scope.op, modes, dtypes, sizes=not scope.shapes)):
+    for number, step in enumerate(deep(scope.op, scope.modes, dtypes, sizes=not scope.shapes)):
         series.setdefault(step.series, []).append((number, step))
     spent, before = dict.fromkeys(series, 0.0), {}
     while series:

@@ -4,21 +4,23 @@ A description says which outputs have another name, shape or format than documen
 elements are wrong, what the numbers resemble, and at which lengths the kernel is wrong.
 """
 
+import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import comb, prod
 
 import numpy as np
 
 from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import Budget, KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready
-from aclnn_viz.dtypes import round_to
+from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
 from aclnn_viz.words.messages import message
@@ -29,8 +31,10 @@ CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would
 CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
 SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
+BREAKING = 12  # other lengths on which a law is tried
 LARGEST = 20_000  # elements of a further case
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
+BESIDE, KINK = 2.0**-20, 0.05  # how far beside a kink its sides are computed, and by how much of themselves they differ at least
 MOST = 0.6  # of the places: a condition that holds for more is no description
 SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
@@ -230,6 +234,35 @@ def _factor(scale: float, inputs: dict) -> str:
     return f"{scale:.4g}"
 
 
+def convention(one: CaseRun) -> str:
+    """In words the convention in which alone a wrong run differs from the kit: what 0 / 0 is, or the slope at a kink; else nothing."""
+    if not one.usable or any(miss.wrong is None for miss in one.misses):
+        return ""
+    finite = all(np.isfinite(value.astype(np.float64)).all() for value in one.prepared.case.inputs.values()
+                 if isinstance(value, np.ndarray) and value.dtype.kind in "fV")
+    if finite and all(np.isnan(one.truth[miss.output][miss.wrong]).all() for miss in one.misses):
+        return message("the kit computes 0 / 0 = nan there, as the product does; PyTorch and others may have another value")
+    try:
+        low, high = (one.computed(Variant(lambda: one.prepared.case.operator.page, arrays=partial(_moved, step=step, kept=one.prepared.case.operator.upstream)))
+                     for step in (-BESIDE, BESIDE))
+    except Exception:  # a page that cannot be moved
+        return ""
+    for miss in one.misses:
+        actual, truth = (part[miss.wrong].astype(np.float64) for part in (one.outputs[miss.output], one.truth[miss.output]))
+        sides = [np.asarray(part[miss.output], np.float64).reshape(miss.wrong.shape)[miss.wrong] for part in (low, high)]
+        size = np.max(np.abs([*sides, truth]), axis=0)
+        close = CLOSE + 2.0 * float_format(one.outputs[miss.output]).unit_roundoff
+        if not (np.abs(sides[0] - sides[1]) > KINK * size).all() or not np.any([
+                np.abs(actual - value) <= close * size for value in (*sides, sum(sides) / 2)], axis=0).all():
+            return ""
+    return message("there the formula has a kink, and either side's slope is a convention")
+
+
+def _moved(arrays: dict, step: float, kept) -> dict:
+    return {name: value + step * np.maximum(np.abs(value), 1.0) if value is not None and value.dtype.kind == "f" and name not in kept else value
+            for name, value in arrays.items()}
+
+
 def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
     usable = [one for one in failing if one.usable]
@@ -318,18 +351,34 @@ def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: i
     options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
     name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first
     shape = made.case.inputs[name].shape if name in made.case.inputs else options.get("shape", default.default_shape(op))
+    rng = random.Random(seed)
     for axis in range(len(shape)):
         outcome: dict[int, bool] = {}
-        for length in LENGTHS:
-            tried = shape[:axis] + (length,) + shape[axis + 1:]
-            if budget.over or np.prod(tried) > LARGEST:
+
+        def tried(some, axis=axis, outcome=outcome) -> None:
+            for length in some:
+                here = shape[:axis] + (length,) + shape[axis + 1:]
+                if budget.over or np.prod(here) > LARGEST:
+                    return
+                if length in outcome or default.fitted(op, options | {"shape": here})["shape"] != here:
+                    continue
+                one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": here}), None, seed + length))
+                if one is not None:
+                    outcome[length] = bool(one.misses)
+
+        def sides(outcome=outcome) -> list[list[int]]:
+            return [[n for n, bad in outcome.items() if bad == kind] for kind in (True, False)]
+        tried(LENGTHS)
+        wrong, right = sides()
+        if len(wrong) < 2 or len(right) < 2 or not remainder(wrong, right):
+            continue
+        while min(wrong) > max(right) + 1 and (middle := (min(wrong) + max(right)) // 2) not in outcome:
+            tried([middle])
+            wrong, right = sides()
+            if middle not in outcome:
                 break
-            if default.fitted(op, options | {"shape": tried})["shape"] != tried:
-                continue
-            one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": tried}), None, seed + length))
-            if one is not None:
-                outcome[length] = bool(one.misses)
-        wrong, right = ([n for n, bad in outcome.items() if bad == kind] for kind in (True, False))
-        if len(wrong) > 1 and len(right) > 1 and (words := remainder(wrong, right)):
-            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=words,
+        law = remainder(wrong, right)
+        tried(sorted(rng.sample(range(2, max(outcome) + 1), min(BREAKING, max(outcome) - 2))))  # to break it
+        if law and law == remainder(*sides()):
+            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=law,
                           n=len(outcome))

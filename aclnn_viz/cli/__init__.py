@@ -14,8 +14,9 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
-from aclnn_viz.cli import authoring, checking, sweeping
+from aclnn_viz.cli import authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
@@ -32,9 +33,23 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
     parser.add_argument("--lang", choices=LANGUAGES, help="the language of the output, and of the explorers that `lab` opens")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, (function, options) in COMMANDS.items():
+    _offer(commands, COMMANDS)
+    arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
+    if chosen.lang:
+        os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
+        language(chosen.lang)
+    return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
+
+
+def _offer(commands, table: dict) -> None:
+    """Add the commands of a table; a module stands for those that it has a table of."""
+    for name, (function, options) in table.items():
         about = function.__doc__ or ""  # none under -OO
         command = commands.add_parser(name, help=about.partition("\n")[0], description=about)
+        if isinstance(function, ModuleType):
+            _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
+            continue
         command.add_argument("--json", action="store_true", help="print JSON instead of text")
         for flag, settings in options.items():
             if isinstance(flag, tuple):  # one of several; the first stands for all where it has a default
@@ -47,11 +62,6 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
             command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER", type=_given,
                                  help="open the operator in this folder, so that cases may name it")
         command.set_defaults(run=function, folders=[])
-    chosen = parser.parse_args(arguments)
-    if chosen.lang:
-        os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
-        language(chosen.lang)
-    return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
 
 
 def typed(settings: dict) -> dict:
@@ -202,6 +212,7 @@ COMMANDS = {
     "lab": (lab, {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
         "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
+    "cpp": (cpp, cpp.COMMANDS),
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {

@@ -53,12 +53,17 @@ OPTIONS = {
                                              "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
     "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
                                            "of a capsule"},
+    "--given": {"metavar": "NAME=FILE", "action": "append", "default": [],
+                "help": "judge one case that lies in files: each tensor, each output, golden.OUTPUT for what was expected; "
+                        "bare numbers as FILE:DTYPE:N,M, attributes as NAME=VALUE"},
+    "--html": {"metavar": "FILE", "help": "write the result as one page of HTML, too"},
     "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
     "--force": FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}
 
 _SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
-WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported"},
-        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported"}}
+WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
+        "--given": {"--html", "--plan"},
+        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported", "--html"}}
 
 
 def check(options) -> int:
@@ -71,6 +76,8 @@ def check(options) -> int:
     """
     from aclnn_viz import checking
     from aclnn_viz.checking.check import write_list
+    from aclnn_viz.checking.result import GENERATOR
+    from aclnn_viz.storage.results import new_file
 
     way = _way(options)
     asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
@@ -96,6 +103,8 @@ def check(options) -> int:
     elif way == "--read":
         result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
                                          **asked)
+    elif way == "--given":
+        result = checking.given(options.operator, _named(options.given), options.plan)
     elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
@@ -106,12 +115,15 @@ def check(options) -> int:
                 **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
+    if options.html:
+        with new_file(options.html, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
+            file.write(result.to_html().encode())
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
 
 def _way(options) -> str:
     """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
-    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "a kernel": options.kernel}
+    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "--given": options.given, "a kernel": options.kernel}
     chosen = [way for way, value in asked.items() if value] or ["a kernel"]
     if len(chosen) > 1:
         raise ValueError(problem("check does one thing at a time", " and ".join(chosen), "leave out all but one"))

@@ -243,7 +243,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
 
     "torch" (also "torch:cuda", "torch:npu") runs PyTorch's own operators, "jax" (also "jax:gpu") the kit's pages compiled
-    by XLA, "numba" the operators' fused loops; they need the extras of these names.
+    by XLA, "numba" the operators' fused loops or those written from their pages; they need the extras of these names.
 
     `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
     `op.backward`; what the product or the version lacks is refused as they refuse it. With `plan="device"` the host

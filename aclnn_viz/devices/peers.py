@@ -1,7 +1,7 @@
 """Peers: other libraries that compute the same operators on this machine, as devices.
 
 PyTorch runs its own operators, each called by the operator's own file for it; JAX compiles the page; numba compiles the
-operator's fused loops. A library is imported when its peer is opened.
+operator's fused loops, or those that are written from its page. A library is imported when its peer is opened.
 """
 
 import os
@@ -14,6 +14,7 @@ from importlib import metadata
 import numpy as np
 
 from aclnn_viz.acl import DeviceUnavailable
+from aclnn_viz.arrays import written_loops
 from aclnn_viz.arrays.jax_arrays import compiled, given, precise
 from aclnn_viz.arrays.loops import threads
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -203,7 +204,7 @@ class JaxPeer(Peer):
 
 
 class NumbaPeer(Peer):
-    """The fused loops of each operator that has them, run by threads; results do not depend on their number."""
+    """The fused loops of each operator, or those written from its page, run by threads; results do not depend on their number."""
 
     library = "numba"
 
@@ -214,17 +215,17 @@ class NumbaPeer(Peer):
 
     def _compute(self, op, bound, arranged):
         function = registry.own("loops", op.name, "backward")
-        if function is None:
-            raise NotSupported(problem("fused loops are an operator's own file", f"{op.name}, which has none",
-                                       'open "jax", which runs the page, or add the file'))
         arrays = arranged.arrays
         if arranged.empty:
             return self._zeros(arranged)
         if arranged.prelude is not None:
             arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
+        arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
-        function(outputs, **{name: array if array is None else _given(array) for name, array in arrays.items()},
-                 **arranged.attributes)
+        if function is None:
+            written_loops.backward(op, arranged._replace(arrays=arrays), outputs)
+        else:
+            function(outputs, **arrays, **arranged.attributes)
         return outputs
 
     def _library(self) -> dict:

@@ -1,8 +1,8 @@
 """The explorer of any operator, made of its declaration: it stands in where an operator has none of its own.
 
 What is varied: every attribute, every length of the main shape, other shapes worth trying, the dtype, the seed, and
-what computes the gradient. What is seen: every input, every output, and below each output how many ulps its elements
-are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
+what computes the gradient. What is seen: how one element answers (see `response`), every input, every output, and below
+each output how many ulps its elements are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
 """
 
 import re
@@ -15,10 +15,10 @@ from math import log10, prod
 import numpy as np
 
 from aclnn_viz.cases import case, default
-from aclnn_viz.explorers import fields, lift
+from aclnn_viz.explorers import fields, lift, response
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.gradients import computed_by
-from aclnn_viz.explorers.state import StateError, choice, flag, real, whole
+from aclnn_viz.explorers.state import StateError, choice, flag, real, vendors, whole
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
@@ -29,7 +29,7 @@ from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
-TALL, LOW = 150, 130  # pixels of the panels of inputs and outputs, and of errors
+TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
                 "at {place}: {value}, truth {truth}.")
@@ -48,6 +48,7 @@ class Data:
     truth: dict
     errors: dict
     computed_by: str
+    answer: object = None  # of one element: a Slope, a Spread, or why there is none
     notices: tuple[str, ...] = field(default=())
 
 
@@ -70,7 +71,7 @@ def of(op) -> Subject:
 def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
     start = case(op).inputs
-    moved = [(name, made) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
+    moved = [(name, vendors(made)) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
     moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
               for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
     shapes = getattr(op, "shapes", ())
@@ -78,9 +79,9 @@ def state_of(op) -> type:
         texts = {k: _in_words(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
         moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("or"), message("Shape"),
                                        message("a shape worth trying"))))
-    if len(_shape(op)) > 2:
+    if len(_shape(op)) > 1 and "." in op.page.AXES[op.main] or len(_shape(op)) > 2:
         moved.append(("plane", whole(0, 0, 63, message("show"), message("Tensors"),
-                                     message("which matrix of tensors with more than two axes"))))
+                                     message("which row, and which matrix of tensors with more than two axes"))))
     moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
               ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]
     return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
@@ -213,7 +214,8 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
     if getattr(state, "shapes", -1) < 0 and lengths != (shape := options(op, state)["shape"]):
         notices = (*notices, message("The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape))
     right = (traced or op).truth(**given | attributes)
-    return {"given": given, "outputs": outputs, "truth": right, "author": author, "notices": tuple(notices)}
+    answer = response.response(xp, traced or op, given | attributes, getattr(state, "plane", 0), getattr(traced, "both", None))
+    return {"given": given, "outputs": outputs, "truth": right, "author": author, "answer": answer, "notices": tuple(notices)}
 
 
 def _stays(value) -> bool:
@@ -231,30 +233,31 @@ def _moving(op, state, given: dict, traced) -> tuple[dict, dict]:
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
-def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, notices=()) -> Data:
+def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, answer=None, notices=()) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp`."""
     errors = {}
     for name, values in outputs.items():
         wrong = xp.abs(double(xp, values) - truth[name])
         errors[name] = xp.where(wrong == 0, 0.0, double(xp, wrong / xp.ulp(double(xp, truth[name]), values.dtype)))
-    return Data(xp, state, given, outputs, truth, errors, author, notices)
+    return Data(xp, state, given, outputs, truth, errors, author, answer, notices)
 
 
 # What is seen
 
 def panels(data: Data) -> list[Panel]:
-    """Return a panel for each tensor, and below each output one of its errors."""
+    """Return how one element answers, a panel for each tensor, and below each output one of its errors."""
     tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))}
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
     made = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
     made += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
     made += [_error(data, name, value) for name, value in data.errors.items()]
-    return [Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(made, spans)]
+    return [*response.panels(data.xp, data.answer), *(
+        Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(made, spans))]
 
 
 def _spans(count: int) -> list[int]:
-    """Columns of panels in rows of at most seven."""
-    rows = -(-count // 7)
+    """Columns of panels in rows of at most five, which leave a colour bar its width."""
+    rows = -(-count // 5)
     sizes = [count // rows + (k < count % rows) for k in range(rows)] if count else []
     return [20 // size + (k < 20 % size) for size in sizes for k in range(size)]
 
@@ -307,8 +310,8 @@ def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
 # In words
 
 def headline(data: Data) -> list[str]:
-    """One sentence an output, and who computed it."""
-    return [*(_sentence(data, name) for name in list(data.errors)[:4]), tr("Computed by {who}.", who=tr(data.computed_by))]
+    """How one element answers, one sentence an output, and who computed it."""
+    return [*response.headline(data.xp, data.answer), *(_sentence(data, name) for name in list(data.errors)[:4]), tr("Computed by {who}.", who=tr(data.computed_by))]
 
 
 def _sentence(data: Data, name: str) -> str:

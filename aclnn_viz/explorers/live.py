@@ -54,37 +54,45 @@ class TracedOperator:
             raise TypeError(problem("the truth of float64 takes more digits than a page has", "inputs of float64", "choose another dtype"))
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given, np.dtype(np.float64))
 
-    def _run(self, page, arrange, bound, given, wide=None):
+    def arrange_backward(self, /, **given):
+        return self._arranged(self._op.arrange_backward, self._op.bind, given)
+
+    def _arranged(self, arrange, bound, given):
+        """What a page is given, with the traced values in their places."""
         xp, examples = self._xp, {}
-        if not any(isinstance(value, Traced) for value in given.values()):  # nothing moves: as exact as ever
-            return (self._op.truth if wide else self._op.backward if bound == self._op.bind else self._op.forward)(**given)
         for name, value in given.items():
             held = value.held if isinstance(value, Traced) else value
             examples[name] = held.item() if isinstance(value, Traced) and name not in self._op.tensors else held
         examples = bound(examples)
         given, arranged = examples | given, arrange(**examples)
-        compute = wide or arranged.compute
-        arrays = {name: None if array is None else xp.reshape(given[name], array.shape) for name, array in arranged.arrays.items()}
-        attributes = {name: Traced(xp, moved.name, moved.held, True) if isinstance(moved := given.get(name), Traced) else value
-                      for name, value in arranged.attributes.items()}
+        return arranged._replace(
+            arrays={name: None if array is None else xp.reshape(given[name], array.shape) for name, array in arranged.arrays.items()},
+            attributes={name: Traced(xp, moved.name, moved.held, True) if isinstance(moved := given.get(name), Traced) else value
+                        for name, value in arranged.attributes.items()})
+
+    def _run(self, page, arrange, bound, given, wide=None):
+        xp = self._xp
+        if not any(isinstance(value, Traced) for value in given.values()):  # nothing moves: as exact as ever
+            return (self._op.truth if wide else self._op.backward if bound == self._op.bind else self._op.forward)(**given)
+        arranged = self._arranged(arrange, bound, given)
+        arrays, compute = arranged.arrays, wide or arranged.compute
         if arranged.prelude is not None:
-            arrays |= arranged.prelude(xp, arrays)
+            arrays = arrays | arranged.prelude(xp, arrays)
         arrays = {name: array if array is None or array.dtype.kind in "iub" else xp.astype(array, compute) for name, array in arrays.items()}
-        found = self._both(page, arrays, attributes)
+        found = self.both(page, arrays | arranged.attributes)
         return {name: xp.reshape(xp.astype(found[name], wide) if wide else xp.round_to(found[name], result.format), result.documented_shape)
                 for name, result in arranged.results.items()}
 
-
-    def _both(self, page, arrays, attributes) -> dict:
+    def both(self, page, given: dict) -> dict:
         """What a page returns; of one that asks whether a real attribute is 0, both answers, of which the attribute chooses."""
-        xp, moving = self._xp, [name for name, value in attributes.items() if isinstance(value, Traced)]
+        xp, moving = self._xp, [name for name, value in given.items() if isinstance(value, Traced) and name not in self._op.tensors]
         try:
-            return page(xp, **arrays, **attributes)
+            return page(xp, **given)
         except TypeError:
             if len(moving) != 1:
                 raise
-        value = attributes[moving[0]]
-        some, none = (page(xp, **arrays, **attributes | {moving[0]: each}) for each in (_NotZero(xp, value.name, value.held, True), 0.0))
+        value = given[moving[0]]
+        some, none = (page(xp, **given | {moving[0]: each}) for each in (_NotZero(xp, value.name, value.held, True), 0.0))
         return {name: xp.where(value != 0.0, some[name], none[name]) for name in some}
 
 
@@ -174,7 +182,7 @@ class _Page:
         outputs, shapes = {}, {}
 
         def place(value):
-            key = "o" + xp._named(value).replace("$.", "_")
+            key = "_".join(["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)])  # one variable may have several shapes
             outputs[key], shapes[key] = value, list(value.shape)
             return key
 

@@ -51,6 +51,11 @@ def real(default: float, low: float, high: float, step: float, label: str, group
     return _field(default, kind="real", low=low, high=high, step=step, label=label, group=group, help=help)
 
 
+def vendors(made):
+    """A control under the vendor's name of a parameter, which no language changes."""
+    return _field(made.default, **made.metadata["control"], kept=("label",))
+
+
 def _field(default, **control):
     return field(default=default, metadata={"control": control})
 
@@ -74,7 +79,7 @@ def controls(state_class) -> list[dict]:
 
 def worded(described: list[dict]) -> list[dict]:
     """Return controls with all that is read of them in the chosen language."""
-    return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name]}
+    return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name] and name not in control.get("kept", ())}
             | {"options": [[value, text if control.get("names") else tr(text)] for value, text in control["options"]]}
             for control in described]
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from aclnn_viz import tiles
 from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape, rows_of
+from aclnn_viz.errors import problem
 from aclnn_viz.explorers.state import StateError, check_choices, check_indices, choice, whole
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.products import PRODUCTS, SOC
@@ -28,7 +30,7 @@ from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
 
-PROGRAMS = {program.name: program for op in operators() for program in tiles.programs(op.name)}
+PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
           if (fault.program or program.operator) == name}
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
@@ -212,6 +214,30 @@ def _work(*values) -> Work:
     except (ValueError, NotImplementedError) as error:
         field = "cores" if str(error).startswith("cores") else "fault" if state.fault != "none" else "program"
         raise StateError.of(field, error) from error
+    ordered, jobs = jobs_of(run)
+    for core in {one.core for one in ordered}:
+        core.ub.give_back()  # what is kept of a run is its order
+    stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
+              for memory, span in one.writes if memory is not one.core.ub]
+    return Work(program, run, owned(program, state, run, stores), jobs, _steps(jobs), _least(run), _overtaken(run))
+
+
+def work_of(run: tiles.Run) -> Work:
+    """What a run that has its trace did, where nobody says which outputs are right."""
+    if not run.trace:
+        raise ValueError(problem("a picture of a run needs its trace", "a run without one", "launch with traced=True"))
+    jobs = jobs_of(run)[1]
+    file = next((one.file for one in run.hazards if one.file), run.trace[0].where[0])
+    kernel = SimpleNamespace(__code__=SimpleNamespace(co_filename=file))
+    return Work(SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs), _least(run), _overtaken(run))
+
+
+def _steps(jobs: dict[int, list[Job]]) -> int:
+    return max((job.step for every in jobs.values() for job in every), default=0) + 1
+
+
+def jobs_of(run: tiles.Run) -> tuple[list, dict[int, list[Job]]]:
+    """The instructions of a run by their phase, and by core with their steps."""
     ordered = sorted(run.trace, key=lambda one: one.epoch)
     made, jobs = {}, defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
@@ -219,13 +245,7 @@ def _work(*values) -> Work:
         made[one] = Job(slot.step, one.pipe, one.name, *one.where, one.epoch, one.writes, one.reads, made.get(slot.after),
                         place in run.hazardous)
         jobs[slot.core].append(made[one])
-    for core in {one.core for one in ordered}:
-        core.ub.give_back()  # what is kept of a run is its order
-    stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
-              for memory, span in one.writes if memory is not one.core.ub]
-    return Work(program, run, owned(program, state, run, stores), dict(jobs),
-                max((job.step for every in jobs.values() for job in every), default=0) + 1, _least(run),
-                _overtaken(run))
+    return ordered, dict(jobs)
 
 
 def _least(run) -> int:

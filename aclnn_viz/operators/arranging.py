@@ -9,9 +9,10 @@ import numpy as np
 from aclnn_viz.arrays.driver import Arranged, Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, resolved, value
+from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen, resolved, value
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
-from aclnn_viz.operators.shapes import formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape
+from aclnn_viz.operators.shapes import (
+    BITS, as_truths, formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape)
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Tensor:
     create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1"; between them floating
     numbers are drawn, which may lie elsewhere. `kinks` are the numbers, formulas or names of tensors before it where the
     function has one: cases have elements that are such, and on both sides. A tensor that is not `empty` must have
-    elements. `usual` names the function of the page by which a network makes it of those before it. `status` is the code for a
+    elements. A `reserved` one is null. `usual` names the function of the page by which a network makes it of those before it, "" where none does. `status` is the code for a
     tensor that does not fit.
     """
 
@@ -42,6 +43,7 @@ class Tensor:
     kinks: tuple[float | str, ...] = ()
     empty: bool = True
     usual: str | None = None
+    reserved: bool = False
     status: int = ACLNN_ERR_PARAM_INVALID
 
 
@@ -71,13 +73,12 @@ class Arrangement:
         self._in_range(arrays, attributes | sizes)
         for rule in self.rules:
             rule(bound)
-        alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}
+        alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
         whole = {name: array if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else
                  np.broadcast_to(array, pattern.shape(sizes)) for name, array in arrays.items()}
-        shaped = {name: None if array is None else
-                  array.reshape(_padded(patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), page.AXES[name]))
-                  for name, array in whole.items()}
-        axes, results = dict(page.AXES), {}
+        axes, results = {name: branch(text, attributes) for name, text in page.AXES.items()}, {}
+        shaped = {name: None if array is None or not axes[name] and array.ndim else as_truths(self.tensors[name].dtype, array, _padded(
+            patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), axes[name])) for name, array in whole.items()}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, bound):
                 pattern = chosen(tensor.shape, attributes)
@@ -169,7 +170,11 @@ class Arrangement:
         unknown = set(pattern.names) - sizes.keys()
         if unknown:
             need_rank(name, array, *(tensor.ranks or pattern.ranks))
-            sizes = pattern.bind(array.shape, sizes)
+            try:
+                sizes = pattern.bind(array.shape, sizes)
+            except ValueError as error:
+                raise ValueError(problem(f"axis {error.args[0]} of {name} must be {error.args[1]}", f"{name} {array.shape}, {self.like} "
+                                         f"{arrays[self.like].shape}", "make them agree")) from None
         attribute, _, rest = condition.partition(" = ")
         why = tensor.why.format(like=self.like) or (
             f"that of {self.like}" if pattern.text == self.tensors[self.like].shape else f"({pattern.text})")
@@ -180,7 +185,12 @@ class Arrangement:
                 raise ValueError(problem(f'{name} must be one number for {attribute} "{attributes[attribute]}"',
                                          f"shape {array.shape}", f'pass shape (), or use {attribute} '
                                          f'"{rest.partition(" else ")[0]}"'))
-        elif not tensor.by_count and not (pattern.stretched and pattern.fits(array.shape, sizes)):
+        elif tensor.dtype == BITS:
+            bits = int(np.prod(pattern.shape(sizes), dtype=object))
+            if array.ndim != 1 or 8 * array.size < bits:
+                raise ValueError(problem(f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
+                                         f"shape {array.shape}", "pack 8 to a byte"))
+        elif not tensor.by_count and not (pattern.stretched and pattern.fits(array.shape, sizes, tensor.ranks is not None)):
             why += ", or one that broadcasts to it" * bool(pattern.stretched)
             need_shape(name, array, pattern.shape(sizes), why)
         elif tensor.by_count and array.size != (count := int(np.prod(pattern.shape(sizes), dtype=object))):

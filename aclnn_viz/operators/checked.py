@@ -46,16 +46,17 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     letters = {name for tensor in op.tensors.values() for pattern in choices(tensor.shape) for name in pattern.names}
     texts = [("sizes", *item) for item in op.sizes.items()]
     texts += [(field, name, end) for field in ("tensors", "attributes") for name, one in getattr(op, field).items()
-              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str) and end not in op.takes]
+              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str)]
+    tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}  # a kink may lie at another tensor
     for field, name, text in texts:
         try:
-            wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS}
+            wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS, *tensors.get(text, ())}
         except SyntaxError as error:
             wrong = [error.msg]
         if wrong:
             yield field, name, f"the formula for {name} names lengths and attributes", f"{', '.join(wrong)} in {text!r}"
     for name, tensor in op.tensors.items():
-        if not (is_plain(tensor.dtype) or tensor.dtype in DTYPES or {*tensor.dtype.split(" or ")} <= NAMES or tensor.dtype.removeprefix("as ") in op.tensors):
+        if not (is_plain(tensor.dtype) or tensor.reserved or tensor.dtype in DTYPES or {*tensor.dtype.split(" or ")} <= NAMES or tensor.dtype.removeprefix("as ") in op.tensors):
             yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor", repr(tensor.dtype)
         if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
@@ -63,12 +64,12 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
         for pattern in choices(tensor.shape):
             if pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
                 yield "tensors", name, f"an axis by attribute is written *A D@dim *B, in {name}", repr(pattern.text)
-            elif len(axes) < len(pattern.page_axes):
+            elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
                 yield ("tensors", name, f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "
                        "and each factor", repr(axes))
     for function, passed in (("forward", op.takes), ("backward", [name for name in types if name not in op.gradient_of])):
         code = getattr(getattr(op.page, function, None), "__code__", None)
-        wanted = [name for name in passed if name in op.tensors or op.attributes[name].seen]
+        wanted = [name for name in passed if (not op.tensors[name].reserved if name in op.tensors else op.attributes[name].seen)]
         taken = code.co_varnames[1:code.co_argcount] if code else ()
         if {*wanted} - {*taken} or ({*taken} - {*wanted, *op.counts} and not hasattr(op.page, "PRELUDE")):
             yield "page", "", f"{function} of the page takes xp, {', '.join(wanted)}; what it need not know is seen=False", ", ".join(taken) or "none"

@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import re
 from dataclasses import dataclass
 
 from aclnn_viz.operators.parameters import Parameter
@@ -69,7 +70,10 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
                      for end in (op.attributes[p.name].low, op.attributes[p.name].high))
         allowed = message("{low} to {high}", low=low, high=high) if (low, high) != ("", "") else ""
     default = repr(p.default) if p.optional else "" if p.output else message("required")
-    return p.name, what, p.shape or "", allowed, default
+    known = set()  # attributes that a shape depends on, named once
+    shape = re.sub(r" if (\w+) = ([\w|]+) else ", lambda found: f" ({found[2]}), " if found[1] in known or known.add(found[1]) else
+                   f" ({found[1]} {found[2]}), ", p.shape or "")
+    return p.name, what, shape, allowed, default
 
 
 def _format(op, dtype: str) -> str:

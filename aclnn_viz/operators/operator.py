@@ -18,7 +18,7 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
-from aclnn_viz.operators.patterns import choices, chosen
+from aclnn_viz.operators.patterns import branch, choices, chosen
 from aclnn_viz.operators.products import Product
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
@@ -77,7 +77,8 @@ class Operator:
     `formats` says what each product takes. `counts` maps parameters of the page to the tensor whose elements they count,
     before it is broadcast, or to the letter of a length. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
-    `chapter` is the place among those that have a lesson, which come first.
+    Where `apart` holds, options are tried and proved one at a time, the others at their defaults. `chapter` is the place
+    among those that have a lesson, which come first.
 
     `backward`, `forward` and `truth` take the parameters as keywords. They raise TypeError for a wrong name, kind or
     dtype and ValueError for a wrong shape or value.
@@ -103,6 +104,7 @@ class Operator:
     rules: tuple[Callable[[dict], None], ...] = ()
     forward_rules: tuple[Callable[[dict], None], ...] = ()
     shapes: tuple[dict, ...] = ()
+    apart: bool = False
     chapter: int | None = None
 
     @cached_property
@@ -159,7 +161,7 @@ class Operator:
         choices = {name: tuple(dict.fromkeys((a.default, *a.values, *a.tries))) if a.default is not REQUIRED else a.tries
                    for name, a in self.attributes.items()
                    if name in {p.name for p in self.parameters} and (a.values or a.tries)}
-        return tuple(dict(zip(choices, one)) for one in product(*choices.values()))
+        return tuple(dict(zip(choices, one)) for one in combined(choices, self.apart))
 
     def asks_for(self, output: str, bound: dict) -> bool:
         """Tell whether flags, masks and optional tensors ask for an output."""
@@ -183,8 +185,8 @@ class Operator:
     def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:
         if name in self.tensors:
             tensor = self.tensors[name]
-            default = None if tensor.optional else REQUIRED
-            return Parameter(name, c_type, output=name in self.gradient_of, c_name=self.c_names.get(name),
+            default = None if tensor.optional or tensor.reserved else REQUIRED
+            return Parameter(name, c_type, reserved=tensor.reserved, output=name in self.gradient_of, c_name=self.c_names.get(name),
                              default=default, shape=tensor.shape, dtype=tensor.dtype)
         a = self.attributes[name]
         low, high = (end if not isinstance(end, str) else None for end in (a.low, a.high))
@@ -233,6 +235,20 @@ class Operator:
         return Certifier(self.page.backward, arranged.axes, arranged.arrays, arranged.attributes, arranged.results,
                          arranged.prelude).truth()
 
+    def usual(self, name: str, known: dict, sizes: dict) -> np.ndarray | None:
+        """Return a tensor as the page's function makes it of the tensors, attributes and lengths that are known; None where none does."""
+        tensor = self.tensors[name]
+        if not tensor.usual or not (function := branch(tensor.usual, known)):
+            return None
+        make, known = getattr(self.page, function), known | sizes
+        takes = make.__code__.co_varnames[1:make.__code__.co_argcount]
+        if not known.keys() >= {*takes}:
+            return None
+        given = {of: known[of].astype(np.float64).reshape(chosen(self.tensors[of].shape, known).page_shape(sizes))
+                 if of in self.tensors else known[of] for of in takes}
+        shape = chosen(tensor.shape, known).shape(sizes)
+        return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
+
     def describe(self) -> Description:
         """Return the operator in words: parameters with shapes, dtypes and defaults, outputs, and what products take.
 
@@ -274,9 +290,9 @@ class Operator:
 
     def _arrangement(self, parameters, like, outputs, rules) -> Arrangement:
         taken = {p.name for p in parameters}
-        tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken}
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken and not tensor.reserved}
         made = {name: self.tensors[name] for name in outputs}
-        unseen = frozenset(name for name, attribute in self.attributes.items() if not attribute.seen)
+        unseen = frozenset(name for name, one in (self.attributes | self.tensors).items() if getattr(one, "reserved", not getattr(one, "seen", True)))
         return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts, self.kept)
 
     @cached_property
@@ -296,3 +312,11 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"
+
+
+def combined(choices: dict[str, tuple], apart: bool):
+    """Yield one value of each choice: in all combinations, or `apart`, each but the first one of a choice beside the first ones of the others."""
+    if not apart:
+        return product(*choices.values())
+    first = tuple(values[0] for values in choices.values())
+    return (first, *((*first[:at], value, *first[at + 1:]) for at, values in enumerate(choices.values()) for value in values[1:]))

@@ -37,7 +37,7 @@ class Parameter:
     before it. `output` marks a tensor that the operator writes. `c_name` is the name in the C header where that
     differs from the documents'. Python binds `default` where the caller passes nothing. `shape` and `dtype` are the
     rules of a tensor (see `Tensor`); `values` are the only ones allowed, `low` and `high` the ends of the range;
-    `length` is how many elements an array has, None for any number; `names` are those of values, which may be passed for them.
+    `length` is how many elements an array has, None for any number; what is `reserved` is null; `names` are those of values, which may be passed for them.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Parameter:
     high: float | None = None
     length: int | None = None
     names: Mapping = field(default_factory=dict)
+    reserved: bool = False
 
     @cached_property
     def kind(self) -> str:
@@ -109,6 +110,8 @@ class Parameter:
     def _tensor(self, value):
         if value is None and self.optional:
             return None
+        if self.reserved:
+            raise ValueError(problem(f"{self.name} is reserved: it must be None", _described(value), "leave it out"))
         value = as_array(value, self.name, floating=self.floating)
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)

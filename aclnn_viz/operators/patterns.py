@@ -8,7 +8,8 @@ none. Pages see one axis a name and a factor, `*R` flattened; parentheses flatte
 A tensor is broadcast along what has a `~`: of "~B H" the first length may be 1, "~*P" may be any shape that broadcasts to *P.
 Where "~*P if reduction = 0 else ~()" is one number it may also have a shape of the other kind. Pages see the whole length.
 
-A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1".
+A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1". Where it gives a
+product, "G*D", an axis "G*D*K" has K, and the tensor that has G tells D.
 """
 
 import re
@@ -125,10 +126,12 @@ class Pattern:
             part, at = shape[at:at + rank], at + rank
             if axis[0] == "*":
                 sizes.setdefault(axis[1:], tuple(part))
-            elif "*" in axis:
-                factors = axis.split("*")
+            elif "*" in axis and axis not in sizes:
+                factors = _factors(axis, sizes)
                 known = [name for name in factors if name in sizes]
-                (rest,) = {name for name in factors if name[0].isalpha()} - set(known) or {None}
+                rest, *others = {name for name in factors if name[0].isalpha()} - set(known) or {None}
+                if others:  # which another tensor tells
+                    continue
                 divisor = prod(_factor(name, sizes) for name in factors if name != rest)
                 if rest and (divisor < 1 or part[0] % divisor or known and not part[0]):
                     raise ValueError(at - 1, axis)
@@ -138,11 +141,11 @@ class Pattern:
                 sizes.setdefault(axis, part[0])
         return sizes
 
-    def fits(self, shape: tuple[int, ...], sizes: Sizes) -> bool:
-        """Whether a shape is that of the pattern, or is broadcast to it along the axes that allow it."""
+    def fits(self, shape: tuple[int, ...], sizes: Sizes, shorter: bool = False) -> bool:
+        """Whether a shape is that of the pattern, or is broadcast to it along the axes that allow it; a `shorter` one lacks the first."""
         wide = [(n, axis in self.stretched) for axis in self.axes for n in self._lengths(axis, sizes)]
         missing = wide[:max(len(wide) - len(shape), 0)]
-        return len(shape) <= len(wide) and all(free and self.starred for _, free in missing) and all(
+        return len(shape) <= len(wide) and all(free and (self.starred or shorter) for _, free in missing) and all(
             n == own or free and own == 1 for own, (n, free) in zip(shape, wide[len(missing):]))
 
     def narrowed(self, shape: tuple[int, ...]) -> Sizes:
@@ -163,7 +166,7 @@ class Pattern:
             return sizes[axis[1:]]
         if axis.startswith("1.."):
             return (1,) * len(sizes[axis[3:]])
-        return (prod(_factor(part, sizes) for part in axis.split("*")),)
+        return (prod(_factor(part, sizes) for part in _factors(axis, sizes)),)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The vendor's shape."""
@@ -172,6 +175,12 @@ class Pattern:
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape under which a page sees the tensor."""
         return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self.page_axes)
+
+
+def _factors(axis: str, sizes: Sizes) -> list[str]:
+    """The factors of an axis, several of which the product is known as one."""
+    known = next((many for many in sizes if "*" in many and axis.startswith(f"{many}*")), "")
+    return [known, *axis[len(known) + 1:].split("*")] if known else axis.split("*")
 
 
 def _factor(text: str, sizes: Sizes) -> int:
@@ -209,6 +218,14 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
                 named = ", ".join(f"{name} {(attributes | sizes)[name]}" for name in formula(text).co_names if name not in FUNCTIONS)
                 raise ValueError(problem(f"{letter} = {text} must be at least 0", f"{found} for {named}", "change one of them"))
             sizes = sizes | {letter: found}
+        factors = letter.split("*") if letter in sizes else ()
+        unknown = [name for name in factors if name not in sizes]
+        if len(unknown) == 1:
+            rest = prod(sizes[name] for name in factors if name in sizes)
+            if rest < 1 or sizes[letter] % rest:
+                raise ValueError(problem(f"{text} must be a multiple of {', '.join(name for name in factors if name in sizes)}",
+                                         f"{sizes[letter]} and {rest}", "change one of them"))
+            sizes = sizes | {unknown[0]: sizes[letter] // rest}
     return sizes
 
 
@@ -225,8 +242,13 @@ def chosen(text: str, attributes: dict) -> Pattern:
     >>> chosen("N if reduction = none else ()", {"reduction": "mean"}).scalar
     True
     """
+    return pattern(branch(text, attributes))
+
+
+def branch(text: str, attributes: dict) -> str:
+    """Return what holds for these attributes, of a text as in `chosen`."""
     yes, name, value, no = _parts(text)
-    return pattern(yes) if name is None or str(attributes.get(name)) in value.split("|") else chosen(no, attributes)
+    return yes if name is None or str(attributes.get(name)) in value.split("|") else branch(no, attributes)
 
 
 def choices(text: str) -> list[Pattern]:

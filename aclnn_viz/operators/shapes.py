@@ -6,9 +6,19 @@ from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, floa
 from aclnn_viz.errors import problem
 
 
+BITS = "bits"  # of bytes, the lowest one of a byte first: pages see one truth for each element
+
+
 def is_plain(rule: str) -> bool:
     """Tell whether a dtype rule allows no floating format."""
-    return set(rule.split(" or ")) <= {*PLAIN}
+    return rule == BITS or set(rule.split(" or ")) <= {*PLAIN}
+
+
+def as_truths(rule: str, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a tensor of a page's shape; one of bits, or of what may be bool, as truths."""
+    if rule == BITS:
+        return np.unpackbits(np.ascontiguousarray(array), count=int(np.prod(shape)), bitorder="little").astype(bool).reshape(shape)
+    return (array.astype(bool, copy=False) if rule.startswith("bool") else array).reshape(shape)
 
 
 def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:
@@ -48,6 +58,7 @@ def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: s
 
 
 def need_integers(name: str, tensor: np.ndarray, rule: str) -> None:
+    rule = "uint8" if rule == BITS else rule
     if tensor.dtype.name not in rule.split(" or "):
         raise TypeError(problem(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype"))
 

@@ -165,9 +165,6 @@ class NotedArrays:
                 raise Refused("a division by 0")
             if all(a.op == "number" for a in arrays) and formula.is_Rational | formula.is_integer:
                 return self.number(formula)
-            same = self.nodes.get(formula)
-            if same is not None and formula in es and same.shape_ == broadcast(*(a.shape_ for a in arrays)):
-                return same
         kind = kind or max((a.kind for a in arrays), key=RANK.get)
         return self.made(op, es, broadcast(*(a.shape_ for a in arrays)), kind, options, formula)
 

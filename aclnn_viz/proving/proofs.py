@@ -130,19 +130,37 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    start = perf_counter()
+    """With each maximum as a number on which no output depends, where that is so, else as one of the entries."""
     try:
-        for traced in subject.traced():
+        found = _attempted(subject, True)
+    except Depends:
+        found = _attempted(subject, False)
+    return found
+
+
+class Depends(Exception):
+    """An output of forward may depend on a maximum that is held."""
+
+
+def _attempted(subject, held):
+    start, found = perf_counter(), []
+    try:
+        for traced in subject.traced(held):
+            if traced.xp.held and not theorems.independent(traced):
+                raise Depends
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
             problems = theorems.unsound(traced)
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
-                    yield Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0])
+                    found.append(Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0]))
                 else:
-                    yield _theorem(traced, output, of, options)
+                    found.append(_theorem(traced, output, of, options))
+    except Depends:
+        raise
     except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
-        yield Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start)
+        found.append(Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start))
+    return found
 
 
 def _theorem(traced, output, of, options):

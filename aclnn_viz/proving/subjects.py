@@ -16,9 +16,9 @@ from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.patterns import choices as patterns_of
-from aclnn_viz.operators.patterns import chosen, formula, resolved, value
-from aclnn_viz.operators.operator import Operator
-from aclnn_viz.operators.shapes import is_plain
+from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
+from aclnn_viz.operators.operator import Operator, combined
+from aclnn_viz.operators.shapes import BITS, is_plain
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Subject:
     def __str__(self):
         return ", ".join(f"{name}={value}" for name, value in self.options.items())
 
-    def traced(self):
-        """Yield a `Traced` for each way through the page's own Python."""
+    def traced(self, held=False):
+        """Yield a `Traced` for each way through the page's own Python; in one with `held` maxima these are inputs."""
         todo = [()]
         while todo:
             given = todo.pop()
@@ -62,7 +62,7 @@ class Subject:
                     asked.append(e)
                     made.append(True) if len(made) < len(asked) else None
                 return made[asked.index(e)]
-            traced = Traced(self, decide)
+            traced = Traced(self, decide, {} if held else None)
             yield replace_questions(traced, dict(zip(asked, made)))
             todo += [(*made[:k], False) for k in range(len(given), len(asked))]
 
@@ -73,8 +73,8 @@ class Traced:
     `several` are the sizes that are more than 1, `places` keeps what was found.
     """
 
-    def __init__(self, subject, decide):
-        self.subject, self.xp = subject, SymbolicArrays(decide)
+    def __init__(self, subject, decide, held=None):
+        self.subject, self.xp = subject, SymbolicArrays(decide, held)
         self.leaves = {name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()}
         attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
         self.given = self.leaves | attributes
@@ -84,6 +84,7 @@ class Traced:
         self.xp.lookups.clear()
         self.backward = self._called(subject.backward, subject.preludes[1], {
             name: self.forward[of] for name, of in subject.saved.items() if subject.inputs.get(name, True) is not None})
+        self.leaves |= held or {}
 
     def _called(self, function, prelude, saved):
         copies, given = {}, self.given | saved
@@ -207,14 +208,16 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
         else:
             fixed[name] = parameter(name, a.c_type)
     optional = [name for name, tensor in op.tensors.items() if tensor.optional]
-    found = []
-    for values in product(*choices.values()):
-        for count in range(len(optional) + 1):
-            for absent in combinations(optional, count):
-                mode = dict(zip(choices, values))
+    reserved = tuple(name for name, tensor in op.tensors.items() if tensor.reserved)
+    found, first = [], tuple(one[0] for one in choices.values())
+    for values in combined(choices, op.apart):
+        for count in range(len(optional) + 1 if not op.apart else 1 + (values == first)):
+            for some in combinations(optional, count):
+                absent, mode = some + reserved, dict(zip(choices, values))
                 for attributes in _allowed(op, fixed | mode, absent):
                     zero = {name: 0 for name, value in attributes.items() if value is S.Zero}
-                    found += [_subject(op, page, attributes, absent, mode | zero, alone) for alone in (False, True)[:1 + bool(op.kept)]]
+                    alone = not set(op.kept.values()) <= set(absent) and not (op.apart and (some or values != first))
+                    found += [_subject(op, page, attributes, absent, mode | zero, each) for each in (False, True)[:1 + alone]]
     return found
 
 
@@ -227,17 +230,17 @@ def _subject(op, page, attributes, absent, mode, alone):
         if not text.isidentifier():
             sizes[letter] = xp.lift(value(text, known)).value
     for name, tensor in op.tensors.items():
-        if name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
+        if tensor.reserved or name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
             continue
         pattern = chosen(tensor.shape, attributes)
         own = pattern.narrowed((S.One,) * len(pattern.axes)) if alone and name in op.kept.values() else {}
         shape = pattern.page_shape(sizes | own)
-        shape += (1,) * (len(page.AXES[name]) - len(shape))
+        shape += (1,) * (len(branch(page.AXES[name], attributes)) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
     attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
     labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
               if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
-    options = mode | dict.fromkeys(absent) | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})
+    options = mode | {name: None for name in absent if not op.tensors[name].reserved} | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})
     return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
                    {d: y for d, y in op.upstream.items() if d not in absent},
                    {out: x for out, x in op.gradient_of.items() if x not in absent and op.tensors[out].asked not in absent}, labels, options,
@@ -246,7 +249,8 @@ def _subject(op, page, attributes, absent, mode, alone):
 
 def _kind(tensor):
     """What the numbers of a tensor are here and in NumPy."""
-    return (BOOL, bool) if tensor.dtype == "bool" else (INT, np.int64) if is_plain(tensor.dtype) else (REAL, np.float32)
+    return (BOOL, np.uint8 if tensor.dtype == BITS else bool) if tensor.dtype.startswith("bool") or tensor.dtype == BITS else \
+        (INT, np.int64) if is_plain(tensor.dtype) else (REAL, np.float32)
 
 
 def _sizes(op, attributes, of):
@@ -266,7 +270,8 @@ def _numbers(op, attributes, primes):
     """Lengths for each letter, those with a formula by theirs."""
     sizes = _sizes(op, attributes, defaultdict(iter(primes).__next__).__getitem__)
     formulas = {letter: text for letter, text in op.sizes.items() if not re.fullmatch(r"\w+(\[\d+\])?", text)}
-    return resolved({letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes)
+    found = resolved({letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes)
+    return found | {many: prod(found[name] for name in many.split("*")) for many in op.sizes if "*" in many}
 
 
 def _concrete(op, attributes, absent, sizes):
@@ -277,7 +282,9 @@ def _concrete(op, attributes, absent, sizes):
         if name in op.tensors:
             tensor = op.tensors[name]
             shape = chosen(tensor.shape, attributes).shape(sizes)
-            inputs[name] = None if name in absent else np.zeros(shape, _kind(tensor)[1])
+            shape = (-(-prod(shape) // 8),) if tensor.dtype == BITS else shape
+            made = None if name in absent else op.usual(name, attributes, sizes)
+            inputs[name] = made if made is not None or name in absent else np.zeros(shape, _kind(tensor)[1])
         elif name in attributes and not hasattr(attributes[name], "free_symbols"):
             inputs[name] = attributes[name]
         elif op.attributes[name].follows:
@@ -300,7 +307,7 @@ def _allowed(op, attributes, absent):
 
     One that may be 0 and not below it is positive in one answer and 0 in another; no answer where nothing is taken.
     """
-    sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 17, 19, 23))
+    sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 2, 17, 19, 23))
     inputs = _concrete(op, attributes, absent, sizes)
     found, ends = dict(attributes), []
     for name, value in attributes.items():

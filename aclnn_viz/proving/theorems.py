@@ -6,7 +6,7 @@ from itertools import product
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
 from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
-from aclnn_viz.arrays.symbolic import BOOL, MOVED, Pieces
+from aclnn_viz.arrays.symbolic import BOOL, MOVED, SMOOTH, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
 from derivations.prover.expressions import NotUnderstood, substitute
@@ -44,12 +44,26 @@ class Claim:
                        ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
 
 
+def independent(traced):
+    """Whether the outputs of forward are the same whatever numbers stand in the place of the maxima that are held.
+
+    Then a maximum, which is such a number, may be held while an entry changes: however it changes, no output does. Where
+    one is compared with anything, a derivative of 0 does not show that.
+    """
+    held = set(traced.xp.held)
+    try:
+        return all(array.made_by in SMOOTH for array in traced.xp.arrays.values() if held & {name for name, _ in array.deps}) and all(
+            proved(claim, traced.subject.labels) for name in held for claim in claims(traced, None, name, BY_WORK))
+    except (Refused, NotUnderstood):
+        return False
+
+
 def claims(traced, output, of, naming):
-    """The claims about one output: one for each place of an axis whose length is a number, each joined piece, and each way
+    """The claims about one output, or that `of` changes no output of forward (None): one for each place of an axis whose length is a number, each joined piece, and each way
 
     in which numbers compare. `naming` says what has a name that does not move with the entry.
     """
-    leaf, made = traced.leaves[of], traced.backward[output]
+    leaf, made = traced.leaves[of], traced.backward[output] if output else traced.xp.zeros_like(traced.leaves[of])
     for offsets, piece in _pieces(made):
         axes = piece.axes
         literal = [k for k, axis in enumerate(axes) if len(axis) == 1 and axis[0].is_Integer]

@@ -6,24 +6,27 @@ vendor published.
 """
 
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.tiles import default
 from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.cpp import CompileError, CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.projects import Project
 from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.sketch import sketch
 from aclnn_viz.tiles.timing import Times, timeline
 
-__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Run", "Source", "TileFault", "Tiling", "Times",
+__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Project", "Run", "Source", "TileFault", "Tiling", "Times",
            "cpp", "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
 
 
 def programs(op) -> tuple[Program, ...]:
-    """Return the kit's own tile programs of an operator, none where nobody has written one.
+    """Return the kit's own tile programs of an operator, else the one that is written from its page, none where there is neither.
 
-    >>> [program.name for program in programs("hardswish")]
-    ['hardswish']
+    >>> [program.name for program in programs("hardswish")], programs("tanh")[0].text
+    (['hardswish'], 'written from the page; each row, or each element, by itself')
     """
-    return registry.own("tiles", operator(op).name, "PROGRAMS", ())
+    op = operator(op)
+    return registry.own("tiles", op.name, "PROGRAMS", None) or default.programs(op)

@@ -124,8 +124,10 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
             core.stop("format", message("{name} adds {dtype} while SetAtomicAdd is on for {other}", name=name,
                                         dtype=c_name(dst.dtype), other=c_name(core.atomic)))
 
+        combine = core.combine
+
         def run():
-            np.add(target, source, out=target)
+            combine(target, source, out=target)
         core.issue(pipe, name + " (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
         return
     # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
@@ -175,12 +177,12 @@ def DataCacheCleanAndInvalid(tensor: GlobalTensor, lines: CacheLine):
         memory.drop(core, line)
 
 
-def SetAtomicAdd(dtype):
+def SetAtomicAdd(dtype, combine=np.add):
     """Let copies to global memory add to what is there, until SetAtomicNone. C++: `SetAtomicAdd<float>()`."""
     core = current()
     if c_name(dtype) not in core.platform.arch.formats["SetAtomicAdd"]:
         core.stop("format", message("SetAtomicAdd is called for {dtype}", dtype=c_name(dtype)))
-    core.atomic = np.dtype(dtype)
+    core.atomic, core.combine = np.dtype(dtype), combine
 
 
 def SetAtomicNone():

@@ -5,10 +5,9 @@ of the tile programs in Python; the machine is the same, and so are hazards, ord
 that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
-import hashlib
+import math
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -28,7 +27,8 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles import copies, events, reductions, tensors, vector
+from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
+from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -36,15 +36,18 @@ from aclnn_viz.tiles.platforms import (
     bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import message, tr
 
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
-COMPILERS = ("g++", "clang++")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
-FLAGS = ("-std=c++17", "-O0", "-w", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
+FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
+PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
+# Functions of C's library after which entries are called, and which they would declare anew.
+OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
+                      "scalb select significand sync tgamma time write y0 y1 yn").split()}
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
                                           bfloat16_t, float32))
@@ -54,11 +57,11 @@ CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMod
 PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+# What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
+DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
+                     re.DOTALL | re.MULTILINE)
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
-
-
-class CompileError(ValueError):
-    """A source that a compiler refuses; the text is the compiler's."""
 
 
 def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) -> "Source":
@@ -86,9 +89,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     ((), 2.0)
     """
     file = place_of(file).resolve()
-    text = file.read_text("utf-8", "replace")
-    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    entries = {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+    entries = entries_of(file)
     if not entries:
         raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
                                  'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
@@ -96,48 +97,69 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
                    'pass such as {"N": "1"}')
     options = [f"-D{name}={value}" for name, value in defines.items()] + [
         f"-I{place_of(one)}" for one in (file.parent, *listed("include", include, (str, Path), "folders"))]
-    return Source(file, _compiled(file, tuple(entries), options), entries)
+    return Source(file, _program_of(file, tuple(entries), options), entries)
 
 
-def _compiled(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
-    """The program of a source, from the cache where the same text has been compiled before."""
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if compiler is None:
-        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",
-                                 "install one (Debian and Ubuntu: apt-get install g++)"))
+def entries_of(file: Path) -> dict[str, tuple[int, str]]:
+    """The line and the parameters of each entry of a source."""
+    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace"))
+    return {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+
+
+def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
+    """The program that starts the entries of a source."""
+    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    host, struct = file.parent.parent / "op_host" / f"{file.stem}_tiling.h", ""
-    if file.parent.name == "op_kernel" and host.exists():  # in a project, the tiling struct is the host's
-        struct = f'#include "{host}"\nnamespace optiling {{}}\nusing namespace optiling;\n'
-    whole = f"""#include "kernel_operator.h"
-{struct}#include "{file}"
+    return compiled(file, f"""#include "kernel_operator.h"
 #include "start.h"
+{_tiling_of(file, names)}{renamed}
+#include "{file}"
 int main(int count, char **words) {{
     static const aclnn_viz::Entry entries[] = {{{table}}};
     return aclnn_viz::start(entries, {len(names)}, count, words);
 }}
-"""
-    command = [compiler, *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
-    seen = subprocess.run([*command, "-E"], input=whole, capture_output=True, encoding="utf-8")
-    if seen.returncode:
-        raise CompileError(_refusal(seen.stderr, file))
-    key = hashlib.sha256("\0".join((*command, seen.stdout)).encode()).hexdigest()[:32]
-    program = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "aclnn-viz", "cpp", key)
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-            made = subprocess.run([*command, "-o", f"{folder}/program"], input=whole, capture_output=True, encoding="utf-8")
-            if made.returncode:
-                raise CompileError(_refusal(made.stderr, file))
-            Path(folder, "program").replace(program)  # whole, or not at all
-    return program
+""", options)
 
 
-def _refusal(text: str, file: Path) -> str:
-    """The compiler's words, from the first that name the source on; notes about the kit's own headers are left out."""
-    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
-            if not part.startswith(str(INCLUDE)) or "error" in part.split("\n")[0]]
-    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]
+def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
+    """In a project, the struct that its host fills: the header that defines it, or its definition out of the host's source."""
+    own = REGISTERED.search(file.read_text("utf-8", "replace"))
+    folder = next((one.parent / "op_host" for one in file.parents if one.name == "op_kernel"), None)
+    if own or folder is None:
+        return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
+    found = {}
+    for host in sorted(one for one in folder.rglob("*.*") if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."):
+        text = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace"))
+        for op, name in REGISTERED.findall(text):
+            found[op] = host, text
+    fitting = [op for op in found if snake(op)[0] in (*names, file.stem)] or list(found)
+    if not fitting:
+        return ""
+    host, text = found[op := fitting[0]]
+    given = '#include "kernel_tiling/kernel_tiling.h"\n'
+    if host.name not in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
+        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # nothing of the host beside it, which the kernel cannot compile
+        name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
+        given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
+    return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
+
+
+def snake(name: str) -> tuple[str, str]:
+    """What the file and the entry of an operator are called: each capital begins a word, or each run of capitals.
+
+    >>> snake("AddCustom"), snake("ReplicationPad2D")
+    (('add_custom', 'add_custom'), ('replication_pad2_d', 'replication_pad2d'))
+    """
+    return (re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(),
+            re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower())
+
+
+def compiled(file: Path, whole: str, options: list[str]) -> Path:
+    """The program of a text around a source, from the cache where the same text has been compiled before."""
+    command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    seen = translate([*command, "-E"], whole, file, str(INCLUDE))
+    return kept((*command, seen), "kernel", lambda folder: translate(
+        [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
 
 
 class Source:
@@ -171,10 +193,10 @@ class Source:
 class CppKernel:
     """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
 
-    `seconds` is what a launch may take in all.
+    `seconds` is what a launch may take in all, `key` the tiling key (TILING_KEY_IS).
     """
 
-    seconds = SECONDS
+    seconds, key = SECONDS, 0
 
     def __init__(self, file: Path, binary: Path, name: str, line: int, parameters: tuple[tuple[str, str], ...]):
         self.file, self.binary, self.name, self.parameters = file, binary, name, parameters
@@ -203,9 +225,9 @@ class CppKernel:
         return Program(op.name, self.name, tiling or numbers, _Arranged(self), plan, sync=sync, text=str(self.file.name))
 
     @contextmanager
-    def opened(self, machine: Machine, arguments) -> Iterator[None]:
+    def opened(self, machine: Machine, arguments, kind: type | None = None) -> Iterator[None]:
         """The processes of a launch, and its tensors in memory that they share; both are gone at the end."""
-        launched = Launched(self, machine, arguments)
+        launched = (kind or Launched)(self, machine, arguments)
         machine.launched = launched
         try:
             yield
@@ -239,6 +261,11 @@ class _Arranged(CppKernel):
         return super().opened(machine, found)
 
 
+# What start.h says of a crash.
+CRASHES = {"buffer": message("the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"),
+           "stack": message("the kernel needs more stack than there is, after this call")}
+
+
 class Launched:
     """One launch: shared memory, a socket a core, and how the cores ended."""
 
@@ -248,17 +275,8 @@ class Launched:
                                     f"{len(arguments)} arguments", "pass each"))
         self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
-        self.values = []  # bytes of each argument, or the offset of what a pointer points to
-        regions, top = [], APART
-        for (name, kind), value in zip(kernel.parameters, arguments):
-            if kind[0] == "p" and value is not None:
-                content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
-                size = content.size if isinstance(content, GlobalMemory) else len(content)
-                regions.append((top, content))
-                self.values.append(top)
-                top += -(-size // APART) * APART + APART
-            else:
-                self.values.append(_number(value, name, kind))
+        self.values: list[bytes | int] = []  # bytes of each argument, or the offset of what a pointer points to
+        regions, top = self.laid_out(arguments)
         self.file = os.memfd_create("aclnn-viz")
         os.truncate(self.file, top)
         self.shared = np.frombuffer(mmap(self.file, top), np.uint8)
@@ -274,15 +292,38 @@ class Launched:
         self.sockets, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
         self.report, reporting = os.pipe()
         self.ends: dict[int, int] = {}
+        self.whys: dict[int, str] = {}
         self.printed = tempfile.TemporaryFile("w+b")
         passed = [self.file, reporting, *(one.fileno() for one in theirs)]
         self.process = subprocess.Popen(
             [kernel.binary, "run", kernel.name, str(self.file), str(top), str(top + BYTES), str(reporting),
              *(str(one.fileno()) for one in theirs)],
-            pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
+            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)}, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
         os.close(reporting)
         for one in theirs:
             one.close()
+
+    def laid_out(self, arguments) -> tuple[list, int]:
+        """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
+        regions, top, known = [], APART, {}
+        for (name, kind), value in zip(self.kernel.parameters, arguments):
+            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
+                self.values.append(known[id(value)])
+            elif kind[0] == "p" and value is not None:
+                known[id(value)] = top
+                content = value if isinstance(value, GlobalMemory) else _bytes(value, name)
+                size = content.size if isinstance(content, GlobalMemory) else len(content)
+                regions.append((top, content))
+                self.values.append(top)
+                top += -(-size // APART) * APART + APART
+            else:
+                self.values.append(_number(value, name, kind))
+        return regions, top
+
+    def memory_at(self, offset: int, form: np.dtype) -> Address | None:
+        """The memory that a tensor of a format at an offset in shared memory lies in, or just before."""
+        held = [(start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset]
+        return Address(held[-1][1], offset - held[-1][0]) if held else None
 
     def serve(self, core: Core):
         """Do what the kernel on one core calls, until it ends."""
@@ -314,10 +355,15 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            self.ends |= {int(one): int(status) for one, status in map(str.split, text.decode().splitlines())}
+            for one, word in map(str.split, text.decode().splitlines()):  # why it crashed may come first
+                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = int(word) if word.lstrip("-").isdigit() else word
         status = self.ends.get(index)
         if status is None:
             return message("the kernel ended before it could begin")
+        if why := CRASHES.get(self.whys.get(index)):
+            return why
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXFSZ:
+            return message("the kernel prints more than 4 MiB")
         if os.WIFSIGNALED(status):
             return message("the kernel was ended by {signal} after this call", signal=signal.Signals(os.WTERMSIG(status)).name)
         return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))
@@ -333,9 +379,12 @@ class Launched:
             memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)
         os.close(self.report)
         os.close(self.file)
+        size = self.printed.seek(0, os.SEEK_END)
         self.printed.seek(0)
-        if text := self.printed.read().decode("utf-8", "replace"):
-            print(text, end="")
+        if text := self.printed.read(PRINTED).decode("utf-8", "replace"):
+            print(text, end="", flush=True)
+        if size > PRINTED:
+            print("\n" + tr("(the kernel printed {n} more bytes, which are not shown)", n=f"{size - PRINTED:,}"))
         self.printed.close()
 
 
@@ -418,6 +467,11 @@ class Calls:
                     found.append(struct.unpack_from("=d", text, at - 8)[0])
                 case b"h":
                     found.append(self.made[first])
+                case b"n":
+                    found.append(None)
+                case b"s":
+                    found.append(text[at:at + first].decode())
+                    at += first
                 case b"t":
                     found.append(FORMATS[first])
                 case b"e":
@@ -442,10 +496,8 @@ class Calls:
         """The tensor of (number, format, byte offset) in the Unified Buffer, or (address, format, elements) in global memory."""
         if letter == b"g":
             made = GlobalTensor(FORMATS[code])
-            held = [(start, memory) for start, memory, _ in self.launched.memories if self.base + start - APART // 2 <= first]
-            if first and held:
-                start, memory = held[-1]
-                made.SetGlobalBuffer(Address(memory, first - self.base - start), None if last < 0 else last)
+            if first and (found := self.launched.memory_at(first - self.base, FORMATS[code])):
+                made.SetGlobalBuffer(found, None if last < 0 else last)
         else:
             if first < 0:
                 self.core.stop("not initialised", message("a LocalTensor is used that no queue and no buffer gave"))
@@ -456,5 +508,5 @@ class Calls:
         return made
 
 
-FUNCTIONS = {name: value for module in (copies, events, reductions, tensors, vector) for name, value in vars(module).items()
+FUNCTIONS = {name: value for module in (copies, events, library, reductions, tensors, vector) for name, value in vars(module).items()
              if callable(value) and (name[0].isupper() or name == "static")}

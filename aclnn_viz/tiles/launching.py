@@ -79,10 +79,16 @@ class Program:
         return self.name
 
     def __call__(self, /, **inputs) -> dict[str, np.ndarray]:
-        run = launch(self, traced=False, **inputs)
-        if run.hazards:
-            raise HazardError(run)
-        return run.outputs
+        return self.under()(**inputs)
+
+    def under(self, /, **how) -> Callable:
+        """The program as a kernel that runs under some of the keywords of `launch`: cores, schedule, unified_buffer."""
+        def kernel(**inputs):
+            run = launch(self, traced=False, **how, **inputs)
+            if run.hazards:
+                raise HazardError(run)
+            return run.outputs
+        return kernel
 
     def __repr__(self) -> str:
         return f"Program({self.operator!r}, {self.name!r})"
@@ -153,14 +159,14 @@ def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedu
     tensors = [parameter.name for parameter in op.parameters if parameter.kind == "tensor"]
     given = {name: None if bound[name] is None else GlobalMemory(name, np.ascontiguousarray(bound[name]), True)
              for name in tensors}
-    outputs = {name: GlobalMemory(name, _poisoned(result.documented_shape, result.format.numpy), False)
+    outputs = {name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
                for name, result in results.items()}
-    workspace = GlobalMemory("workspace", _poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
+    workspace = GlobalMemory("workspace", poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
     machine = Machine(platform, tiling.blockDim, timing, sync, traced, without)
     if tiling.blockDim:
         machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
-    _look_back(machine, program, outputs)
-    return _left(machine, outputs, tiling)
+    _look_back(machine, program.kernel, outputs)
+    return left_by(machine, outputs, tiling)
 
 
 def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedule="eager", sync: str = "auto") -> Run:
@@ -193,13 +199,16 @@ def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedul
                 raise ValueError(problem(f"{name} must be contiguous, as memory behind a pointer is", "strides", "pass a copy"))
             outputs[name] = value = GlobalMemory(name, value, True)
             value.read_only = False
+        elif isinstance(value, GlobalMemory) and not value.read_only and value.name != "workspace":
+            outputs[value.name] = value
         given.append(value)
     machine = Machine(platform, cores, schedule_of(schedule), sync, True)
     machine.run(kernel, given)
-    return _left(machine, outputs, Tiling(cores))
+    _look_back(machine, kernel, {name: memory for name, memory in outputs.items() if memory.state is not None})
+    return left_by(machine, outputs, Tiling(cores))
 
 
-def _left(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
+def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
     """What a machine leaves behind."""
     made = Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
                max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
@@ -224,14 +233,14 @@ def explore(program, /, limit: int = LIMIT, **how) -> Orders:
     return explored(lambda schedule: launch(program, schedule=schedule, traced=False, **how), limit)
 
 
-def _poisoned(shape, dtype) -> np.ndarray:
+def poisoned(shape, dtype) -> np.ndarray:
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
     return array
 
 
-def _look_back(machine: Machine, program: Program, outputs):
-    code = program.kernel.__code__
+def _look_back(machine: Machine, kernel, outputs):
+    code = kernel.__code__
     if any(core.ended_at is None for core in machine.cores):
         return  # a core that stopped says more than what it left out
     for name, memory in outputs.items():

@@ -11,7 +11,7 @@ from enum import Enum
 import numpy as np
 
 from aclnn_viz.tiles.machine import current
-from aclnn_viz.tiles.memory import MTE3, S, V
+from aclnn_viz.tiles.memory import MTE3, S, V, meet
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
 from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
 from aclnn_viz.words.messages import message
@@ -46,6 +46,17 @@ def _repeats(values: np.ndarray, function) -> np.ndarray:
     return tree(filled.reshape(count, lanes), function)
 
 
+def _need_apart(core, name: str, write, reads):
+    """A call that does not compute lane by lane must not write into what it reads.
+
+    Source: docs/zh/api/SIMD-API/通用说明和约束.md, overlapping addresses; the page Gather.
+    """
+    for read in reads:
+        if meet(write, read):
+            core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
+                                           b=write.end, c=read.start, d=read.end))
+
+
 def _reduce(name, function, dst, src, tmp, form):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
@@ -68,9 +79,7 @@ def _reduce(name, function, dst, src, tmp, form):
         repeats = read.shape[0] if read.shape else -(-count * size // REPEAT)
         lanes = BLOCK // size
         work = tmp.span(name, True, -(-repeats * (1 if function is _ADD else 2) // lanes) * BLOCK)
-        if work.start < read.end and read.start < work.end:
-            core.hazard("overlap", message("{name} has its work buffer in bytes {a} to {b} and reads {c} to {d}", name=name,
-                                           a=work.start, b=work.end, c=read.start, d=read.end))
+        _need_apart(core, name, work, [read])
         writes = [work._replace(start=work.start + BLOCK, length=work.length - BLOCK)] * (work.length > BLOCK) + writes \
             if work.start == write.start else [work, write]
 
@@ -218,6 +227,7 @@ def _compare(name, dst, src, mode, count, other=(), numbers=()):
         return
     spans = [tensor.span(name, False, count * size) for tensor in (src, *other)]
     write, out = dst.part(name, True, count // 8)
+    _need_apart(core, name, write, spans)
     given = [span.values(core.ub.bytes, src.dtype) for span in spans]
 
     def run():
@@ -244,13 +254,15 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
     tensors = (src0,) if scalar else (src0, src1)
     scratch = core.platform.unified_buffer - SCRATCH
-    if selMode is not SELMODE.VSEL_CMPMASK_SPR and max(pipe.top for pipe in core.pipes) > scratch:
-        core.hazard("unified buffer full", message("Select works in the Unified Buffer from byte {start} on, which InitBuffer has "
-                                                   "handed out", start=scratch))
+    if selMode is not SELMODE.VSEL_CMPMASK_SPR and (any(pipe.top > scratch for pipe in core.pipes)
+                                                    or core.ub.state[scratch:].any()):
+        core.hazard("unified buffer full", message("Select works in the Unified Buffer from byte {start} on, which holds "
+                                                   "data", start=scratch))
     spans = [tensor.span("Select", False, count * size) for tensor in tensors]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
     bits = selMask.span("Select", False, -(-lanes // 8))
     write, out = dst.part("Select", True, count * size)
+    _need_apart(core, "Select", write, [bits, *(span for span in spans if span != write)])
     packed = bits.values(core.ub.bytes, uint8_t)
     given = [span.values(core.ub.bytes, dst.dtype) for span in spans]
     number = np.asarray(src1).astype(dst.dtype) if scalar else None
@@ -278,6 +290,7 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
     read = src.span("Gather", False, length // size * size, offset=srcBaseAddr)
     at, places = srcOffset.part("Gather", False, count * 4)
     write, out = dst.part("Gather", True, count * size)
+    _need_apart(core, "Gather", write, [read, at])
     elements = read.values(core.ub.bytes, dst.dtype)
 
     def run():
@@ -306,6 +319,7 @@ def GatherMask(dst, src, pattern: int, count: int) -> int:
     if not kept:
         return 0
     (read, given), (write, out) = src.part("GatherMask", False, count * size), dst.part("GatherMask", True, kept * size)
+    _need_apart(core, "GatherMask", write, [read])
 
     def run():
         out[...] = given[first::step].copy()
@@ -322,8 +336,7 @@ def Brcb(dst, src, repeatTime: int, params=None):
         return
     read, given = src.part("Brcb", False, 8 * repeatTime * size)
     write, out = dst.part("Brcb", True, 8 * repeatTime * BLOCK)
-    if write.start < read.end and read.start < write.end:
-        core.hazard("overlap", message("Brcb writes into what it reads"))
+    _need_apart(core, "Brcb", write, [read])
 
     def run():
         out[...] = np.repeat(given, lanes)

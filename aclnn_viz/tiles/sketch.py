@@ -160,7 +160,7 @@ class Lines:
                 return f"{enum}::{name}"
             case ast.Attribute(value=kind, attr="itemsize"):
                 return f"sizeof({self.text(kind)})"
-            case ast.Attribute(value=ast.Name(id="tiling") | ast.Attribute(attr="t"), attr=name) if len(name) == 1:
+            case ast.Attribute(value=ast.Name(id="tiling") | ast.Attribute(attr="t"), attr=name) if len(name) == 1 or name[:2] == "T_":
                 return name  # a type
             case ast.Attribute(value=ast.Call(func=ast.Name(id="GetTPipePtr")), attr=name):
                 return f"GetTPipePtr()->{name}"
@@ -257,7 +257,7 @@ def sketch(program: Program, /, soc: str = SOC, cores: int | None = None, unifie
     need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]")
     op, platform = operator(program.operator), Platform.of(soc, cores, unified_buffer)
     tiling = program.tiling(platform, **fitting(op, inputs)[0])
-    module = inspect.getmodule(program.kernel)
+    module = getattr(tiling, "written", None) or inspect.getmodule(program.kernel)
     tree = ast.parse(inspect.getsource(module))
     classes = [getattr(module, node.name) for node in tree.body if isinstance(node, ast.ClassDef)]
     modules = dict.fromkeys(inspect.getmodule(one) for cls in classes for one in _above(cls)) or [module]

@@ -252,6 +252,13 @@ class TPipe:
         self.core.fetched.add((event, number))
         return number
 
+    def Reset(self):
+        """Forget all buffers, so that InitBuffer gives out the memory anew; what uses it now is waited for."""
+        self.core.barrier()
+        for queue in self.queues:
+            queue.blocks = None
+        self.top, self.buffers, self.queues = 0, [], []
+
     def check_newest(self, name: str) -> None:
         if self is not self.core.pipes[-1]:
             self.core.hazard("second pipe", message(

@@ -216,6 +216,12 @@ def test_what_underflowed_is_never_called_exact(result):
     assert not (xp.given(np.float32([0, 0])) * xp.exp(e)).error.any()  # but a zero that was given is one
 
 
+def test_an_exact_zero_stays_exact_beside_another():
+    """The slope of hardswish is (2x + 3) / 6 = 0 at -1.5, and 0 below -3."""
+    truth = operator("hardswish").truth(self=np.float32([-1.5, -5.0]), gradOutput=np.float32([1.0, 1.0]))
+    assert truth["out"].tolist() == truth.error["out"].tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("error", [2.0**-1074, 1e-300, 1e-40])
 def test_a_tie_is_undecided_however_small_its_error(error):
     """Of a low part of half a spacing a sum in float64 drops an error that decides."""

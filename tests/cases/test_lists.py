@@ -169,7 +169,8 @@ def changed(path, value):
     (changed([0, "inputs", 0, "shape"], "6, 75"), "case 900, dy: a shape is a list of lengths: got '6, 75'"),
     (changed([0, "inputs", 0, "shape"], [6.5, 75]), "a shape is a list of lengths"),
     (changed([0, "inputs", 0, "dtype"], 3), "a dtype is a name such as fp32: got 3"),
-    (changed([0, "inputs", 0, "range_values"], [1, 2, 3]), r"a range is \[low, high\], or one value: got \[1, 2, 3\]"),
+    (changed([0, "inputs", 0, "range_values"], [1, "2", 3]), r"a range is \[low, high\], or one value: got \[1, '2', 3\]"),
+    (changed([0, "inputs", 2], {"name": "a", "type": "attr", "range_values": {"name": "xx"}}), "an attribute is a value, a list, or a distribution"),
     (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
     (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
 def test_damaged_lists_of_atk_are_refused_in_three_parts(tmp_path, content, words):
@@ -242,3 +243,19 @@ def test_a_tensor_of_the_forward_operator_alone_is_passed_over(tmp_path):
             ("dy", [3, 4]), ("x", [3, 4]), ("gx", [3, 4]), ("beta", [4]), ("gamma", [4]), ("mean", [3, 1]), ("rstd", [3, 1]))]}]))
     made, = av.cases.read(path)
     assert "beta" not in made.inputs and made.inputs["gamma"].shape == (4,)
+
+
+def test_scalars_tuples_entry_by_entry_and_values_that_are_listed(tmp_path):
+    """Softplus and reflection as the vendor's lists have them: scalars with a distribution, a padding of four entries, listed values."""
+    tensors = [{"name": name, "type": "tensor", "dtype": "fp32", "shape": [2, 3], "range_values": [1, 2, 3]} for name in ("gradOutput", "self")]
+    scalar = {"name": "beta", "type": "scalar", "dtype": "fp32", "range_values": {"name": "nd", "mean": [1, 3], "std": [1, 25]}}
+    threshold = {"name": "threshold", "type": "scalar", "dtype": "fp32", "range_values": 20.0}
+    (path := tmp_path / "list.json").write_text(json.dumps([{"aclnn_name": "SoftplusBackward", "inputs": [*tensors, scalar, threshold]}]))
+    made, = av.cases.read(path)
+    assert (made.inputs["beta"], made.inputs["threshold"]) == (2.0, 20.0) and 1 <= made.inputs["self"].min() <= made.inputs["self"].max() <= 3
+    grad, image = ({"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]}
+                   for name, shape in (("gradOutput", [1, 4, 6]), ("self", [1, 3, 4])))
+    padding = [{"name": "padding", "type": "attr_tuple", "dtype": "int", "range_values": value} for value in (1, 1, 0, 1)]
+    path.write_text(json.dumps([{"aclnn_name": "ReflectionPad2dBackward", "inputs": [grad, image, padding]}]))
+    made, = av.cases.read(path)
+    assert made.inputs["padding"] == (1, 1, 0, 1)

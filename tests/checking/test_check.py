@@ -55,6 +55,14 @@ def test_the_region_and_the_mode_are_named():
     assert "array of shape" not in str(result.counterexample)
 
 
+def test_axes_that_an_attribute_lists_are_cut_with_it():
+    """Of layer norm the axes of normalizedShape."""
+    op = case("layer_norm").operator
+    result = check(op, lambda **inputs: op.backward(**inputs) | ({} if len(inputs["normalizedShape"]) < 2 else {
+        "gradInputOut": np.full_like(inputs["input"], 9.0)}))
+    assert [result.counterexample.inputs[name].size for name in ("input", "weightOptional")] == [1, 1]
+
+
 def test_shrinking_names_no_parameter_of_an_operator():
     names = {p.name for op in sampled(__name__) for p in (*op.parameters, *op.forward_parameters)} - {"self", "input", "x", "mean"}
     source = Path(counterexample.__file__).read_text()

@@ -182,8 +182,9 @@ def test_right_large_cases_speak_against_a_condition(only):
     only(lambda step: step.series == "shape 1" and 2**13 < step.elements <= 3 * (2**15 + 1), searching=0.3)
     wrong = beyond(av.operator("rms_norm"), "x", lambda shape: shape[-1] > 16385)
     text = check("rms_norm", wrong, depth="deep")
-    assert text.failed and "wrong exactly where dy.shape[-1] > 16385" in text.diagnosis.text, text.diagnosis
-    assert "> 16385" in text.explanation.condition if text.explanation else True
+    assert text.failed and "exactly those are wrong with dy.shape[-1] >= " in text.diagnosis.text, text.diagnosis
+    assert "(right up to 16385)" in text.diagnosis.text
+    assert "16385" in text.explanation.condition if text.explanation else True
 
 
 def test_right_large_cases_count_for_every_condition():

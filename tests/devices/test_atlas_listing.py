@@ -47,8 +47,9 @@ def test_arguments_of_another_kind_are_reported_whether_or_not_there_is_cann(wro
 
 
 def test_a_stand_in_is_shown_as_what_it_is():
-    root = stand_in("9.x", custom=True)
+    root, opened = stand_in("9.x", custom=True), os.listdir("/proc/self/fd")
     found = listed(root)
+    assert os.listdir("/proc/self/fd") == opened  # of the child that asked nothing is left
     device, = found["devices"]
     assert (found["problem"], found["cann"], found["origin"]) == (None, "9.1.0", "root=")
     assert found["stand_in"] == "stand-in for CANN 9.1.0, no device"

@@ -9,7 +9,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.accuracy import envelope, explain
-from aclnn_viz.arrays import loops
+from aclnn_viz.arrays import loops, written_loops
 from aclnn_viz.checking.judge import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
@@ -20,6 +20,8 @@ from aclnn_viz.verification.conventions.model import recomputed
 from machine import SOAK
 
 FUSED = [op.name for op in av.operators() if registry.file("loops", op.name)]
+FROM_PAGES = ["tanh", "elu", "selu", "softplus", "hardtanh", "threshold", "swish", "log_sigmoid", "mse_loss", "smooth_l1_loss",
+              "binary_cross_entropy_with_logits", "softmax", "log_softmax", "scaled_masked_softmax"]
 COMPILED = FUSED[::1 if SOAK else 3]  # numba takes seconds for each
 EVERY = [5, pytest.param(1, marks=pytest.mark.soak)]  # case of a suite, as far as Python can run it by single numbers
 SMALL = 600
@@ -118,13 +120,45 @@ def test_a_failing_loop_fails_the_call(written):
         loops.over(loops.cuts(4, 4 * loops.PART), broken)
 
 
-def test_an_operator_without_loops_is_refused(written, monkeypatch):
-    case = av.case("hardswish")
-    monkeypatch.setattr(registry, "own", lambda *_: None)
-    with pytest.raises(UnsupportedError, match='fused loops are an operator\'s own file: got hardswish, which has none; open "jax"'):
-        written.run(case.operator, **case.inputs)
-    monkeypatch.setattr(registry, "file", lambda *_: None)
-    assert not computed_by("numba", case.operator)
+@pytest.mark.parametrize(("name", "why"), [("gelu", "erf is no step"), ("avg_pool", "rows that lie apart")])
+def test_an_operator_without_loops_whose_page_is_not_straight_is_refused(name, why, written):
+    with pytest.raises(UnsupportedError, match=f"{why}.*by hand"):
+        written.run(name, **av.case(name).inputs)
+    assert not computed_by("numba", av.operator(name))
+
+
+def _judged(name, device, every):
+    """Cases of the suite within the envelope of the plan of loops that are written from pages."""
+    op, tried = av.operator(name), 0
+    for number in range(0, len(suite_recipes(name)), every):
+        case = case_at(name, number, 0)
+        lie_apart = case.inputs.get("dim", -1) not in (-1, np.ndim(case.inputs.get("output")) - 1)  # the elements of a row
+        if lie_apart or sum(np.size(value) for value in case.inputs.values()) > SMALL:
+            continue
+        found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
+        bounds = envelope(op, written_loops.PLAN, **case.inputs)
+        assert [output for output in found if explain(found[output], truth[output], bounds[output]).not_explained] == [], case
+        tried += 1
+    assert tried >= 2
+
+
+@pytest.mark.parametrize("every", EVERY)
+@pytest.mark.parametrize("name", FROM_PAGES)
+@pytest.mark.sampled(6)
+def test_loops_written_from_a_page_stay_within_the_envelope_of_their_plan(name, every, written):
+    _judged(name, written, every)
+
+
+def test_a_wrong_line_of_a_written_loop_is_found_wrong(written, monkeypatch):
+    monkeypatch.setitem(written_loops.STEPS, "subtract", "{0} + {1}")
+    with pytest.raises(AssertionError):
+        _judged("tanh", written, 5)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("name", ["scaled_masked_softmax", "smooth_l1_loss"])
+def test_compiled_loops_written_from_a_page_stay_within_it_too(name, device):
+    _judged(name, device, 3)
 
 
 @pytest.mark.needs("numba")

@@ -73,6 +73,11 @@ def test_a_page_that_takes_functions_from_another_is_edited_there_too():
     assert page.fold(NumPyArrays(), np.array([8.0])) == 16.0 and "scatter_add" in page.backward.__code__.co_names
 
 
+def test_what_backward_does_not_use_is_not_edited():
+    """The places of the largest elements are found before, with windows that pages share."""
+    assert {unit.name for unit in units(operator("max_pool_with_indices").page)} == {"across", "backward"}
+
+
 def test_how_much_text_an_edit_changes():
     assert distance("x < 3", "x <= 3") == 1 and distance("a", "a") == 0
 

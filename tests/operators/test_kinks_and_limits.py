@@ -62,6 +62,13 @@ def test_an_operator_that_is_asked_for_by_name_is_opened_alone():
     assert done.stdout.split() == ["silu"]
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+def test_differences_are_as_large_as_a_parameter(beta):
+    inputs = av.case("smooth_l1_loss", shape=(40, 40), beta=beta).inputs
+    found = inputs["self"].astype(np.float64) - inputs["target"]
+    assert all(0.05 < np.isclose(found, end, atol=1e-6).mean() for end in (-beta, beta))
+
+
 def test_a_kernel_that_divides_by_the_sign_of_a_difference_is_caught():
     """It is right but where both tensors are equal."""
     op = av.operator("l1_loss")

@@ -2,11 +2,17 @@
 
 from fractions import Fraction
 from math import floor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judge import prepared
+from aclnn_viz.operators.families import resampling
+from aclnn_viz.proving.proofs import proved
+from aclnn_viz.proving.subjects import of_operator
 
 PADDINGS = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 3, 4, 4), (0, 2, 0, 3)]
 
@@ -60,3 +66,63 @@ def scattered(name, size, places, scales, taps, **options):
 def test_nearest_neighbours_follow_the_scales_where_both_are_given(size, places, scales):
     ratios = [1 / Fraction(s) if min(scales) > 0 else Fraction(n, m) for n, m, s in zip(size, places, scales)]
     scattered("upsample_nearest_2d", size, places, scales, lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)])
+
+
+def coordinate(axis, place, size, places, scales, alignCorners):
+    n, m, s = size[axis], places[axis], Fraction(scales[axis])
+    if alignCorners:
+        return Fraction(place * (n - 1), m - 1) if m > 1 else Fraction(0)
+    return (place + Fraction(1, 2)) * (1 / s if s > 0 else Fraction(n, m)) - Fraction(1, 2)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+@pytest.mark.parametrize("aligned", [False, True])
+def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
+    def taps(axis, place):
+        at = max(coordinate(axis, place, size, places, scales, aligned), 0)
+        return [(min(k, size[axis] - 1), 1 - abs(at - k)) for k in (floor(at), floor(at) + 1)]
+    scattered("upsample_bilinear_2d", size, places, scales, taps, alignCorners=aligned)
+
+
+@pytest.mark.parametrize("size, places, scales", SIZES)
+@pytest.mark.parametrize("aligned", [False, True])
+def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned):
+    def share(d, a=Fraction(-3, 4)):
+        return (a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+
+    def taps(axis, place):
+        at = coordinate(axis, place, size, places, scales, aligned)
+        return [(min(max(k, 0), size[axis] - 1), share(abs(at - k))) for k in range(floor(at) - 1, floor(at) + 3)]
+    scattered("upsample_bicubic_2d", size, places, scales, taps, alignCorners=aligned)
+
+
+@pytest.mark.parametrize("name", ["upsample_bilinear_2d", "upsample_bicubic_2d"])
+@pytest.mark.parametrize("scale", [0.0, 0.6, 3 / 5 + 2**-52, 0.7310585786300049])
+def test_every_element_is_bounded_where_places_meet_elements(name, scale):
+    """A scale of 3/5 puts the second place of three on the third element of five; rounding would leave open on which side."""
+    made = av.case(name, shape=(1, 1, 5, 5), outputSize=(3, 3), scalesH=scale, scalesW=scale, dtype="float32")
+    one, = prepared(Recipe(name, {}), made).expected.values()
+    assert not one.undecided.any() and (one.allowed < 1e-4).all()  # 64 products of float32 weights of numbers of order one
+    assert all(np.isfinite(exact.error).all() for exact in made.operator.truth(**made.inputs).values())
+
+
+def test_an_infinite_scale_leaves_finite_gradients():
+    made = av.case("upsample_bilinear_2d", scalesH=np.inf)
+    assert np.isfinite(made.operator.backward(**made.inputs)["out"]).all()
+
+
+def exchanged(swapped):
+    """The page with a backward in which the weights of rows, if so, stand in the other order."""
+    op = av.operator("upsample_bilinear_2d")
+
+    def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
+        down, across = op.page.taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+        down = [(place, weight) for (place, _), (_, weight) in zip(down, down[::-1])] if swapped else down
+        return {"out": resampling.scattered(xp, gradOut, down, across, height, width)}
+    return SimpleNamespace(AXES=op.page.AXES, backward=backward)
+
+
+@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_the_proof_tells_weights_apart(swapped):
+    subject = of_operator(av.operator("upsample_bilinear_2d"), exchanged(swapped))[-1]
+    assert proved("upsample_bilinear_2d", [subject]).holds is not swapped

@@ -107,9 +107,10 @@ def test_saved_values_are_used_where_they_are_given():
 
 
 FORWARD = """
-def forward(xp, x, gamma, epsilon):
+def forward(xp, x, gamma, epsilon, factor=2.0, negated=False):
     rstd = 1.0 / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + epsilon)
-    return {"y": x * rstd * gamma, "rstd": rstd}
+    y = factor * x * rstd * gamma
+    return {"y": -y if negated else y, "rstd": rstd}
 """
 
 
@@ -120,9 +121,9 @@ def test_a_forward_page_becomes_an_operator(tmp_path, capsys):
 
     def tried():
         op = av.operator(tmp_path / "to" / "my_norm")
-        wrong = av.check(op, lambda dy, x, gamma, rstd: {"dx": dy * gamma * rstd, "dgamma": np.sum(dy * x * rstd, axis=0)})
-        return [p.name for p in op.parameters], av.check(op, op.backward).passed, wrong.passed
-    assert in_child(tried) == (["dy", "x", "gamma", "rstd"], True, False)
+        wrong = av.check(op, lambda dy, x, gamma, rstd, **_: {"dx": dy * gamma * rstd, "dgamma": np.sum(dy * x * rstd, axis=0)})
+        return [f"{p.c_type} {p.name}".removeprefix("const aclTensor *") for p in op.parameters], av.check(op, op.backward).passed, wrong.passed
+    assert in_child(tried) == ([" dy", " x", " gamma", "double factor", "bool negated", " rstd"], True, False)
 
 
 @pytest.mark.parametrize("text, message", [
@@ -142,6 +143,12 @@ def test_each_step_has_a_name_and_a_formula():
         "Adjoint of beta"]
     assert all(step.latex and step.why for step in found.steps) and found.latex.count(r"\\") == len(found.steps) - 1
     assert found.source in found._repr_markdown_()
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0, 2.0])
+def test_a_filled_array_keeps_its_number(number):
+    found = av.derive(page(f'return {{"y": x * xp.full_like(x, {number})}}'), wrt=("x",), shapes=ROWS)
+    assert found.backward(NumPyArrays(), np.ones((2, 3)))["dx"].tolist() == [[number] * 3] * 2
 
 
 @pytest.mark.parametrize("name, fix", [("rms_norm", ("rstd", "1.1 * rstd")), ("softmax", ("dy * y", "dy")), ("swiglu", ("1.0 / (", "2.0 / ("))])

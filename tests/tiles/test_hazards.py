@@ -71,7 +71,7 @@ HAZARDS = [
     ("overlap", "", "writes bytes 32 to 160 and reads 0 to 128", smallest.overlap),
     ("overlap", "", "Adds writes bytes 256 to 768 and reads 0 to 512", smallest.overlap_of_repeats),
     ("overlap", "", "Add writes bytes 0 to 256 and reads 0 to 256", smallest.running_sum),
-    ("overlap", "", "has its work buffer in bytes 32 to 96 and reads 0 to 256", smallest.work_buffer_of_the_source),
+    ("overlap", "", "writes bytes 32 to 96 and reads 0 to 256", smallest.work_buffer_of_the_source),
     ("beyond tensor", "ErrorWrite2", "ReduceSum writes up to byte 64 of a tensor of 32 bytes", smallest.work_buffer),
     ("block stride", "", "Adds writes 8 blocks of each repeat to one place", smallest.block_stride),
     ("integer overflow", "", "Adds gives a number beyond int32_t", smallest.wrapped),

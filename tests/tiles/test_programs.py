@@ -14,7 +14,7 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.rms_norm import tiles as rms_norm
 from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
 
-PROGRAMS = [program for op in av.operators() for program in av.tiles.programs(op)]
+PROGRAMS = [program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())]
 ids = [program.name for program in PROGRAMS]
 
 

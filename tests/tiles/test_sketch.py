@@ -8,10 +8,11 @@ from collections import Counter
 import pytest
 
 import aclnn_viz as av
+from aclnn_viz.operators import registry
 from aclnn_viz.tiles import ascendc
 from aclnn_viz.tiles.sketch import Lines
 
-PROGRAMS = [av.tiles.programs(op)[0] for op in av.operators() if av.tiles.programs(op)]
+PROGRAMS = [own[0] for op in av.operators() if (own := registry.own("tiles", op.name, "PROGRAMS", ()))]
 CALLS = {name for name in ascendc.__all__ if inspect.isfunction(getattr(ascendc, name))}
 
 

@@ -11,6 +11,7 @@ from aclnn_viz import operators
 from aclnn_viz.verification import errata
 from aclnn_viz.verification.errata import Computation, Contradiction, Counterexample, Evidence, Lemma, Observation
 from aclnn_viz.verification.errata.model import KINDS, distance, shown
+from aclnn_viz.verification.errata.printed import Printed
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")
@@ -44,7 +45,7 @@ def test_the_five_have_errata_of_mathematics_and_of_contract():
 def test_mathematics_is_refuted_by_a_theorem_and_numbers():
     for e in REGISTER:
         if e.kind == "mathematics":
-            assert any(isinstance(part, Lemma) for part in e.evidence), e.id
+            assert any(isinstance(part, Lemma | Printed) for part in e.evidence), e.id
             assert any(isinstance(part, Counterexample | Observation) for part in e.evidence), e.id
 
 
@@ -68,7 +69,7 @@ def test_what_an_erratum_rests_on_is_there(erratum):
         for text, where in (quoted.one, quoted.other):
             assert text and VERSIONED.search(where), where
     elif erratum.rests_on == "recomputed":
-        assert kinds & {Lemma, Counterexample, Computation}
+        assert kinds & {Lemma, Counterexample, Computation, Printed}
     elif erratum.rests_on == "source":
         assert kinds == {Observation} and PUBLISHED.search(erratum.truth_source), erratum.truth_source
     else:

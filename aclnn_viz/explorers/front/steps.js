@@ -52,6 +52,7 @@ const S = (() => {
   const elementwise = {
     add: "x+y", subtract: "x-y", multiply: "x*y", divide: "x/y", floor_divide: "down(x,y)", remainder: "mod(x,y)", pow: "raise(x,y)",
     negative: "-x", abs: "Math.abs(x)", sqrt: "Math.sqrt(x)", exp: "Math.exp(x)", log: "Math.log(x)", log10: "Math.log10(x)",
+    expm1: "Math.expm1(x)", log1p: "Math.log1p(x)", tanh: "Math.tanh(x)",
     cos: "Math.cos(x)", sin: "Math.sin(x)", hypot: "Math.hypot(x,y)", floor: "Math.floor(x)", ceil: "Math.ceil(x)",
     trunc: "Math.trunc(x)", round: "rint(x)", minimum: "low(x,y)", maximum: "high(x,y)", equal: "x===y", not_equal: "x!==y",
     less: "x<y", less_equal: "x<=y", greater: "x>y", greater_equal: "x>=y", logical_and: "x&&y", logical_or: "x||y", logical_not: "!x",

@@ -1,30 +1,79 @@
-"""What operators share whose outputs show one element each of planes (planes, H, W): the element's row and column for each output."""
+"""What operators share whose outputs are sums of a few elements of planes (planes, H, W): taps of rows and of columns.
+
+A tap is, for each output along an axis, the place of one element on that axis, and its weight, None where that is 1.
+"""
+
+from fractions import Fraction
+from numbers import Real
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
-LENGTHS = {letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")} | {"Ho": "outputSize[0]", "Wo": "outputSize[1]"}
-COUNTS = {"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"}
+LENGTHS = {**{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")}, "Ho": "outputSize[0]", "Wo": "outputSize[1]"}
 
 
-def places(xp, rows, columns, width):
-    """The place in the flattened plane of the element that each output shows."""
-    return xp.reshape(rows[:, None] * width + columns[None, :], (-1,))
+def pairs(xp, rows, columns, width):
+    """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
+    for row, of_row in rows:
+        for column, of_column in columns:
+            weight = None if of_row is None else xp.reshape(of_row[:, None] * of_column[None, :], (-1,))
+            yield xp.reshape(row[:, None] * width + column[None, :], (-1,)), weight
 
 
 def gathered(xp, planes, rows, columns):
-    """The outputs (planes, Ho, Wo)."""
+    """The outputs (planes, Ho, Wo): for each the sum of what its taps find."""
     count, height, width = planes.shape
-    shown = xp.take(xp.reshape(planes, (count, height * width)), places(xp, rows, columns, width), axis=1)
-    return xp.reshape(shown, (count, rows.shape[0], columns.shape[0]))
+    flat, total = xp.reshape(planes, (count, height * width)), 0.0
+    for place, weight in pairs(xp, rows, columns, width):
+        found = xp.take(flat, place, axis=1)
+        total = total + (found if weight is None else found * xp.astype(weight, planes.dtype))
+    return xp.reshape(total, (count, rows[0][0].shape[0], columns[0][0].shape[0]))
 
 
 def scattered(xp, grad, rows, columns, height, width):
-    """The gradients of the planes: each element adds up the gradients of the outputs that show it."""
+    """The gradients of the planes: each element adds up the gradients of the outputs that found it, times their weights."""
     flat = xp.reshape(grad, (grad.shape[0], grad.shape[1] * grad.shape[2]))
     total = xp.zeros((grad.shape[0], height * width), dtype=grad.dtype)
-    return xp.reshape(xp.scatter_add(total, places(xp, rows, columns, width), flat), (grad.shape[0], height, width))
+    for place, weight in pairs(xp, rows, columns, width):
+        total = xp.scatter_add(total, place, flat if weight is None else flat * xp.astype(weight, grad.dtype))
+    return xp.reshape(total, (grad.shape[0], height, width))
+
+
+def ratio(length, places, scale):
+    """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
+    if not scale > 0.0:
+        return length, places
+    near = Fraction(scale).limit_denominator(2**20) if isinstance(scale, Real) and scale < 2**32 else Fraction(0)
+    whole = near > 0 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
+    return (near.denominator, near.numerator) if whole else (None, scale)
+
+
+def coordinates(xp, length, places, scale, alignCorners, least=None):
+    """Where each place lies among the elements of an axis, at least at `least`: the last element before it, and how far behind that.
+
+    The first and last places lie at the first and last elements, or places reach from edge to edge as elements do. Whole
+    numbers decide between elements exactly, which the rounding of a quotient does not.
+    """
+    at = xp.arange(places, dtype=xp.int64)
+    if alignCorners:
+        count, parts = at * (length - 1), places - 1 if places > 1 else 1
+    else:
+        under, over = ratio(length, places, scale)
+        if under is None:
+            at = (xp.astype(at, xp.float64) + 0.5) / over - 0.5
+            at = at if least is None else xp.maximum(at, least)
+            whole = xp.floor(at)
+            return xp.astype(whole, xp.int64), at - whole
+        count, parts = (2 * at + 1) * under - over, 2 * over
+    count = count if least is None else xp.maximum(count, int(least))
+    whole = count // parts
+    return whole, xp.astype(count - whole * parts, xp.float64) / parts
+
+
+def weighted(xp, first, weights, length, before):
+    """The taps of weights of elements in a row, of which `before` lie before `first`; beside the axis there is its end."""
+    return [(xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)]
 
 
 def padded(xp, length, before, after):
@@ -50,3 +99,22 @@ def padding_2d(page, prototype) -> Operator:
         sizes={"Ho": "H + padding[2] + padding[3]", "Wo": "W + padding[0] + padding[1]"},
         takes=("self", "padding"), gives=("out",), upstream={"gradOutput": "out"}, gradient_of={"gradInput": "self"}, like="self",
         rules=(padding_fits,), shapes=({"shape": (2, 2, 5, 4)}, {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)}))
+
+
+def upsampling_2d(page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out") -> Operator:
+    """The declaration of an upsampling of the last two axes, to the lengths outputSize; `aligns` is the type of alignCorners."""
+    name = page.__name__.split(".")[-2]
+    planes, wide = (Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo"))
+    corners = {"alignCorners": Attribute(aligns, False, tries=(True,))} if aligns else {}
+    return Operator(
+        name=name, page=page, prototype=prototype, header=f"aclnn_{name}_backward.h", library="ops-cv", formats=formats,
+        tensors={"self": planes, made: Tensor("(N C) Ho Wo"), "gradOut": wide, gradient: Tensor("(N C) H W", layout="NCHW")},
+        attributes={
+            "outputSize": Attribute("const aclIntArray *", length=2, low=1, seen=False),
+            "inputSize": Attribute("const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False), **corners,
+            "scalesH": Attribute("double", 0.0, tries=(1.7,)), "scalesW": Attribute("double", 0.0, tries=(0.8,)),
+        },
+        sizes=LENGTHS, counts={"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"},
+        takes=("self", "outputSize", *corners, "scalesH", "scalesW"), gives=(made,), upstream={"gradOut": made},
+        gradient_of={gradient: "self"}, like="gradOut",
+        shapes=({"shape": (2, 2, 5, 4), "outputSize": (8, 3)}, {"shape": (1, 3, 2, 9), "outputSize": (7, 9)}))

@@ -35,7 +35,7 @@ FUNCTIONS = {"sum": ("mean", "max"), "mean": ("sum",), "floor": ("ceil", "round"
 IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}  # what may be left out
 AXES = (None, 0, -1)
 FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
-FORWARD = "forward"  # a wrong backward kernel is looked for
+FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for
 SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
@@ -336,7 +336,7 @@ class Edit:
 
 @cache
 def units(page: ModuleType) -> tuple[Unit, ...]:
-    """The functions and constants of a page that backward may use, and those that it uses of what pages share."""
+    """The functions and constants that backward uses, of a page and of what pages share."""
     texts = sources(page)
     used = _used(texts)
     whole = tuple(compile(source, f"<{module.__name__}>", "exec") for module, source in texts)
@@ -345,8 +345,7 @@ def units(page: ModuleType) -> tuple[Unit, ...]:
         for node in ast.parse(source).body:
             constant = isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name) and target.id in (
                 "AXES", "REDUCED_AXES") for target in node.targets)
-            here = module is page or not used.isdisjoint(_names(node))
-            if here and (isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant):
+            if not used.isdisjoint(_names(node)) and (isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant):
                 found.append(Unit(module, node, whole))
     return tuple(found)
 
@@ -358,11 +357,11 @@ def _names(node: ast.stmt) -> list[str]:
 
 
 def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
-    """The names that functions other than forward refer to, directly or by what those names stand for."""
+    """The names that what a page computes of whole inputs and its backward refer to, directly or by what those names stand for."""
     bodies = [node for _, source in texts for node in ast.parse(source).body]
     refers = {name: {one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
               for node in bodies for name in _names(node)}
-    found, todo = set(), [node.name for node in ast.parse(texts[-1][1]).body if isinstance(node, ast.FunctionDef) and node.name != FORWARD]
+    found, todo = set(), [*ENTRIES]
     while todo:
         name = todo.pop()
         if name not in found:

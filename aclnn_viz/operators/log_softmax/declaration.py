@@ -10,7 +10,7 @@ OPERATOR = Operator(
     prototype="""aclnnStatus aclnnLogSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_log_softmax_backward.h", library="ops-nn",
+    header="aclnn_logsoftmax_backward.h", library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
     tensors={
         "self": Tensor("*A D@dim *B"), "output": Tensor("*A D@dim *B"), "result": Tensor("*A D *B"),

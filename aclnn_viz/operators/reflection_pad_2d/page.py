@@ -14,7 +14,7 @@ def source(xp, length, before, after):
     """The element that each place of an axis shows."""
     at = padded(xp, length, before, after)
     at = xp.where(at < 0, -at, at)
-    return xp.where(at < length, at, 2 * (length - 1) - at)
+    return [(xp.where(at < length, at, 2 * (length - 1) - at), None)]
 
 
 def shown(xp, self, padding):

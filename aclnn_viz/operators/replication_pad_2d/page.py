@@ -12,7 +12,7 @@ AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
 
 def source(xp, length, before, after):
     """The element that each place of an axis shows."""
-    return xp.clip(padded(xp, length, before, after), 0, length - 1)
+    return [(xp.clip(padded(xp, length, before, after), 0, length - 1), None)]
 
 
 def shown(xp, self, padding):

@@ -15,7 +15,7 @@ def source(xp, length, places, scale):
     """The element that each place of an axis shows."""
     at = xp.arange(places, dtype=xp.float64)
     at = at / scale if scale > 0.0 else at * length / places
-    return xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64)
+    return [(xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64), None)]
 
 
 def shown(xp, height, width, rows, columns, scalesH, scalesW):

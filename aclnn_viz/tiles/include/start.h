@@ -6,11 +6,13 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <tuple>
 #include <utility>
@@ -52,20 +54,52 @@ struct Of<entry> {
 };
 
 inline int machine = -1;
+inline char *wanted = nullptr;  // where shared memory shall begin, if that matters
 
-inline int run(void (*entry)(char *), char **words, int cores) {
+constexpr rlim_t PRINTED = 4 << 20;  // bytes of one file that a kernel may write
+
+// What a crash is about: a pointer into the Unified Buffer, or the end of the stack. The process ends by the signal all the same.
+inline int reporting, my_core;
+inline char *stack_begin;
+inline void crashed(int number, siginfo_t *info, void *) {
+    uint64_t address = uint64_t(info->si_addr), top = uint64_t(stack_begin);
+    const char *why = address >= AscendC::UNIFIED_BUFFER && address < AscendC::UNIFIED_BUFFER + (1 << 20) ? "buffer"
+                      : address < top && address + (16 << 20) > top                                      ? "stack" : "";
+    if (number == SIGSEGV && *why) dprintf(reporting, "%d %s\n", my_core, why);
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+}
+inline void watch(int report, int core) {
+    static char spare[1 << 16];
+    stack_t other = {};
+    other.ss_sp = spare, other.ss_size = sizeof spare;
+    sigaltstack(&other, nullptr);
+    reporting = report, my_core = core, stack_begin = static_cast<char *>(__builtin_frame_address(0));
+    struct sigaction action = {};
+    action.sa_sigaction = crashed, action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, nullptr), sigaction(SIGBUS, &action, nullptr);
+}
+
+template <class F>
+int run(F entry, char **words, int cores) {
     int memory = std::atoi(words[0]), report = std::atoi(words[3]);
     size_t size = std::strtoull(words[1], nullptr, 10);
     rlimit most = {std::strtoull(words[2], nullptr, 10), std::strtoull(words[2], nullptr, 10)}, none = {0, 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever started it may be killed
     setrlimit(RLIMIT_AS, &most);
     setrlimit(RLIMIT_CORE, &none);
+    rlimit printed = {PRINTED, PRINTED};
+    setrlimit(RLIMIT_FSIZE, &printed);
+    if (const char *key = std::getenv("ACLNN_VIZ_TILING_KEY")) g_tilingKey = std::strtoull(key, nullptr, 10);
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    char *base = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
-    if (base == MAP_FAILED) return 1;
+    char *base = static_cast<char *>(mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
+    if (base == MAP_FAILED || (wanted && base != wanted)) return 1;
     pid_t started[1024];
     for (int core = 0; core < cores; ++core) {
         if ((started[core] = fork()) != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         machine = std::atoi(words[4 + core]);
+        watch(report, core);
         for (int other = 0; other < cores; ++other)
             if (other != core) close(std::atoi(words[4 + other]));
         int64_t address = int64_t(base);

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from aclnn_viz.errors import listed
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
-from aclnn_viz.verification.errata import platform
+from aclnn_viz.verification.errata import platform, printed
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
@@ -35,7 +35,8 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    own = (replace(erratum, operator=op.name) for op in operators() for erratum in registry.own("errata", op.name, "ERRATA", ()))
+    own = (replace(erratum, operator=op.name) for op in operators()
+           for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *printed.stated(op)))
     return (*own, *platform.ERRATA)
 
 

@@ -1,0 +1,401 @@
+"""The reader's own kernel, mended: the edit of its source after which every case is right.
+
+Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
+page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Among the edits are
+rearrangements: the same formula, in which nothing cancels or overflows. Nothing is changed but copies in memory.
+"""
+
+import ast
+import copy
+import functools
+import inspect
+import itertools
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import FunctionType, ModuleType
+
+import numpy as np
+
+from aclnn_viz.checking.arrangements import rearranged
+from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.evidence import Budget
+from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of, statements
+from aclnn_viz.words.messages import linked, message
+
+LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
+# What an edited copy must not do: reach files, processes, or code from texts.
+FORBIDDEN = {"open", "exec", "eval", "compile", "input", "print", "breakpoint", "globals", "locals", "vars", "setattr", "delattr",
+             "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "tofile", "memmap", "dump", "dumps", "DataSource", "hub",
+             "distributed", "multiprocessing", "ctypeslib", "f2py", "cpp_extension"}
+STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.Return, ast.With, ast.FunctionDef,
+              ast.Continue, ast.Break, ast.Pass, ast.Raise, ast.Assert)
+TURNS = 20_000  # of all loops of one call: an edit may make a loop endless
+CASTS = {"astype", "to", "half", "bfloat16", "float"}
+FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "ceil"), "rint": ("floor", "trunc"), "expm1": ("exp",),
+             "exp": ("expm1",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "erf": ("erfc",), "erfc": ("erf",), "min": ("max",),
+             "max": ("min",), "zeros_like": ("ones_like",), "ones_like": ("zeros_like",), "float16": ("float32",),
+             "bfloat16": ("float32",), "int": ("abs",), "abs": ("int",), "minimum": ("maximum",), "maximum": ("minimum",)}
+NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
+RATES = (0.5, 2.0, -1.0)
+LAST = ("inserted", "name", "multiplied")  # kinds of which there are many: tried after the others, in this order
+EQUAL, SOME = 4, 6
+MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
+IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
+
+
+class Unreadable(Exception):
+    """The source of a kernel cannot be edited."""
+
+
+@dataclass(eq=False)
+class Source:
+    """The functions of a kernel: itself, and those of its file that it calls; `built()` makes a kernel of what they now say."""
+
+    kernel: Callable
+    probe: CaseRun
+    watch: Callable | None = None
+    functions: dict[str, FunctionType] = field(default_factory=dict)
+    trees: dict[str, ast.FunctionDef] = field(default_factory=dict)
+
+    def __post_init__(self):
+        inner = self.kernel
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        inner, self.seen = inspect.unwrap(inner), set()
+        self.file = getattr(getattr(inner, "__code__", None), "co_filename", "")
+        self.entry = self._taken(inner)
+
+    def _taken(self, function) -> str:
+        """Take a function and those that it calls; those of other files are read, but not edited."""
+        if not isinstance(function, FunctionType):
+            raise Unreadable
+        name = function.__name__
+        if function in self.seen:
+            return name
+        self.seen.add(function)
+        try:
+            lines, first = inspect.getsourcelines(function)
+            tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        except (OSError, TypeError, SyntaxError, IndexError) as error:
+            raise Unreadable from error
+        if not isinstance(tree, ast.FunctionDef):
+            raise Unreadable
+        ast.increment_lineno(tree, first - 1)
+        tree.decorator_list = []
+        if function.__code__.co_filename == self.file:
+            self.functions[name], self.trees[name] = function, tree
+        known, local = inspect.getclosurevars(function), {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Name) and node.id in local):
+                self._allowed(node, known.nonlocals | known.globals)  # None for builtins
+        return name
+
+    def _allowed(self, node: ast.AST, known: dict) -> None:
+        if isinstance(node, ast.stmt) and not isinstance(node, STATEMENTS) or isinstance(node, ast.Await | ast.Yield | ast.YieldFrom):
+            raise Unreadable
+        if isinstance(node, ast.Attribute) and (node.attr in FORBIDDEN or node.attr.startswith("__")):
+            raise Unreadable
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            return
+        value = known.get(node.id)
+        if node.id in FORBIDDEN or node.id.startswith("__"):
+            raise Unreadable
+        if value is None or isinstance(value, (int, float, str, bool, tuple, np.ndarray, np.generic, np.dtype)):
+            return
+        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+        if module.partition(".")[0] not in LIBRARIES:
+            self._taken(value)
+
+    def built(self) -> Callable:
+        """The kernel of the trees as they are."""
+        left = [TURNS]
+
+        def bounded(items):
+            for item in items:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise RuntimeError("a loop without an end")
+                yield item
+        space = dict(self.functions[self.entry].__globals__)
+        for function in self.functions.values():
+            space |= inspect.getclosurevars(function).nonlocals
+        space |= {"_bounded": bounded, "_watch": self.watch}
+        exec(self._code, space)
+        found = space[self.entry]
+        for part in reversed(self._partials):
+            found = functools.partial(found, *part.args, **part.keywords)
+
+        def kernel(**inputs):
+            left[0] = TURNS
+            return found(**inputs)
+        return kernel
+
+    @property
+    def _code(self):
+        loops = [node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.For)]
+        before = [loop.iter for loop in loops]
+        for loop in loops:
+            loop.iter = ast.copy_location(ast.Call(ast.Name("_bounded", ast.Load()), [loop.iter], []), loop.iter)
+        try:
+            return compile(ast.fix_missing_locations(ast.Module([*self.trees.values()], [])), "<an edited kernel>", "exec")
+        finally:
+            for loop, items in zip(loops, before):
+                loop.iter = items
+
+    @cached_property
+    def _partials(self) -> list[functools.partial]:
+        found, inner = [], self.kernel
+        while isinstance(inner, functools.partial):
+            found.append(inner)
+            inner = inner.func
+        return found
+
+    def watched(self, watch: Callable) -> None:
+        """Run the kernel, in whose trees calls of `_watch` stand, on the case that it fails."""
+        self.watch = watch
+        self.outputs_of(self.built())
+
+    def outputs_of(self, kernel: Callable) -> dict[str, np.ndarray] | None:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return run(kernel, self.probe.prepared.case, list(self.probe.prepared.expected), None).outputs
+
+    def place(self, name: str, line: int) -> str:
+        function = self.functions[name]
+        file = function.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
+        return message("{file}, line {line} ({function})", file=file, line=line, function=name)
+
+
+@dataclass(frozen=True, eq=False)
+class Mend:
+    """An edit of the reader's kernel after which it is right: where, what stands there and what should; `lost` are the bits that
+    the old arrangement loses, or None where the formula was wrong; `equal` other edits that mend it, too."""
+
+    line: str
+    before: str
+    after: str
+    kernel: Callable = field(repr=False)
+    lost: str = ""
+    equal: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How much changes; what adds a 0, or multiplies with 1, stands for something simpler."""
+        idle = len(IDLE.findall(self.after)) - len(IDLE.findall(self.before))
+        return distance(self.before, self.after) + LONGER * max(idle, 0)
+
+    def right(self, one: CaseRun) -> bool:
+        """Whether the mended kernel is right on the case of a run."""
+        return _right(self.kernel, one)
+
+    def __str__(self) -> str:
+        if self.lost:
+            return message("the same formula, arranged so that {lost}, here: {line} of your kernel\n    {before}\n"
+                           "  this arrangement keeps them, and is right:\n    {after}", lost=self.lost, line=self.line,
+                           before=self.before, after=self.after)
+        return message("{line} of your kernel reads\n    {before}\n  with this line in its place it is right:\n    {after}",
+                       line=self.line, before=self.before, after=self.after)
+
+
+def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
+    """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outputs = run(kernel, one.prepared.case, list(one.prepared.expected), None).outputs
+        return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
+
+
+def _right(kernel: Callable, one: CaseRun) -> bool:
+    return _wrong(kernel, one) == set()
+
+
+@contextmanager
+def _limited_memory():
+    """Let what an edited kernel allocates fail beyond MEMORY, where the system can: an edit may make a tensor endless."""
+    try:
+        import resource
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield False
+        return
+    most = used + MEMORY if before[1] == resource.RLIM_INFINITY else min(used + MEMORY, before[1])
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield True
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: Callable[[], Sequence[CaseRun]],
+         budget: Budget) -> Mend | None:
+    """The smallest edit, or one an output, after which a kernel is right on all cases; None where there is none, where its
+    source cannot be read, or does more than compute."""
+    try:
+        source = Source(kernel, max(failing, key=lambda one: max(miss.excess for miss in one.misses)))
+        same = source.outputs_of(source.built())
+    except Exception:  # whatever a part of a kernel raises outside of its place
+        return None
+    given = source.probe.outputs
+    if same is None or same.keys() != given.keys() or any(same[name].tobytes() != value.tobytes() for name, value in given.items()):
+        return None
+    cases = [*failing, *passing]
+    if found := rearranged(source, lambda changed: all(_right(changed, one) for one in cases)):
+        line, before, after, lost, changed = found
+        if all(_right(changed, one) for one in fresh()):
+            return Mend(line, before, after, changed, lost)
+    fresh()  # drawn before memory is limited
+    with _limited_memory() as limited:
+        return _edited(source, failing, passing, fresh, budget) if limited else None
+
+
+def _edited(source, failing, passing, fresh, budget) -> Mend | None:
+    """The smallest edit that mends all; of a kernel with several wrong outputs else one edit each."""
+    cases, found, group = [*failing, *passing], [], ""
+    probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
+    wrong = {miss.output for miss in probe.misses}
+    partly: dict[str, list] = {output: [] for output in wrong}
+    for kind, (name, statement, change) in _edits(source):
+        if budget.over or found and kind != group:
+            break
+        group = kind
+        before = head(statement)
+        try:
+            with change.made():
+                changed, after = source.built(), head(statement)
+        except Exception:  # an edit that is no Python
+            continue
+        left = _wrong(changed, probe)
+        if left is None or not left < wrong:
+            continue
+        one = Mend(source.place(name, change.line or statement.lineno), before, after, changed)
+        if not left and all(_right(changed, other) for other in cases):
+            found.append(one)
+        for output in wrong - left:
+            partly[output].append((one, change))
+    for first in sorted(found, key=lambda one: one.size):
+        if all(map(first.right, fresh())):
+            others = dict.fromkeys(one.after for one in found if one.after != first.after)
+            return replace(first, equal=tuple(others)[:EQUAL])
+    return _one_each(source, list(partly.values()), cases, fresh, budget) if len(wrong) > 1 and all(partly.values()) else None
+
+
+def _one_each(source, choices: list[list], cases, fresh, budget) -> Mend | None:
+    for some in budget.within(itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))):
+        with ExitStack() as stack:
+            for _, change in some:
+                stack.enter_context(change.made())
+            try:
+                changed = source.built()
+            except Exception:  # two edits that do not go together
+                continue
+        if all(_right(changed, one) for one in (*cases, *fresh())):
+            parts = [one for one, _ in some]
+            return Mend(linked("{some} and {more}", [one.line for one in parts]), "; ".join(one.before for one in parts),
+                        "; ".join(one.after for one in parts), changed)
+    return None
+
+
+def _edits(source: Source) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
+    """Every edit of the functions of a kernel, those of kinds with many last."""
+    many: dict[str, list] = {kind: [] for kind in LAST}
+    for name, tree in source.trees.items():
+        names = names_of(tree, ModuleType(""))
+        for statement, change in itertools.chain(_of_kernels(tree, names), changes(tree, names)):
+            if change.kind == "factor" and isinstance(change.node, ast.BinOp):
+                continue  # one side of it stands for both
+            if change.kind in LAST:
+                many[change.kind].append((change.kind, (name, statement, change)))
+            else:
+                yield "", (name, statement, change)
+    for some in many.values():
+        yield from some
+
+
+def _of_kernels(tree: ast.FunctionDef, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, Change]]:
+    """What goes wrong in kernels beside what does on a page: stores for sums, blocks, casts, the order of statements."""
+    holder = statements(tree)
+    parts = {ast.unparse(node): copy.deepcopy(node) for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)}
+    factors = (*(ast.Name(name, ast.Load()) for name in names), *parts.values())
+    for node in ast.walk(tree):
+        for field_, value in ast.iter_fields(node):
+            if field_ in ("body", "orelse") and isinstance(value, list):
+                yield from _in_block(node, field_, value)
+            for at, part in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(part, ast.expr) and id(part) in holder and not isinstance(holder[id(part)], ast.FunctionDef):
+                    for kind, new in _others(part, factors, node):
+                        put = [*value[:at], new, *value[at + 1:]] if isinstance(value, list) else new
+                        yield holder[id(part)], Change(kind, node, {field_: put}, line=getattr(part, "lineno", 0))
+        if isinstance(node, ast.keyword) and node.arg in ("axis", "dim") and id(node.value) in holder:
+            for axis in (0, 1, -1, -2, None):
+                yield holder[id(node.value)], Change("axis", node, {"value": ast.Constant(axis)}, line=node.value.lineno)
+
+
+def _others(node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """What may stand in the place of an expression."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield "side", left
+            yield "side", right
+            if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+                yield "operator", ast.BinOp(left, ast.FloorDiv() if isinstance(node.op, ast.Div) else ast.Mult(), right)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield "operator", operand
+        case ast.Constant(value=bool()):
+            yield from (("inserted", factor) for factor in factors if isinstance(factor, ast.Name))
+        case ast.Constant(value=int(value) | float(value)):
+            yield from (("constant", ast.Constant(type(value)(value + sign * step))) for step in NUMBERS for sign in (1, -1)
+                        if isinstance(value, float))
+            yield from (("constant", ast.Constant(value * rate)) for rate in RATES if isinstance(value, float))
+            yield from (("constant", ast.Constant(value + step)) for step in (1, -1) if isinstance(value, int))
+            yield from (("inserted", factor) for factor in factors)
+        case ast.Call(func=ast.Attribute(value=inner, attr=name)):
+            if name in CASTS:
+                yield "format", inner
+            elif node.args and not node.keywords:
+                yield "function", node.args[0]
+            for new in FUNCTIONS.get(name, ()):
+                yield "function", ast.Call(ast.Attribute(inner, new, ast.Load()), node.args, node.keywords)
+        case ast.Call(func=ast.Name(id=name)):
+            if node.args:
+                yield "function", node.args[0]
+            for new in FUNCTIONS.get(name, ()):
+                yield "function", ast.Call(ast.Name(new, ast.Load()), node.args, node.keywords)
+        case ast.Attribute(value=inner, attr=name) if name in FUNCTIONS and not isinstance(parent, ast.Call):
+            yield from (("format", ast.Attribute(inner, new, ast.Load())) for new in FUNCTIONS[name])
+        case ast.Tuple(elts=elements) if isinstance(parent, ast.Subscript):
+            for at in range(len(elements) - 1):
+                yield "indices", ast.Tuple([*elements[:at], elements[at + 1], elements[at], *elements[at + 2:]], node.ctx)
+    summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    if isinstance(node, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and (
+            summand or isinstance(parent, ast.Assign | ast.AugAssign | ast.Return | ast.Call)):
+        if not (isinstance(parent, ast.Call) and node is parent.func):
+            yield from (("multiplied", ast.BinOp(node, op(), factor)) for factor in factors for op in (ast.Mult, ast.Div))
+
+
+def _in_block(holder: ast.AST, field_: str, block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, Change]]:
+    def put(kind: str, at: int, *new: ast.stmt, upto: int | None = None):
+        return block[at], Change(kind, holder, {field_: [*block[:at], *new, *block[at + 1 if upto is None else upto:]]}, line=block[at].lineno)
+    for at, one in enumerate(block):
+        match one:
+            case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                yield put("stores", at, ast.copy_location(ast.AugAssign(target, ast.Add(), value), one))
+            case ast.AugAssign(target=target, value=value):
+                yield put("stores", at, ast.copy_location(ast.Assign([target], value), one))
+            case ast.Assign(targets=[ast.Name()]) if at + 1 < len(block):
+                for loop in (later for later in block[at + 1:] if isinstance(later, ast.For)):
+                    kept = [*block[:at], *block[at + 1:]]
+                    inner = ast.copy_location(ast.For(loop.target, loop.iter, [one, *loop.body], loop.orelse), loop)
+                    yield one, Change("cleared", holder, {field_: [inner if part is loop else part for part in kept]}, line=one.lineno)
+            case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
+                yield put("cleared", at, first, ast.copy_location(ast.For(one.target, one.iter, rest, one.orelse), one))
+        if at + 1 < len(block) and isinstance(one, ast.Assign | ast.AugAssign) and isinstance(block[at + 1], ast.Assign | ast.AugAssign):
+            yield put("order", at, block[at + 1], one, upto=at + 2)

@@ -1,0 +1,140 @@
+"""What breaks tile programs, tried: tails, long rows, few and many cores, small buffers, and every order of a short run.
+
+The order in which independent parts take effect, and the cores and bytes that a launch offers, are choices of the device: a
+program that is right must not depend on them.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aclnn_viz.cases.suites import Step, rows
+from aclnn_viz.checking.evidence import SHARED, Evidence
+from aclnn_viz.checking.judge import Prepared, judge
+from aclnn_viz.checking.scope import Scope, prepared_step
+from aclnn_viz.operators.products import SOC
+from aclnn_viz.tiles.launching import HazardError, Program, explore
+from aclnn_viz.tiles.platforms import BLOCK, Platform
+from aclnn_viz.words.messages import Message, linked, message
+
+TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
+SMALL = (16384, 32768, 65536)  # bytes of a Unified Buffer: the first in which the tiling fits is taken
+SEEDS = FEW = 3
+GROWTH = 10  # a case may take so many times longer than the one before: it has more tiles
+ORDERS = 300  # of a short run, before it is said that there are more
+UNFIT = ValueError, ZeroDivisionError  # of a tiling that does not take so few cores or bytes: no device has so few
+
+
+def _clock() -> Callable[[], float]:
+    """Seconds from now on: of this process, or a share of the elapsed ones where others run (C++ kernels, a busy machine)."""
+    first = time.process_time(), time.monotonic()
+    return lambda: max(time.process_time() - first[0], (time.monotonic() - first[1]) / SHARED)
+
+
+@dataclass
+class Trials:
+    """What a tile program was tried on: lengths of rows by format, cores, bytes of the buffer, orders; how many `runs`.
+
+    `orders` are the schedules, a number is a seed; `explored` (a case, its cores, how many orders, whether these are all) of short runs in every order.
+    """
+
+    runs: int = 0
+    lengths: dict[str, list[int]] = field(default_factory=dict)
+    cores: list[int] = field(default_factory=list)
+    buffers: list[int] = field(default_factory=list)
+    orders: list[str] = field(default_factory=list)
+    explored: list[tuple[str, int, int, bool]] = field(default_factory=list)
+
+    @property
+    def text(self) -> Message:
+        """In words: for these lengths, cores, buffers and orders it holds."""
+        some = [message("{lengths} ({dtype})", lengths=", ".join(map(str, lengths)), dtype=dtype) for dtype, lengths in self.lengths.items()]
+        parts = [message("as tiles: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
+                         lengths=linked("{some}, {more}", some), cores=", ".join(map(str, self.cores)), orders=", ".join(self.orders),
+                         buffers=", ".join(f"{size:,}" for size in self.buffers), n=self.runs)] * bool(self.runs)
+        parts += [message("{case} on {cores} cores: all orders agree ({n} that may differ)", case=case, cores=cores, n=n) if whole else
+                  message("{case} on {cores} cores: {n} orders agree, there are more", case=case, cores=cores, n=n)
+                  for case, cores, n, whole in self.explored]
+        return linked("{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run in time")])
+
+
+def try_tiles(program: Program, scope: Scope, seed: int, seconds: float, evidence: Evidence) -> Trials:
+    """Run a program on what breaks programs for some seconds, until something is wrong, which the evidence then says."""
+    full, made, clock = Platform.of(SOC), Trials(), _clock()
+    kinds = scope.dtypes or ("float32", "float16", "bfloat16")
+    small, spent = None, 0.0
+    for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[:len(kinds)]:
+        _explore(program, scope, step, seed, made, evidence, seconds / 8)
+    steps = rows(scope.op, scope.modes, kinds, lambda size: [
+        most // BLOCK * BLOCK // size + max(tail // size, 1)
+        for most, tails in ((4 * BLOCK, TAILS), (2048, TAILS[:1]), (SMALL[0], TAILS), (full.GetCoreMemSize(), TAILS[2:])) for tail in tails])
+    for number, step in enumerate(sorted(steps, key=lambda step: step.elements)):
+        start = clock()
+        if start + GROWTH * spent > seconds or evidence.failed:
+            break
+        one = prepared_step(scope, step, 1000 * seed + number)
+        if one is None:
+            continue
+        small = small or _smallest(program, one, full)
+        lines = step.elements // step.options["shape"][-1]
+        for turn, cores in enumerate(sorted({1, max(lines - 1, 1), min(lines + 4, full.cores), full.cores})):
+            how = {"cores": cores, "schedule": ("late", number % SEEDS)[turn % 2],
+                   "unified_buffer": (small, full.unified_buffer)[(turn + number) // 2 % 2]}
+            if clock() < seconds and not evidence.failed:
+                _try(program, one, how, made, evidence, step.options["shape"][-1])
+        spent = clock() - start
+    return made
+
+
+def _short(size: int) -> list[int]:
+    return [BLOCK // size + 1]
+
+
+def _smallest(program: Program, one: Prepared, full: Platform) -> int:
+    """A small buffer in which the tiling fits."""
+    for size in SMALL:
+        try:
+            program.under(unified_buffer=size)(**one.case.inputs)
+        except (HazardError, *UNFIT):
+            continue
+        return size
+    return full.unified_buffer
+
+
+def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evidence, length: int):
+    """Run and judge a program once; what was tried, and what is wrong, is noted."""
+    wrong = ""
+    try:
+        outputs = program.under(**how)(**one.case.inputs)
+    except (NotImplementedError, *UNFIT):
+        return
+    except HazardError as error:
+        wrong = error.args[0]
+    else:
+        for miss in judge(one, outputs)[:1]:
+            wrong = message("{output} is wrong: {text}", output=miss.output, text=miss.problem)
+    made.runs += 1
+    for there, new in ((made.lengths.setdefault(one.case.dtype, []), length), (made.cores, how["cores"]),
+                       (made.buffers, how["unified_buffer"]), (made.orders, str(how["schedule"]))):
+        if new not in there:
+            there.append(new)
+    evidence.blame(wrong and message("as tiles on {cores} cores, in order {order}, with {size} bytes of Unified Buffer: {did}", did=wrong,
+                                     cores=how["cores"], order=how["schedule"], size=how["unified_buffer"]), one)
+
+
+def _explore(program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence, seconds: float):
+    """Every order of a short run on three cores: sums of three depend on their order."""
+    one, clock = prepared_step(scope, step, seed), _clock()
+    if one is None or evidence.failed:
+        return
+    try:
+        program.under(cores=FEW)(**one.case.inputs)
+    except (HazardError, NotImplementedError, *UNFIT):
+        return
+    most = max(2, min(ORDERS, int(seconds / max(clock(), 1e-4))))
+    found = explore(program, most, cores=FEW, **one.case.inputs)
+    made.explored.append((str(one.recipe), FEW, found.count, found.complete))
+    if found.hazards:
+        evidence.blame(message("as tiles in some order: {did}", did=found.hazards[0].sentence), one)
+    elif program.deterministic and len(found.outcomes) > 1:
+        evidence.blame(message("as tiles: {n} different results in {orders} orders", n=len(found.outcomes), orders=found.count), one)

@@ -1,0 +1,140 @@
+"""Run C++ on this machine: whole programs with CANN emulated, and what a project of your own is compiled with."""
+
+import json
+import shlex
+import sys
+import tempfile
+from contextlib import ExitStack, nullcontext, redirect_stdout
+from pathlib import Path
+
+from aclnn_viz.errors import printable, problem
+from aclnn_viz.words.messages import tr
+
+
+def run(options) -> int:
+    """Build a C++ program that holds host and kernel, and run it in the current folder with CANN emulated.
+
+    The exit status is the program's own; 1 if that is 0 and a kernel showed hazards; 2 if it could not be built; 124 if it took
+    too long; 128 and the number of the signal that ended it. ACLNN_VIZ_SOC and ACLNN_VIZ_CANN choose product and version.
+    What follows -- are the arguments of the program.
+    """
+    from aclnn_viz.devices import whole
+    from aclnn_viz.devices.serving import Emulator
+    from aclnn_viz.tiles.compiling import CompileError
+
+    try:
+        program = whole.build([options.file, *options.sources], options.defines, options.include)
+    except CompileError as error:  # in the compiler's own lines
+        print("aclnn-viz:", error, file=sys.stderr)
+        return 2
+    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
+    emulator = Emulator(options.soc, schedule=schedule, traced=options.trace is not None)
+    with ExitStack() as files:
+        streams = [None, None]
+        if options.json:
+            streams = [files.enter_context(tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")) for _ in range(2)]
+            files.enter_context(redirect_stdout(streams[0]))  # what kernels print
+        left = whole.run(program, options.words, emulator, options.seconds, streams)
+        for one in filter(None, streams):
+            one.seek(0)
+        left.output, left.errors = (one.read() if one else "" for one in streams)
+    if options.json:
+        print(json.dumps(left.to_json(), indent=1))
+    for sentence in [] if options.json else left.sentences:
+        print("aclnn-viz:", printable(sentence), file=sys.stderr)
+    if options.trace:
+        save(emulator.runs, Path(options.trace))
+    return left.status
+
+
+def check(options) -> int:
+    """Tell whether a C++ kernel is right: hazards at its lines first, then its numbers.
+
+    PLACE is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
+    as that operator of the kit, as `aclnn-viz check` does; with --input and --golden on files, .npy or bytes of a DTYPE and a SHAPE.
+    The exit status is 0 only if there was no hazard and every number is right.
+    """
+    from aclnn_viz.checking import check as judged
+    from aclnn_viz.tiles.cpp import cpp
+    from aclnn_viz.tiles.files import on_files
+    from aclnn_viz.tiles.projects import Project
+
+    if bool(options.op) == bool(options.golden):
+        raise ValueError(problem("a kernel is judged as an operator (--op) or on files (--input, --golden)",
+                                 "both" if options.op else "neither", "pass one of the two"))
+    place = Path(options.place)
+    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
+    if place.is_dir():
+        kernel = Project(place, options.entry)
+    else:
+        source = cpp(place, dict(one.partition("=")[::2] for one in options.defines), options.include)
+        kernel = source[options.entry or source.names[0]]
+    with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
+        result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
+            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=schedule)
+    print(result.to_json() if options.json else result)
+    return 0 if result.passed else 1
+
+
+def save(runs, file: Path) -> None:
+    """Write the stated times of each launch: the first to the file, others beside it with a number."""
+    from aclnn_viz.tiles import Costs, timeline
+
+    if not runs:
+        raise ValueError(problem("a trace holds the launches of a program", "none", "leave out --trace, or launch a kernel"))
+    for number, one in enumerate(runs, 1):
+        place = file if number == 1 else file.with_stem(f"{file.stem}.{number}")
+        print(tr("wrote {path}", path=timeline(one, Costs.published("A2")).save(place)), file=sys.stderr)
+
+
+def flags(options) -> int:
+    """Print what a C++ project of your own is compiled and linked with, so that its calls of CANN reach the emulator."""
+    from aclnn_viz.devices.headers import flags, installation
+
+    root = installation()
+    found = flags(root)
+    print(json.dumps({"root": str(root), **found}, indent=1) if options.json else
+          shlex.join([*found["compile"], *found["link"]]))
+    return 0
+
+
+def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The arguments of the command line, and those after -- that are for the program which `cpp run` runs.
+
+    >>> parted(["cpp", "run", "add.cpp", "--", "-x"])
+    (['cpp', 'run', 'add.cpp'], ['-x'])
+    """
+    if "--" in arguments:
+        at = arguments.index("--")
+        if {"cpp", "run"} <= {*arguments[:at]}:
+            return arguments[:at], arguments[at + 1:]
+    return arguments, []
+
+
+COMMANDS = {
+    "check": (check, {
+        "place": {"metavar": "FILE|FOLDER", "help": "a C++ file with an entry, or an operator project"},
+        "--op": {"help": "judge it as this operator of the kit"},
+        "--input": {"action": "append", "default": [], "metavar": "FILE", "help": "FILE.npy or FILE:DTYPE:SHAPE, each input in its order"},
+        "--golden": {"action": "append", "default": [], "metavar": "FILE", "help": "what each output should hold, given likewise"},
+        "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "an attribute of a project, a number of an entry"},
+        "--rtol": {"type": float, "default": 1e-3, "help": "with files: how far a number may be, relative and absolute (default: 0.001)"},
+        "--entry": {"metavar": "NAME", "help": "the entry of a file, the operator of a project, where there are several"},
+        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
+        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
+        "--cores": {"type": int, "metavar": "N", "help": "with files: cores of the run, or that the tiling function is offered"},
+        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
+        "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
+        "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal", "help": "with --op: how many cases"}}),
+    "run": (run, {  # what follows -- is the program's
+        "file": {"metavar": "FILE", "help": "a C++ file with a function main; its own arguments follow after --"},
+        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
+        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
+        "--with": {"dest": "sources", "action": "append", "default": [], "metavar": "FILE",
+                   "help": "another source of the program, such as the kernel's"},
+        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
+        "--soc": {"help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"},
+        "--seconds": {"type": float, "default": 60.0, "help": "how long the program may take (default: 60)"},
+        "--trace": {"metavar": "FILE", "help": "write the stated times of each launch as a trace.json"}}),
+    "flags": (flags, {}),
+}

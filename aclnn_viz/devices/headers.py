@@ -1,0 +1,156 @@
+"""CANN as a C++ compiler sees it, made of the kit's declarations: headers, and one library under the names of all of CANN's.
+
+The folder has the form of an installation, `include/` and `lib64/`, and is made once for what it is made of. The library sends
+each call to the emulator (`serving`), which the program starts or `aclnn-viz cpp run` has started.
+Sources: the header files of the CANN runtime and of nnopbase that `acl.protocol` and `operators.codes` name.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, phases
+from aclnn_viz.operators import codes, operators
+from aclnn_viz.operators.contract import contract
+from aclnn_viz.tiles.compiling import compiler, kept, translate
+
+INCLUDE = Path(__file__).parent / "include"
+PACKAGE = Path(__file__).parents[1]
+LIBRARIES = ("ascendcl", "acl_rt", "nnopbase", "opapi", "opapi_nn", "opapi_cv", "opapi_math", "opapi_transformer")
+# What the names of an enumeration begin with, and what no other begins with.
+ENUMERATIONS = {
+    "aclDataType": ("ACL_DT_", *(f"ACL_{word}" for word in ("FLOAT", "INT", "UINT", "DOUBLE", "BOOL", "STRING", "COMPLEX", "BF16"))),
+    "aclFormat": ("ACL_FORMAT_", "ACL_FRACTAL_"),
+    "aclrtMemMallocPolicy": ("ACL_MEM_",),
+    "aclrtMemcpyKind": ("ACL_MEMCPY_",),
+    "aclSysParamOpt": ("ACL_OPT_",),
+    "aclCannAttr": ("ACL_CANN_ATTR_",),
+    "aclrtFloatOverflowMode": ("ACL_RT_OVERFLOW_MODE_",),
+}
+#: `acl/acl_rt.h`; the numbers are in the order of the names.
+MEMORY = ("ACL_DDR_MEM", "ACL_HBM_MEM", "ACL_DDR_MEM_HUGE", "ACL_DDR_MEM_NORMAL", "ACL_HBM_MEM_HUGE", "ACL_HBM_MEM_NORMAL",
+          "ACL_DDR_MEM_P2P_HUGE", "ACL_DDR_MEM_P2P_NORMAL", "ACL_HBM_MEM_P2P_HUGE", "ACL_HBM_MEM_P2P_NORMAL")
+HANDLES = ("aclTensor", "aclBoolArray", "aclIntArray", "aclFloatArray", "aclScalar", "aclOpExecutor")
+BY_HAND = ("aclrtMemcpy", "aclrtMemset", "aclCreateScalar")  # in client.cpp: they take memory of the host
+NUMBERS = {name: value for name, value in vars(codes).items() if name.startswith("ACL") and isinstance(value, int)}
+
+
+def installation() -> Path:
+    """Return the folder of headers and library, which is made where it is not yet there."""
+    files = dict(headers())
+    source = client()
+    command = [compiler(), "-std=c++17", "-O0", "-g1", "-fPIC", "-shared", "-pthread", f"-DACLNN_VIZ_PYTHON={_quoted(sys.executable)}",
+               f"-DACLNN_VIZ_ROOT={_quoted(str(PACKAGE.parent))}"]
+    own = [path.read_text("utf-8") for path in sorted(INCLUDE.iterdir())]
+
+    def make(folder: Path):
+        for name, text in files.items():
+            (place := folder / "include" / name).parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+        (folder / "lib64").mkdir()
+        library = folder / "lib64" / "libaclnn_viz.so"
+        translate([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", "-x", "c++", "-", "-o", library], source, library)
+        for name in LIBRARIES:
+            (folder / "lib64" / f"lib{name}.so").symlink_to(library.name)
+    return kept((*command, source, *files, *files.values(), *own), "cann", make)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def flags(root: Path) -> dict[str, list[str]]:
+    """What a compiler and a linker are given for a program that uses the emulated CANN."""
+    return {"compile": [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}"],
+            "link": [f"-L{root / 'lib64'}", f"-Wl,-rpath,{root / 'lib64'}", "-lopapi", "-lnnopbase", "-lascendcl"]}
+
+
+def headers() -> Iterable[tuple[str, str]]:
+    """Each header: its place, and its text."""
+    status = "".join(f"#define {name} {value}\n" for name, value in NUMBERS.items()
+                     if name.startswith(("ACL_ERROR", "ACL_SUCCESS", "ACLNN_")))
+    enumerations = "".join(_enumeration(name, {one: value for one, value in NUMBERS.items()
+                                               if one.startswith(begins) and not one.startswith("ACL_MEMCPY_" if "ACL_MEM_" in begins else "-")})
+                           for name, begins in ENUMERATIONS.items())
+    memory = _enumeration("aclrtMemAttr", {name: value for value, name in enumerate(MEMORY)})
+    yield "acl/acl_base.h", _header(f"""#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#ifdef __cplusplus
+#include <array>  // which the vendor's samples take from other headers of older compilers
+#endif
+
+typedef int aclError;
+typedef int32_t aclnnStatus;
+typedef void *aclrtStream;
+typedef void *aclrtContext;
+
+#define ACL_ERROR_NONE 0
+{status}
+{enumerations}{memory}""")
+    runtime = [one for one in RUNTIME if not _of_operators(one)]
+    yield "acl/acl_rt.h", _header('#include "acl/acl_base.h"\n', runtime, (INCLUDE / "acl_more.h").read_text("utf-8"))
+    yield "acl/acl.h", _header('#include "acl/acl_base.h"\n#include "acl/acl_rt.h"\n')
+    yield "aclnn/aclnn_base.h", _header('#include "acl/acl_base.h"\n')
+    types = "".join(f"typedef struct {name} {name};\n" for name in HANDLES)
+    yield "aclnn/acl_meta.h", _header('#include "aclnn/aclnn_base.h"\n\n' + types, filter(_of_operators, RUNTIME))
+    for name in dict.fromkeys(op.header for op in operators()):  # some declare two operators
+        declared = [one for op in operators() if op.header == name for one in phases(contract(op))]
+        yield f"aclnnop/{name}", _header('#include "aclnn/acl_meta.h"\n', declared)
+
+
+def _of_operators(function: Function) -> bool:
+    """Whether acl_meta.h declares it: descriptors, executors and the aclnn interface."""
+    text = function.prototype
+    return "aclnn" in text or any(f"{name} " in text for name in HANDLES)
+
+
+def _enumeration(name: str, values: dict[str, int]) -> str:
+    return f"typedef enum {{\n{''.join(f'    {one} = {value},{chr(10)}' for one, value in values.items())}}} {name};\n\n"
+
+
+def _header(before: str, functions: Iterable[Function] = (), more: str = "") -> str:
+    declared = "".join(f"{prototype(one)};\n" for one in functions)
+    if declared or more:
+        more = more.replace("#pragma once\n", "")
+        includes = "".join(line + "\n" for line in more.splitlines() if line.startswith("#include"))
+        more = "\n".join(line for line in more.splitlines() if not line.startswith("#include"))
+        declared = f'{includes}\n#ifdef __cplusplus\nextern "C" {{\n#endif\n\n{declared}\n{more}\n\n#ifdef __cplusplus\n}}\n#endif\n'
+    return f"// Written by aclnn-viz from its declarations.\n#pragma once\n\n{before}{declared}"
+
+
+def prototype(function: Function) -> str:
+    """A function as its header declares it, with the names that the vendor's header gives the parameters."""
+    declared = ", ".join(f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in function.parameters)
+    return f"{function.return_type} {function.name}({declared or 'void'})".replace("* ", "*")
+
+
+def client() -> str:
+    """The source of the library."""
+    stubs = "".join(_stub(one) for one in FUNCTIONS if one.name not in BY_HAND)
+    includes = "".join(f'#include "aclnnop/{op.header}"\n' for op in operators())
+    return f'#include "client.cpp"\n{includes}\nusing aclnn_viz_client::Array;\nusing aclnn_viz_client::List;\n\nextern "C" {{\n{stubs}}}\n'
+
+
+def _stub(function: Function) -> str:
+    """Send the arguments, and hand out the answer."""
+    given, out, count = [f'"{function.name}"', "HERE"], [], None
+    for p, after in zip(function.parameters, (*function.parameters[1:], None)):
+        name = p.c_name or p.name
+        counted = after is not None and after.role == "count"
+        if p.role == "in":
+            count = after.name if counted else count  # strides are as many as the dims before them
+            kind = p.c_type.removeprefix("const ").removesuffix(" *")
+            given.append(f"Array<{kind}>{{{name}, {count}}}" if kind in ("int64_t", "bool", "float") and kind != p.c_type else name)
+        elif p.role == "out":
+            out.append(f"List<{p.c_type.rstrip(' *')}>{{{name}, {after.name}}}" if counted else name)
+    match function.return_type:
+        case "aclError" | "aclnnStatus" as kind:
+            null = "ACL_ERROR_INVALID_PARAM" if kind == "aclError" else "ACLNN_ERR_PARAM_NULLPTR"
+            answer = f"status({', '.join((null, *out))})"
+        case "const char *":
+            answer = "text()"
+        case kind:
+            answer = f"value<{kind}>()"
+    return f"{prototype(function)} {{ return Call({', '.join(given)}).{answer}; }}\n"

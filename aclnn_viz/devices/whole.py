@@ -1,0 +1,154 @@
+"""Whole programs in C++, kernel and host in one: built on this machine, and run with CANN emulated.
+
+What the preprocessor leaves of a file is compiled with each `name<<<blocks, l2, stream>>>(...)` made a plain call in the same
+line, so that the compiler's errors and all hazards are at the person's lines. Programs are kept by content.
+"""
+
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aclnn_viz.acl.state import machine_memory
+from aclnn_viz.devices.headers import INCLUDE, flags, installation
+from aclnn_viz.devices.serving import Emulator
+from aclnn_viz.errors import place_of, problem
+
+from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
+from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
+from aclnn_viz.words.messages import tr
+
+SECONDS = 60.0
+TIME = 124  # the exit status of what took too long, as of timeout(1)
+FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")  # fixed addresses: a kernel is started at one
+LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the library, even where a program calls nothing of it
+MARK = re.compile(r"<<\s*<")
+CALLEE = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$")
+TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
+NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)
+
+
+def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) -> Path:
+    """Compile and link C++ files into a program, and return its place in the cache.
+
+    `defines` are macros as NAME or NAME=VALUE, `include` folders. Raises FileNotFoundError, CompileError with the compiler's
+    own text, and ValueError where there is no compiler.
+    """
+    files = [place_of(one).resolve() for one in files]
+    for one in files:
+        one.open("rb").close()
+    root = installation()
+    folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
+               *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
+    command = [compiler(), *FLAGS]
+    source = INCLUDE / "start_whole.cpp"
+    start = kept((*command, *folders[-2:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
+                 lambda folder: translate([*command, *folders[-2:], "-c", source, "-o", folder / "start.o"], None, source))
+    seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
+                     None, one) for one in files]
+    texts = [rewritten(text) for text in seen]
+
+    def make(folder: Path):
+        for k, (file, text) in enumerate(zip(files, texts)):
+            translate([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
+        objects = [folder / f"{k}.o" for k in range(len(files))]
+        try:
+            translate([compiler(), *objects, start / "start.o", *LINK, *flags(root)["link"], "-o", folder / "program"], None, files[0])
+        except CompileError as error:
+            if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
+                raise ValueError(problem("a whole program has a function main", f"none in {', '.join(one.name for one in files)}",
+                                         "`aclnn-viz cpp check` judges a kernel without one")) from None
+            raise
+        (folder / "program.kernel").symlink_to("program")
+        for one in objects:
+            one.unlink()
+    return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
+
+
+def rewritten(text: str) -> str:
+    """Make each launch of a preprocessed text a call, in the same line.
+
+    >>> rewritten("void f(int n, int *x) {}\\nint main() { f<<<8, 0, s>>>(1, x); }").splitlines()[1]
+    'int main() { aclnn_viz::launched(f, "f", "n,x", 8, 0, s)(1, x); }'
+    """
+    plain, made, done = TEXTS.sub(lambda found: " " * len(found[0]), text), [], 0
+    for mark in MARK.finditer(plain):
+        callee = CALLEE.search(plain, max(done, mark.start() - 400), mark.start())
+        end = re.compile(r">\s*>\s*>\s*(?=\()").search(plain, mark.end())
+        if callee is None or end is None:
+            continue  # no C++, which the compiler will say
+        entry = re.search(rf"\b{callee[1]}\s*\(([^;{{}}]*?)\)\s*\{{", plain)
+        names = [NAME.search(one.strip()) for one in entry[1].split(",")] if entry else []
+        names = ",".join(one[1] for one in names) if all(names) else ""
+        made += [text[done:callee.start()], f'aclnn_viz::launched({callee[0].rstrip()}, "{callee[1]}", "{names}", ',
+                 text[mark.end():end.start()], ")"]
+        done = end.end()
+    return "".join(made) + text[done:]
+
+
+@dataclass
+class Outcome:
+    """How a program ended: its exit `status` as a shell counts it, and what the emulator saw (`emulator.hazards`, `.misuse`).
+
+    `output` and `errors` hold what it wrote, where that was asked for.
+    """
+
+    status: int
+    seconds: float
+    emulator: Emulator
+    output: str = ""
+    errors: str = ""
+    sentences: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict:
+        return {"status": self.status, "seconds": round(self.seconds, 3), "output": self.output, "errors": self.errors,
+                "hazards": [{"kind": one.kind, "file": one.file, "line": one.line, "core": one.core, "text": str(one)}
+                            for one in self.emulator.hazards], "misuse": self.emulator.misuse, "said": self.sentences}
+
+
+def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = None, seconds: float = SECONDS, streams=(None, None),
+        ) -> Outcome:
+    """Run a program that `build` made in the current folder, to its end or for so many seconds; no process of it is left.
+
+    `streams` are files for its output and its errors, those of this process unless given.
+    """
+    emulator = emulator or Emulator()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    begun = time.monotonic()
+    emulator.until = begun + seconds
+    with ours:
+        with theirs:
+            process = subprocess.Popen([program, *words], pass_fds=[theirs.fileno()], stdout=streams[0], stderr=streams[1],
+                                       env=os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())}, start_new_session=True)
+        with suppress(ProcessLookupError):  # it may have ended
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (machine_memory(),) * 2)
+        server = threading.Thread(target=emulator.serve, args=(ours,), daemon=True)
+        server.start()
+        late = False
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            late = True
+        except BaseException:  # Ctrl-C
+            emulator.stop()
+            raise
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        server.join()
+    status = TIME if late else process.returncode if process.returncode >= 0 else 128 - process.returncode
+    sentences = emulator.sentences()
+    if late:
+        sentences.insert(0, tr("the program takes longer than {n} s: it may never end", n=f"{seconds:g}"))
+    elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
+        sentences.insert(0, tr("the program was ended by {signal}", signal=signal.Signals(-process.returncode).name))
+    return Outcome(status or int(bool(emulator.hazards)), time.monotonic() - begun, emulator, sentences=sentences)

@@ -1,0 +1,31 @@
+"""Bicubic interpolation of planes (planes, H, W): each output place takes shares of four rows and four columns around it.
+
+The gradients of these elements get the same shares of its gradient. Beside the planes there is the edge.
+
+Source: aclnnUpsampleBicubic2dBackward, CANN operator documentation, which prints the interpolation of gradOut in the place of
+its transpose, and leaves open what alignCorners makes of one place.
+"""
+
+from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
+from aclnn_viz.operators.families.sampling import bicubic_weights
+
+AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
+
+
+def shares(xp, length, places, scale, alignCorners):
+    """The elements of an axis that each place takes shares of, and these."""
+    first, rest = coordinates(xp, length, places, scale, alignCorners)
+    return weighted(xp, first, [weight for weight, _ in bicubic_weights(rest)], length, 1)
+
+
+def taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    return shares(xp, height, rows, scalesH, alignCorners), shares(xp, width, columns, scalesW, alignCorners)
+
+
+def forward(xp, self, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    return {"out": gathered(xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW))}
+
+
+def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    found = taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+    return {"gradInput": scattered(xp, gradOut, *found, height, width)}

@@ -1,0 +1,8 @@
+"""Bicubic interpolation in PyTorch: one function of ATen, called as its interpolate does."""
+
+from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
+
+
+def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
+    scales = given_scales(outputSize, inputSize, (scalesH, scalesW))
+    return {"gradInput": torch.ops.aten.upsample_bicubic2d_backward(gradOut, list(outputSize), list(inputSize), alignCorners, *scales)}

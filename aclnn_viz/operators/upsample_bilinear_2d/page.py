@@ -1,0 +1,30 @@
+"""Bilinear interpolation of planes (planes, H, W): each output place lies between two rows and two columns.
+
+It takes of each of the four elements a share that falls from 1 to 0 with the distance along each axis, and their gradients
+get the same shares of its gradient. Beside the planes there is the edge.
+
+Source: aclnnUpsampleBilinear2dBackward, CANN operator documentation; it leaves open what alignCorners makes of one place.
+"""
+
+from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
+
+AXES = {"self": "n..", "result": "n..", "gradOut": "n..", "out": "n.."}
+
+
+def shares(xp, length, places, scale, alignCorners):
+    """The elements of an axis that each place takes shares of, and these."""
+    first, rest = coordinates(xp, length, places, scale, alignCorners, 0.0)
+    return weighted(xp, first, [1.0 - rest, rest], length, 0)
+
+
+def taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    return shares(xp, height, rows, scalesH, alignCorners), shares(xp, width, columns, scalesW, alignCorners)
+
+
+def forward(xp, self, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    return {"result": gathered(xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW))}
+
+
+def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
+    found = taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+    return {"out": scattered(xp, gradOut, *found, height, width)}

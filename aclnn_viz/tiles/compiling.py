@@ -1,0 +1,66 @@
+"""What compiling C++ needs: a compiler, a cache by content, and the compiler's own words where it refuses."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from aclnn_viz.errors import problem
+
+COMPILERS = ("g++", "clang++")
+SECONDS = 120  # a compiler that takes longer never ends
+
+
+class CompileError(ValueError):
+    """A source that a compiler refuses; the text is the compiler's."""
+
+
+def compiler() -> str:
+    """The C++ compiler of this machine; ValueError where there is none, and on systems other than Linux."""
+    if sys.platform != "linux":  # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+        raise ValueError(problem("C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"))
+    found = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if found is None:
+        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",
+                                 "install one (Debian and Ubuntu: apt-get install g++)"))
+    return found
+
+
+def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
+    """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
+    digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "aclnn-viz", "cpp", f"{name}-{digest}")
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            (new := Path(made, name)).mkdir()
+            make(new)
+            with suppress(OSError):  # somebody else was first
+                new.rename(folder)
+    return folder
+
+
+def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
+    """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
+    try:
+        done = subprocess.run(list(map(str, command)), input=text, capture_output=True, encoding="utf-8", errors="replace",
+                              timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise CompileError(problem(f"{file.name} must compile", f"no end within {SECONDS} s",
+                                   "look for templates or constants that never end")) from None
+    if done.returncode:
+        raise CompileError(refusal(done.stderr, file, hidden))
+    return done.stdout
+
+
+def refusal(text: str, file: Path, hidden: str = "") -> str:
+    """The compiler's words, from the first that name the source on; notes about headers in the hidden folder are left out."""
+    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
+            if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]]
+    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]

@@ -1,0 +1,183 @@
+// Marks and types of Ascend C, and how a call reaches the machine.
+#pragma once
+
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#define __aicore__
+#define __global__
+#define __gm__
+#define __ubuf__
+#define __vector__
+#define __cube__
+#define __simd_callee__
+#define __mix__(...)
+#define __sync_alias__
+#define __sync_noalias__
+#define __inline__ inline
+#ifndef GM_ADDR
+#define GM_ADDR uint8_t *
+#endif
+#define K_MAX_SHAPE_DIM 8
+
+// The architecture of Atlas A2 and A3, for sources that ask.
+#define __NPU_ARCH__ 2201
+#define __CCE_AICORE__ 220
+#define __DAV_C220_VEC__ 1
+#define ASCEND_IS_AIV constexpr(true)  // as in: if ASCEND_IS_AIV {...}
+#define ASCEND_IS_AIC constexpr(false)
+enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0, KERNEL_TYPE_MIX_AIC_1_1,
+       KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE, KERNEL_TYPE_MIX_VECTOR_CORE };
+#define KERNEL_TASK_TYPE_DEFAULT(type)
+#define KERNEL_TASK_TYPE(key, type)
+
+using half = _Float16;
+
+struct bfloat16_t {
+    uint16_t bits = 0;
+    bfloat16_t() = default;
+    bfloat16_t(float value) {  // rounded to nearest, ties to even
+        uint32_t wide;
+        std::memcpy(&wide, &value, 4);
+        bits = value != value ? 0x7FC0 : (wide + 0x7FFF + (wide >> 16 & 1)) >> 16;
+    }
+    operator float() const {
+        uint32_t wide = uint32_t(bits) << 16;
+        float value;
+        std::memcpy(&value, &wide, 4);
+        return value;
+    }
+};
+
+namespace AscendC {
+
+using ::bfloat16_t;
+struct int4b_t {  // two of them in a byte; no tensor of them is offered
+    uint8_t bits;
+};
+
+struct Place {
+    const char *file;
+    int line;
+    static constexpr Place here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+#define AT Place at = Place::here()
+
+// Sends one call and waits for its answer: bytes of an int64_t or a double. Defined in start.h.
+int64_t send(const char *name, Place at, const char *arguments, int length);
+
+template <bool condition, class T, class F>
+using Conditional = std::conditional<condition, T, F>;
+template <class T, class U>
+using IsSameType = std::is_same<T, U>;
+
+template <class T>
+constexpr int format() {
+    if constexpr (std::is_same_v<T, half>) return 8;
+    else if constexpr (std::is_same_v<T, bfloat16_t>) return 9;
+    else if constexpr (std::is_same_v<T, float>) return 10;
+    else {
+        static_assert(std::is_integral_v<T>, "a tensor holds half, bfloat16_t, float or whole numbers of 8 to 64 bits");
+        return (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 2 : sizeof(T) == 4 ? 4 : 6) + std::is_unsigned_v<T>;
+    }
+}
+
+// The arguments of a call, each a letter and 8 bytes a number.
+class Arguments {
+public:
+    char bytes[1024];
+    int length = 0;
+
+    void number(int64_t value) { std::memcpy(bytes + length, &value, 8), length += 8; }
+    void letter(char kind) { bytes[length++] = kind; }
+    void whole(char kind, int64_t value) { letter(kind), number(value); }
+    void real(double value) { letter('f'), std::memcpy(bytes + length, &value, 8), length += 8; }
+    template <class... N>
+    void fields(int64_t kind, N... values) {
+        letter('p'), number(kind), number(sizeof...(values));
+        double each[] = {double(values)...};
+        std::memcpy(bytes + length, each, sizeof each), length += sizeof each;
+    }
+
+    template <class T>
+    void put(const T &value) {
+        if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>) real(float(value));
+        else if constexpr (std::is_floating_point_v<T>) real(value);
+        else if constexpr (std::is_integral_v<T>) whole('i', int64_t(value));
+        else value.into(*this);
+    }
+};
+
+template <int kind, class E>
+struct Choice {  // one of an enumeration; `kind` is its place in the machine's list of them
+    E value;
+    void into(Arguments &to) const { to.letter('e'), to.number(kind), to.number(int64_t(value)); }
+};
+template <class T>
+struct Format {
+    void into(Arguments &to) const { to.whole('t', format<T>()); }
+};
+struct Mask {  // bit by bit
+    uint64_t low, high;
+    void into(Arguments &to) const { to.letter('m'), to.number(int64_t(low)), to.number(int64_t(high)); }
+};
+struct Handle {
+    int64_t number;
+    void into(Arguments &to) const { to.whole('h', number); }
+};
+struct Text {
+    const char *letters;
+    void into(Arguments &to) const {
+        int64_t length = int64_t(std::strlen(letters));
+        to.whole('s', length), std::memcpy(to.bytes + to.length, letters, size_t(length)), to.length += int(length);
+    }
+};
+struct Nothing {
+    void into(Arguments &to) const { to.whole('n', 0); }
+};
+
+template <class... A>
+int64_t call(const char *name, Place at, const A &...arguments) {
+    Arguments all;
+    (all.put(arguments), ...);
+    return send(name, at, all.bytes, all.length);
+}
+inline void absent(const char *name, const char *what, Place at);
+
+template <class T>
+T number_of(int64_t answer) {  // GetValue answers with the bits of a double for floating formats
+    if constexpr (std::is_integral_v<T>) return T(answer);
+    double value;
+    std::memcpy(&value, &answer, 8);
+    return T(float(value));
+}
+
+// Enumerations, those of the machine first and in its order; what follows are names of other parts of a core.
+enum class HardEvent { S_V, S_MTE2, S_MTE3, V_S, V_V, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2, MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, M_FIX, FIX_M, MTE2_MTE2, MTE3_MTE3 };
+enum class TPosition { VECIN, VECCALC, VECOUT, GM, A1, A2, B1, B2, C1, C2, CO1, CO2, LCM, SPM, SHM, TSCM };
+using QuePosition = TPosition;
+enum class RoundMode { CAST_NONE, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD };
+enum class CMPMODE { LT, GT, EQ, LE, GE, NE };
+enum class SELMODE { VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
+enum class CacheLine { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum class DcciDst { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+enum class CacheMode { CACHE_MODE_DISABLE, CACHE_MODE_NORMAL };
+enum class CacheRwMode { READ = 1, WRITE = 2, RW = 3 };
+enum class Hardware { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF };
+enum class MaskMode { NORMAL, COUNTER };
+enum class ReduceOrder { ORDER_VALUE_INDEX, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
+enum class MemDsbT { ALL, DDR, UB, SEQ };
+using TEventID = int32_t;
+using event_t = int32_t;
+
+}  // namespace AscendC
+
+enum pipe_t { PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_MTE1, PIPE_M, PIPE_FIX };
+constexpr AscendC::TEventID EVENT_ID0 = 0, EVENT_ID1 = 1, EVENT_ID2 = 2, EVENT_ID3 = 3, EVENT_ID4 = 4, EVENT_ID5 = 5, EVENT_ID6 = 6,
+                            EVENT_ID7 = 7;

@@ -1,0 +1,151 @@
+// Calls that Ascend C builds from vector instructions: mathematics, activations, softmax, broadcasts, sums of rows.
+#pragma once
+
+#include "order.h"
+
+namespace AscendC {
+
+// Each with and without a temporary buffer, of all elements or of a count.
+#define ASCENDC_MATHEMATICS_1(Name)                                                                                       \
+    template <class T, auto... options, class U, class = std::enable_if_t<!std::is_same_v<T, void>>>                      \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, const LocalTensor<uint8_t> &tmp, uint32_t count, AT) { \
+        call("Mathematics", at, Text{#Name}, dst, tmp, count, src);                                                       \
+    }                                                                                                                     \
+    template <class T, auto... options, class U>                                                                          \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, const LocalTensor<uint8_t> &tmp, AT) {                \
+        call("Mathematics", at, Text{#Name}, dst, tmp, src.GetSize(at), src);                                             \
+    }                                                                                                                     \
+    template <class T, auto... options, class U>                                                                          \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, uint32_t count, AT) {                                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), count, src);                                                 \
+    }                                                                                                                     \
+    template <class T, auto... options, class U>                                                                          \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, AT) {                                                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), src.GetSize(at), src);                                       \
+    }
+#define ASCENDC_MATHEMATICS_2(Name)                                                                                       \
+    template <class T, auto... options, class U, class S>                                                                 \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, const LocalTensor<uint8_t> &tmp,      \
+              uint32_t count, AT) { call("Mathematics", at, Text{#Name}, dst, tmp, count, src0, src1); }                  \
+    template <class T, auto... options, class U, class S>                                                                 \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, const LocalTensor<uint8_t> &tmp, AT) { \
+        call("Mathematics", at, Text{#Name}, dst, tmp, src0.GetSize(at), src0, src1);                                     \
+    }                                                                                                                     \
+    template <class T, auto... options, class U, class S>                                                                 \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, uint32_t count, AT) {                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), count, src0, src1);                                          \
+    }                                                                                                                     \
+    template <class T, auto... options, class U, class S>                                                                 \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, AT) {                                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), src0.GetSize(at), src0, src1);                               \
+    }
+#define ASCENDC_MATHEMATICS_3(Name)                                                                                       \
+    template <class T, auto... options, class U, class S, class R>                                                        \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, const R &src2,                        \
+              const LocalTensor<uint8_t> &tmp, uint32_t count, AT) {                                                      \
+        call("Mathematics", at, Text{#Name}, dst, tmp, count, src0, src1, src2);                                          \
+    }                                                                                                                     \
+    template <class T, auto... options, class U, class S, class R>                                                        \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, const R &src2, uint32_t count, AT) {  \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), count, src0, src1, src2);                                    \
+    }
+ASCENDC_MATHEMATICS_1(Sigmoid) ASCENDC_MATHEMATICS_1(Silu) ASCENDC_MATHEMATICS_1(Gelu) ASCENDC_MATHEMATICS_1(FasterGelu)
+ASCENDC_MATHEMATICS_1(Tanh) ASCENDC_MATHEMATICS_1(Sin) ASCENDC_MATHEMATICS_1(Cos) ASCENDC_MATHEMATICS_1(Tan)
+ASCENDC_MATHEMATICS_1(Sinh) ASCENDC_MATHEMATICS_1(Cosh) ASCENDC_MATHEMATICS_1(Asin) ASCENDC_MATHEMATICS_1(Acos)
+ASCENDC_MATHEMATICS_1(Atan) ASCENDC_MATHEMATICS_1(Asinh) ASCENDC_MATHEMATICS_1(Acosh) ASCENDC_MATHEMATICS_1(Atanh)
+ASCENDC_MATHEMATICS_1(Erf) ASCENDC_MATHEMATICS_1(Erfc) ASCENDC_MATHEMATICS_1(Floor) ASCENDC_MATHEMATICS_1(Ceil)
+ASCENDC_MATHEMATICS_1(Rint) ASCENDC_MATHEMATICS_1(Round) ASCENDC_MATHEMATICS_1(Trunc) ASCENDC_MATHEMATICS_1(Frac)
+ASCENDC_MATHEMATICS_1(Sign) ASCENDC_MATHEMATICS_1(Log) ASCENDC_MATHEMATICS_1(Log2) ASCENDC_MATHEMATICS_1(Log10)
+ASCENDC_MATHEMATICS_1(LogicalNot) ASCENDC_MATHEMATICS_1(IsNan) ASCENDC_MATHEMATICS_1(IsInf) ASCENDC_MATHEMATICS_1(IsFinite)
+ASCENDC_MATHEMATICS_2(Power) ASCENDC_MATHEMATICS_2(Fmod) ASCENDC_MATHEMATICS_2(Hypot) ASCENDC_MATHEMATICS_2(Xor)
+ASCENDC_MATHEMATICS_2(ClampMax) ASCENDC_MATHEMATICS_2(ClampMin) ASCENDC_MATHEMATICS_2(GeGLU) ASCENDC_MATHEMATICS_2(ReGlu)
+ASCENDC_MATHEMATICS_2(LogicalAnd) ASCENDC_MATHEMATICS_2(LogicalOr) ASCENDC_MATHEMATICS_2(LogicalXor)
+ASCENDC_MATHEMATICS_3(Fma) ASCENDC_MATHEMATICS_3(Where) ASCENDC_MATHEMATICS_3(Clamp)
+ASCENDC_MATHEMATICS_2(AddRelu) ASCENDC_MATHEMATICS_2(SubRelu)
+
+template <class T, auto... options, class N>
+void Swish(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint32_t count, N beta, AT) {
+    call("Mathematics", at, Text{"Swish"}, dst, Nothing(), count, src, T(beta));
+}
+template <class T, auto... options, class N>
+void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const N &beta, uint32_t count, AT) {
+    call("Mathematics", at, Text{"SwiGLU"}, dst, Nothing(), count, src0, src1, T(beta));
+}
+template <class T, class N>
+void Arange(const LocalTensor<T> &dst, N first, N step, int32_t count, AT) {
+    call("CreateVecIndex", at, dst, T(0), count), call("Muls", at, dst, dst, T(step), count), call("Adds", at, dst, dst, T(first), count);
+}
+template <class T, class N>
+void ArithProgression(const LocalTensor<T> &dst, N first, N step, int32_t count, AT) { Arange(dst, first, step, count, at); }
+
+// dst and src have `dim` dimensions, 1 or 2, and the size of src along `axis` is 1.
+template <class T, int32_t dim, int32_t axis, bool reuse = false>
+void Broadcast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, AT) {
+    if (dim == 1) call("Broadcast", at, dst, src, Nothing(), to[0], of[0]);
+    else call("Broadcast", at, dst, src, Nothing(), to[0], to[1], of[0], of[1]);
+}
+template <class T, int32_t dim, int32_t axis, bool reuse = false>
+void Broadcast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, const LocalTensor<uint8_t> &tmp, AT) {
+    if (dim == 1) call("Broadcast", at, dst, src, tmp, to[0], of[0]);
+    else call("Broadcast", at, dst, src, tmp, to[0], to[1], of[0], of[1]);
+}
+template <class T, int32_t dim, int32_t axis, bool reuse = false, class... A>
+void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, AT) {
+    Broadcast<T, dim, axis>(dst, src, to, of, at);
+}
+template <class T, int32_t dim, int32_t axis, bool reuse = false>
+void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, const LocalTensor<uint8_t> &tmp, AT) {
+    Broadcast<T, dim, axis>(dst, src, to, of, tmp, at);
+}
+
+struct SumParams {
+    uint32_t outter = 1, inner = 0, n = 0;
+};
+template <class T, auto... options>
+void Sum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const SumParams &params, AT) {
+    call("Sum", at, dst, src, tmp, params.outter, params.inner, params.n);
+}
+template <class T, auto... options>
+void Sum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SumParams &params, AT) {
+    call("Sum", at, dst, src, Nothing(), params.outter, params.inner, params.n);
+}
+
+struct SoftMaxShapeInfo {
+    uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
+};
+
+}  // namespace AscendC
+
+// What the host's SoftMaxTilingFunc fills, for the kernel to hand on: rows and columns of the tensor.
+struct SoftMaxTiling {
+    uint32_t srcM = 0, srcK = 0, srcSize = 0, outMaxM = 0, outMaxK = 0, outMaxSize = 0, splitM = 0, splitK = 0, splitSize = 0, reduceM = 0,
+             reduceK = 0, reduceSize = 0, rangeM = 0, tailM = 0, tailSplitSize = 0, tailReduceSize = 0;
+};
+
+namespace AscendC {
+
+template <class T, auto... options, class S>
+void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
+             const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
+    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
+    call("SoftMax", at, dst, sum, max, src, Nothing(), rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+}
+template <class T, auto... options, class S>
+void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
+             const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
+    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
+    call("SoftMax", at, dst, sum, max, src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+}
+template <class T, auto... options>
+void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling,
+             const SoftMaxShapeInfo &shape = {}, AT) {
+    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
+    call("SoftMax", at, dst, Nothing(), Nothing(), src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+}
+template <class T, auto... options>
+void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
+    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
+    call("SoftMax", at, dst, Nothing(), Nothing(), src, Nothing(), rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+}
+
+}  // namespace AscendC

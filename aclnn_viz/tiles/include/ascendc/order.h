@@ -1,0 +1,114 @@
+// Order: flags and barriers of a core, meetings of cores, atomic copies, the scalar unit's cache, and what a core knows of itself.
+#pragma once
+
+#include "vector.h"
+
+namespace AscendC {
+
+template <HardEvent event>
+void SetFlag(TEventID id, AT) { call("SetFlag", at, Choice<0, HardEvent>{event}, id); }
+template <HardEvent event>
+void WaitFlag(TEventID id, AT) { call("WaitFlag", at, Choice<0, HardEvent>{event}, id); }
+template <pipe_t pipe>
+void PipeBarrier(AT) {
+    static_assert(pipe <= PIPE_ALL, "PipeBarrier: MTE1, M and FIX are pipes of the matrix unit, which this machine does not have");
+    call("PipeBarrier", at, Choice<5, pipe_t>{pipe});
+}
+template <pipe_t from, pipe_t to>
+class TQueSync {
+public:
+    static constexpr HardEvent event() {
+        constexpr int order[][3] = {{PIPE_S, PIPE_V, 0}, {PIPE_S, PIPE_MTE2, 1}, {PIPE_S, PIPE_MTE3, 2}, {PIPE_V, PIPE_S, 3}, {PIPE_V, PIPE_MTE2, 5},
+                                    {PIPE_V, PIPE_MTE3, 6}, {PIPE_MTE2, PIPE_S, 7}, {PIPE_MTE2, PIPE_V, 8}, {PIPE_MTE2, PIPE_MTE3, 9},
+                                    {PIPE_MTE3, PIPE_S, 10}, {PIPE_MTE3, PIPE_V, 11}, {PIPE_MTE3, PIPE_MTE2, 12}};
+        for (auto &one : order)
+            if (one[0] == from && one[1] == to) return HardEvent(one[2]);
+        return HardEvent::V_V;
+    }
+    void SetFlag(TEventID id, AT) { AscendC::SetFlag<event()>(id, at); }
+    void WaitFlag(TEventID id, AT) { AscendC::WaitFlag<event()>(id, at); }
+};
+template <MemDsbT kind = MemDsbT::ALL>
+void DataSyncBarrier(AT) { call("PipeBarrier", at, Choice<5, pipe_t>{PIPE_ALL}); }
+
+inline int64_t GetBlockIdx(AT) { return call("GetBlockIdx", at); }
+inline int64_t GetBlockNum(AT) { return call("GetBlockNum", at); }
+template <bool isAIVOnly = true>
+void SyncAll(AT) { call("SyncAll", at); }
+template <bool isAIVOnly = true>
+void SyncAll(const GlobalTensor<int32_t> &, const LocalTensor<int32_t> &, int32_t = 0, AT) { call("SyncAll", at); }
+// Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all.
+inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &) {}
+inline void WaitPreBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
+    for (int64_t core = GetBlockIdx(at); core > 0; --core) SyncAll(at);
+}
+inline void NotifyNextBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
+    for (int64_t core = GetBlockIdx(at); core < GetBlockNum(at); ++core) SyncAll(at);
+}
+// Mode 0 is a meeting of all vector cores; other modes are with a matrix core.
+template <uint8_t mode, pipe_t pipe>
+void CrossCoreSetFlag(uint16_t, AT) {
+    if (mode != 0) absent("CrossCoreSetFlag", "modes 1 and 2, which wait for a matrix core", at);
+}
+template <uint8_t mode = 0, pipe_t pipe = PIPE_S>
+void CrossCoreWaitFlag(uint16_t, AT) { SyncAll(at); }
+
+template <class T>
+void SetAtomicAdd(AT) { call("SetAtomicAdd", at, Format<T>()); }
+template <class T>
+void SetAtomicMax(AT) { call("SetAtomicMax", at, Format<T>()); }
+template <class T>
+void SetAtomicMin(AT) { call("SetAtomicMin", at, Format<T>()); }
+inline void SetAtomicNone(AT) { call("SetAtomicNone", at); }
+inline void DisableDmaAtomic(AT) { call("SetAtomicNone", at); }
+
+template <class T, CacheLine lines, DcciDst = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const GlobalTensor<T> &tensor, AT) {
+    call("DataCacheCleanAndInvalid", at, tensor, Choice<6, CacheLine>{lines});
+}
+template <class T>
+void DataCachePreload(const GlobalTensor<T> &, int64_t) {}
+
+// The scalar unit past its cache: plain memory, which the machine does not see.
+template <class T>
+T ReadGmByPassDCache(T *address) { return *address; }
+template <class T>
+void WriteGmByPassDCache(T *address, T value) { *address = value; }
+
+inline int64_t GetSubBlockIdx() { return 0; }
+inline int64_t GetSubBlockNum() { return 1; }
+inline int64_t GetTaskRatio() { return 1; }
+inline void InitSocState() {}
+constexpr uint32_t GetVecLen() { return 256; }
+constexpr uint32_t GetDataBlockSizeInBytes() { return 32; }
+constexpr uint32_t GetUBSizeInBytes() { return 196352; }
+constexpr uint32_t GetRuntimeUBSize() { return 196352; }
+inline int64_t GetSystemCycle() { return 0; }  // no time is modelled
+inline int64_t GetProgramCounter() { return 0; }
+inline void SetNextTaskStart() {}
+inline void WaitPreTaskEnd() {}
+template <class T>
+void ICachePreLoad(T) {}
+template <class T>
+T DivCeil(T a, T b) { return (a + b - 1) / b; }
+template <class T>
+T CeilDivision(T a, T b) { return (a + b - 1) / b; }
+template <class T>
+T AlignUp(T a, T b) { return (a + b - 1) / b * b; }
+template <class T>
+int64_t GetBitCount(T value) { return __builtin_popcountll(uint64_t(value)); }
+template <int bit>
+int64_t GetBitCount(uint64_t value) { return bit ? __builtin_popcountll(value) : 64 - __builtin_popcountll(value); }
+inline int64_t CountLeadingZero(uint64_t value) { return value ? __builtin_clzll(value) : 64; }
+
+}  // namespace AscendC
+
+// The names of the compiler itself.
+inline constexpr struct {
+    operator int64_t() const { return AscendC::GetBlockIdx(); }
+} block_idx;
+inline constexpr struct {
+    operator int64_t() const { return AscendC::GetBlockNum(); }
+} block_num;
+#define pipe_barrier(pipe) AscendC::PipeBarrier<pipe>()
+#define set_atomic_none() AscendC::SetAtomicNone()

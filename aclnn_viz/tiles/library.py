@@ -1,0 +1,230 @@
+"""Calls that Ascend C builds from vector instructions, and forms that only C++ sources use: mathematics, softmax, broadcasts,
+reductions with an index, comparisons bit by bit.
+
+Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
+rounded once from float64: the vendor documents no bound for these calls, and its own steps are not modelled.
+Sources: asc-devkit, docs/zh/api/SIMD-API, pages of each call.
+"""
+
+import math
+
+import numpy as np
+
+from aclnn_viz.tiles import copies
+from aclnn_viz.tiles.machine import current
+from aclnn_viz.tiles.memory import V
+from aclnn_viz.tiles.platforms import BLOCK, uint8_t
+from aclnn_viz.tiles.reductions import CMPMODE
+from aclnn_viz.tiles.vector import eight_bits
+from aclnn_viz.words.messages import message
+
+_erf, _erfc = np.vectorize(math.erf, [float]), np.vectorize(math.erfc, [float])
+
+
+def _sigmoid(x):
+    return np.exp(-np.logaddexp(0, -x))
+
+
+# Each by its name in C++; the arguments are elements in float64, scalars last.
+MATHEMATICS = {
+    "Sigmoid": _sigmoid, "Silu": lambda x: x * _sigmoid(x), "Swish": lambda x, beta: x * _sigmoid(beta * x),
+    "Gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "FasterGelu": lambda x: x * _sigmoid(1.702 * x),
+    "Tanh": np.tanh, "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Sinh": np.sinh, "Cosh": np.cosh, "Asin": np.arcsin,
+    "Acos": np.arccos, "Atan": np.arctan, "Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh, "Erf": _erf, "Erfc": _erfc,
+    "Floor": np.floor, "Ceil": np.ceil, "Rint": np.rint, "Round": np.rint, "Trunc": np.trunc, "Frac": lambda x: x - np.trunc(x), "Sign": np.sign,
+    "Log": np.log, "Log2": np.log2, "Log10": np.log10, "Power": np.power, "Fmod": np.fmod, "Hypot": np.hypot, "ClampMax": np.minimum,
+    "ClampMin": np.maximum, "Clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high), "Fma": lambda a, b, c: a * b + c,
+    "SwiGLU": lambda a, b, beta: a * b * _sigmoid(beta * b), "GeGLU": lambda a, b: a * MATHEMATICS["Gelu"](b), "ReGlu": lambda a, b: a * np.maximum(b, 0),
+    "AddRelu": lambda a, b: np.maximum(a + b, 0), "SubRelu": lambda a, b: np.maximum(a - b, 0), "MulAddRelu": lambda a, b, c: np.maximum(a * c + b, 0),
+    "Xor": lambda a, b: np.bitwise_xor(a.astype(np.int64), b.astype(np.int64)),
+    "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "LogicalXor": np.logical_xor, "LogicalNot": np.logical_not,
+    "IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite, "Where": lambda a, b, c: np.where(c, a, b),
+}
+
+
+def Mathematics(name: str, dst, tmp, count: int, *sources):
+    """dst = the function called `name` of the sources, tensors or numbers; `tmp` is its temporary buffer, or None."""
+    function = MATHEMATICS[name]
+
+    def compute(*given):
+        tensors = iter(given)
+        return function(*(next(tensors).astype(np.float64) if hasattr(one, "block") else one for one in sources))
+    _issue(name, [(dst, count)], [(one, count) for one in sources if hasattr(one, "block")], lambda *given: (compute(*given),), tmp)
+
+
+def _issue(name: str, results, sources, function, tmp=None):
+    """Issue one instruction: `function` of the sources' elements gives those of each result; (tensor, elements) each."""
+    core = current()
+    reads = [one.part(name, False, count * one.dtype.itemsize) for one, count in sources]
+    writes = [one.part(name, True, count * one.dtype.itemsize, align=min(BLOCK, one.dtype.itemsize)) for one, count in results]
+    works = [] if tmp is None else [tmp.span(name, True, (tmp.end - tmp.start) // BLOCK * BLOCK)]
+
+    def run():
+        for (_, out), made in zip(writes, function(*(given for _, given in reads))):
+            out[...] = np.asarray(made).reshape(-1)
+    core.vector(name, run, [span for span, _ in reads], [*works, *(span for span, _ in writes)])
+    return core
+
+
+def Broadcast(dst, src, tmp, *shape: int):
+    """dst = src spread to a shape: its dimensions, then those of src."""
+    to, of = shape[:len(shape) // 2], shape[len(shape) // 2:]
+    _issue("Broadcast", [(dst, math.prod(to))], [(src, math.prod(of))], lambda x: (np.broadcast_to(x.reshape(of), to),), tmp)
+
+
+def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
+    """Each row of src divided by the sum of its exponentials; `total` and `largest` hold those of each row, a block wide."""
+    def compute(x):
+        x = x.reshape(rows, columns)[:, :real].astype(np.float64)
+        top = x.max(1, keepdims=True)
+        made = np.exp(x - top)
+        whole = made.sum(1, keepdims=True)
+        out = np.zeros((rows, columns))
+        out[:, :real] = made / whole
+        return out, *(np.repeat(one, lanes, 1) for one, lanes in ((whole, wide), (top, wide)) if total is not None)
+    wide = BLOCK // (total or src).dtype.itemsize
+    more = [] if total is None else [(total, rows * wide), (largest, rows * wide)]
+    _issue("SoftMax", [(dst, rows * columns), *more], [(src, rows * columns)], compute, tmp)
+
+
+def Sum(dst, src, tmp, rows: int, columns: int, real: int):
+    """dst = the sum of the first `real` elements of each row."""
+    _issue("Sum", [(dst, rows)], [(src, rows * columns)],
+           lambda x: (x.reshape(rows, columns)[:, :real].astype(np.float64).sum(1),), tmp)
+
+
+def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
+    """dst[0] = the largest or smallest element, dst[1] = the bits of its index; the first of equals."""
+    size = src.dtype.itemsize
+    if mask * repeats <= 0:
+        return
+
+    def compute(x):
+        rows = x[np.arange(repeats)[:, None] * (step * BLOCK // size) + np.arange(mask)]
+        place = int(getattr(np, name)(rows))
+        return np.array([rows.reshape(-1)[place], np.array([place], f"u{size}").view(src.dtype)[0]]),
+    length = (repeats - 1) * step * BLOCK // size + mask
+    core = _issue("ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp)
+    clock = core.snapshot(V)  # as ReduceMax without an index, whose result the scalar unit stores
+    for pipe in range(len(clock)):
+        core.wait(pipe, clock)
+
+
+def WholeReduceIndex(name: str, dst, src, mask: int, repeats: int, dst_step: int, block_step: int, step: int, order: int):
+    """For each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
+    size, lanes = src.dtype.itemsize, BLOCK // src.dtype.itemsize
+    if mask * repeats <= 0:
+        return
+    lane = np.arange(mask)
+    at = np.arange(repeats)[:, None] * step * lanes + lane // lanes * block_step * lanes + lane % lanes
+    pair = 1 if order == 3 else 2
+    eight_bits(current(), "WholeReduce" + name, repeats, "repeatTime")
+
+    def compute(x):
+        rows = x[at]
+        place = getattr(np, "argmax" if name == "Max" else "argmin")(rows, 1)
+        index = place.astype(f"u{4 if order == 3 else size}").view(dst.dtype if order == 3 else src.dtype)
+        columns = {0: (rows[np.arange(repeats), place], index), 1: (index, rows[np.arange(repeats), place]), 3: (index,)}[order]
+        out = held.copy()
+        for place, column in enumerate(columns):
+            out[place + np.arange(repeats) * dst_step * pair] = column
+        return out,
+
+    reach = (repeats - 1) * dst_step * pair + pair
+    held = dst.part("WholeReduce" + name, True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize)[1]
+    _issue("WholeReduce" + name, [(dst, reach)], [(src, int(at.max()) + 1)], compute)
+
+
+def CompareBits(dst, src0, src1, mode: CMPMODE, count: int):
+    """As Compare, of any count; src1 is a tensor or a number."""
+    sources = [(one, count) for one in (src0, src1) if hasattr(one, "block")]
+    _issue("Compare", [(dst, -(-count // 8))], sources,
+           lambda a, b=src1: (np.packbits(mode(a, b), bitorder="little").view(dst.dtype),))
+
+
+def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
+    """Gather blocks of 32 bytes at byte offsets, 8 a repeat."""
+    lanes = BLOCK // dst.dtype.itemsize
+    block = np.arange(repeats)[:, None] * step + np.arange(8) * block_step
+    to = (block[..., None] * lanes + np.arange(lanes)).reshape(-1)
+
+    def compute(x, places):
+        out = held.copy()
+        out[to] = x[(places[:, None] // dst.dtype.itemsize + np.arange(lanes)).reshape(-1)]
+        return out,
+    held = dst.part("Gatherb", True, (int(to.max()) + 1) * dst.dtype.itemsize)[1]
+    _issue("Gatherb", [(dst, int(to.max()) + 1)], [(src, (src.end - src.start) // src.dtype.itemsize), (offsets, repeats * 8)], compute)
+
+
+def GatherMaskBits(dst, src, pattern, count: int) -> int:
+    """Pack the elements whose bit in a tensor is 1, and return how many; the bits are read when the call is made."""
+    core = current()
+    span, bits = pattern.part("GatherMask", False, -(-count // 8 // pattern.dtype.itemsize) * pattern.dtype.itemsize)
+    core.scalar_read("GatherMask", core.ub, span)
+    kept = np.flatnonzero(np.unpackbits(bits.view(uint8_t), bitorder="little")[:count])
+    if kept.size:
+        _issue("GatherMask", [(dst, kept.size)], [(src, count), (pattern, bits.size)], lambda x, _: (x[kept],))
+    return kept.size
+
+
+def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
+    """Each plane of rows x columns, turned: Transpose of 16 x 16 elements, and of channels behind or before places."""
+    count = planes * rows * columns
+    _issue("Transpose", [(dst, count)], [(src, count)], lambda x: (x.reshape(planes, rows, columns).transpose(0, 2, 1),), tmp)
+
+
+def CompareRegister(src0, src1, mode: CMPMODE, count: int):
+    """Compare one repeat into the register of the core, which GetCmpMask copies and SetCmpMask fills."""
+    core = current()
+
+    def compute(a, b):
+        core.compared = np.packbits(mode(a, b), bitorder="little")
+        return ()
+    _issue("Compare", [], [(src0, count), (src1, count)], compute)
+
+
+def GetCmpMask(dst):
+    """Copy the register of a comparison, 16 bytes."""
+    core = current()
+    _issue("GetCmpMask", [(dst, 16)], [], lambda: (np.resize(np.append(core.compared, np.zeros(16, np.uint8)), 16),))
+
+
+def SetCmpMask(src):
+    """Fill the register of a comparison."""
+    core = current()
+
+    def compute(bits):
+        core.compared = bits.copy()
+        return ()
+    _issue("SetCmpMask", [], [(src, 16)], compute)
+
+
+def Fill(tensor, count: int, value):
+    """Fill global memory with a value, and wait (InitOutput)."""
+    core, number = current(), np.asarray(value).astype(tensor.dtype)
+    span = tensor.span("Fill", True, count * tensor.dtype.itemsize)
+    place = span.values(tensor.memory.bytes, tensor.dtype)
+
+    def run():
+        place[...] = number
+    core.issue(copies.MTE3, "Fill", run, [], [(tensor.memory, span)])
+
+
+def SetAtomicMax(dtype):
+    """Let copies to global memory keep the larger of what is there and what comes."""
+    copies.SetAtomicAdd(dtype, np.maximum)
+
+
+def SetAtomicMin(dtype):
+    """Let copies to global memory keep the smaller of what is there and what comes."""
+    copies.SetAtomicAdd(dtype, np.minimum)
+
+
+def GetPhyAddr(tensor) -> int:
+    """Where a tensor begins in the Unified Buffer (LocalTensor::GetPhyAddr)."""
+    return tensor.start
+
+
+def Absent(name: str, what: str):
+    """Stop at a form of a call that the kit does not run."""
+    current().stop("format", message("{name}: {what}", name=name, what=what))

@@ -1,0 +1,180 @@
+"""Public Ascend C sources, unchanged, on the tile machine: which run, and whether their numbers are right.
+
+usage: python benchmarks/ascendc_sources.py FOLDER... [--only TEXT] [--seconds N] > docs/ascendc_sources.md
+
+Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit` or in git. Three kinds of source are
+tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and is
+compared with NumPy where REFERENCES has its name; and a program (a file with main, its kernels beside it) with scripts/gen_data.py,
+which makes its data, and verify_result.py, which judges them. The sources themselves are not kept.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from multiprocessing import Process, Queue
+from pathlib import Path
+
+import numpy as np
+
+SKIP = re.compile(r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk")
+MATRIX = re.compile(r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b")  # other units, or 950
+
+
+def rows(x):
+    return np.exp(x - x.max(-1, keepdims=True))
+
+
+# What an operator called so computes, of its inputs in float64; in an operator's own order of inputs.
+REFERENCES = {
+    "add": lambda a, b: a + b, "myadd": lambda a, b, c: a + b + c, "vecaddfl32": lambda a, b: a + b, "sub": lambda a, b: a - b, "div": lambda a, b: a / b,
+    "fmax": lambda a, b: np.fmax(a, b), "mul": lambda a, b: a * b, "sinh": np.sinh, "asinh": np.arcsinh, "notequal": lambda a, b: a != b, "lessequal": lambda a, b: a <= b, "asinhgrad": lambda y, dy: dy / np.cosh(y), "lerp": lambda a, b, w: a + w * (b - a),
+    "addcmul": lambda x, a, b, v: x + v * a * b, "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)), "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "heaviside": lambda x, v: np.heaviside(x, v), "isclose": lambda a, b: np.isclose(a, b), "leakyrelu": lambda x: np.where(x > 0, x, 0 * x), "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
+    "tril": np.tril, "triu": np.triu, "xlogy": lambda x, y: x * np.log(y), "mseloss": lambda a, b: np.mean((a - b) ** 2, keepdims=True).reshape(-1),
+    "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size, "adds": lambda x: x + 2,
+    "fastgelugrad": lambda dy, x: dy * (1 / (1 + np.exp(-1.702 * x)) + 1.702 * x * np.exp(-1.702 * x) / (1 + np.exp(-1.702 * x)) ** 2),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "logsumexp": lambda x: np.log(np.exp(x).sum(-1)), "cumsum": lambda x: np.cumsum(x, 0), "reduce": lambda x: x.sum(keepdims=True).reshape(-1),
+}
+
+
+def tried(kind: str, place: Path, seconds: float) -> tuple[str, str]:
+    """The verdict on a source, and what is missing; in a process of its own, which is ended after `seconds`."""
+    answers = Queue()
+    work = Process(target=lambda: answers.put(KINDS[kind](place)))
+    work.start()
+    try:
+        return answers.get(timeout=seconds)
+    except Exception:
+        return "no answer", f"within {seconds:g} s"
+    finally:
+        work.kill()
+        work.join()
+
+
+def project(place: Path) -> tuple[str, str]:
+    from aclnn_viz.tiles.projects import Project
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            one = Project(place)
+            called = re.sub(r"custom|_|v\d+$", "", one.name.lower())
+            reference = REFERENCES.get(called)
+            combination = next((k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0)
+            rng = np.random.default_rng(0)
+            given = [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
+                     for each in one.inputs]
+            try:
+                run = one.launch(*given)
+            except ValueError as error:
+                if "no shape function" not in str(error):
+                    raise
+                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs))
+    except Exception as error:
+        return "not run", said(error)
+    hazards = "; ".join(sorted({f"{each.kind} (line {each.line})" for each in run.hazards}))
+    if reference is None:
+        return "launched", hazards or "no reference here"
+    try:
+        with np.errstate(all="ignore"):
+            right = np.asarray(reference(*(each.astype(np.float64) for each in given)))
+    except TypeError:
+        return "launched", hazards or "other inputs than those of the reference"
+    made = next(iter(run.outputs.values()))
+    if made.size != right.size:
+        return "launched", hazards or f"{made.size} elements, not {right.size}"
+    size = max((each.dtype.itemsize for each in given if each.dtype.kind == "f"), default=4)
+    close = np.allclose(made.astype(np.float64).ravel(), right.ravel(), *((1e-2, 1e-2) if size == 2 else (1e-4, 1e-4)), equal_nan=True)
+    return ("agrees" if close else "differs") + " with NumPy" * close, hazards
+
+
+def program(place: Path) -> tuple[str, str]:
+    """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, place.parent.name)
+        shutil.copytree(place.parent, folder)
+        (build := folder / "build").mkdir(exist_ok=True)
+        for name in ("input", "output"):
+            (build / name).mkdir(exist_ok=True)
+            (folder / name).mkdir(exist_ok=True)
+        text = "\n".join(one.read_text("utf-8", "replace") for one in (*folder.glob("README.md"), *folder.glob("run.sh")))
+        scripts = [re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one).split("#")[0].split(";")[0].split("`")[0].split()
+                   for one in re.findall(r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text)]
+        generate = next((one for one in scripts if "gen_data" in one[0]), ["scripts/gen_data.py"])
+        verify = next((one for one in scripts if "verify" in one[0]), None)
+        where = build if generate[0].startswith("..") else folder
+        cmake = (folder / "CMakeLists.txt").read_text("utf-8", "replace") if (folder / "CMakeLists.txt").exists() else ""
+        defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in cmake)
+        python = [sys.executable]
+        if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, encoding="utf-8", errors="replace")).returncode:
+            return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
+        others = [str(one) for one in folder.glob("*.cpp") if one.name != place.name]
+        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
+        ran = subprocess.run(command, cwd=where, capture_output=True, encoding="utf-8", errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
+        hazards = "; ".join(re.findall(r"aclnn-viz: ([^,:]+), core", ran.stderr)[:3])
+        if ran.returncode not in (0, 1) or (ran.returncode == 1 and not hazards):
+            return "not run", said(ran.stderr) if "error" in ran.stderr else (ran.stderr.strip() or ran.stdout.strip())[-200:].replace("\n", " ")
+        made = [one for one in sorted((where / "output").glob("*.bin")) if one.name != "golden.bin"]
+        if verify is None and made and (where / "output" / "golden.bin").exists() and (folder / "scripts" / "verify_result.py").exists():
+            verify = [str(folder / "scripts" / "verify_result.py"), str(made[0]), str(where / "output" / "golden.bin")]
+        if verify is None:
+            return ("agrees by its own words" if re.search(r"(?i)pass|success", ran.stdout) else "runs"), hazards or "has no script that judges"
+        judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, encoding="utf-8", errors="replace")
+        fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
+        return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))
+
+
+KINDS = {"project": project, "program": program}
+
+
+def said(error) -> str:
+    text = str(error)
+    errors = re.findall(r"error: ([^\n]*)", text)
+    return (errors[0] if errors else text.replace("\n", " "))[:170]
+
+
+def sources(root: Path):
+    """(kind, place, files) of each source; a file of the same content as one before is left out."""
+    for folder in sorted(root.rglob("op_kernel")):
+        place = folder.parent
+        if (place / "op_host").is_dir() and not SKIP.search(str(folder)):
+            yield "project", place, [one for one in sorted(folder.rglob("*")) if one.suffix in (".cpp", ".h") and "/." not in str(one)]
+    for place in sorted({one.parent for one in root.rglob("*.asc")} | {one.parent.parent for one in root.rglob("gen_data.py")}):
+        if SKIP.search(str(place)) or (place / "op_kernel").exists():
+            continue
+        mains = [one for one in sorted((*place.glob("*.asc"), *place.glob("*.cpp"))) if re.search(r"\bmain\s*\(", one.read_text("utf-8", "replace"))]
+        text = "".join(one.read_text("utf-8", "replace") for one in (*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
+        about = "".join(one.read_text("utf-8", "replace") for one in place.glob("README.md"))
+        if len(mains) == 1 and not MATRIX.search(text) and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about)):
+            yield "program", mains[0], sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--only", default="", help="a regular expression that the path of a source matches")
+    parser.add_argument("--seconds", type=float, default=90.0)
+    options = parser.parse_args()
+    print("| repository | commit | source | SHA-256 | kind | verdict | hazards, or what is missing |\n| --- | --- | --- | --- | --- | --- | --- |")
+    seen: set[str] = set()
+    for root in options.folders:
+        root = root.resolve()
+        commit = (root / ".commit").read_text("utf-8").strip()[:10]
+        for kind, place, files in sources(root):
+            digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()
+            if digest in seen or not re.search(options.only, str(place)):
+                continue
+            seen.add(digest)
+            verdict, missing = tried(kind, place, options.seconds)
+            cells = root.name.replace("+", "/"), commit, str(place.relative_to(root)), digest[:16], kind, verdict, missing
+            print("| " + " | ".join(one.replace("|", "\\|") for one in cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""
+Attention of one head: s = scale q k^T, a = softmax of its rows, y = a v, and its backward pass, whole and in blocks.
+
+Documented backward (aclnnFlashAttentionScoreGrad, CANN operator documentation). Rows i = 0..m-1 are queries, columns j = 0..n-1 keys,
+c = 0..d-1 the elements of both, e = 0..w-1 those of values. In blocks, a row has a part A of columns and then a block B; what is
+known of A is a maximum, a sum and an output. As A may be any number of blocks, what holds of both holds of all.
+"""
+
+from functools import cache
+
+from sympy import IndexedBase, Sum, Symbol, exp, symbols
+
+from derivations.prover.formulas import Derivation, Formula
+from derivations.prover.gradient import gradient
+from derivations.prover.tape import Tape
+from derivations.prover.theorem import Book, Equation
+
+CHAPTER, book = 7, Book("flash_attention_score")
+i, i1, j, j1, j2, c, c1, e, e1 = symbols("i i1 j j1 j2 c c1 e e1", integer=True)
+m, n, d, w = symbols("m n d w", integer=True, positive=True)
+q, k, v, dy, y = (IndexedBase(name, real=True) for name in ("query", "keyIn", "value", "dy", "y"))
+s, a = (IndexedBase(name, real=True) for name in "sa")
+scale = Symbol("scaleValue", real=True)
+
+
+@cache
+def derive():
+    """
+    Derive the gradients by query, key and value from the forward definition, for any number of rows, columns and elements.
+
+    >>> sorted(derive().formulas())
+    ['dkOut', 'dqOut', 'dvOut']
+    """
+    tape = Tape({m: [i, i1], n: [j, j1, j2], d: [c, c1], w: [e, e1]})
+    tape.input("query", {i: m, c: d})
+    tape.input("keyIn", {j: n, c: d})
+    tape.input("value", {j: n, e: w})
+    tape.define("s", {i: m, j: n}, scale * Sum(q[i, c] * k[j, c], (c, 0, d - 1)), "Each query meets each key.", "Scores")
+    tape.define("a", {i: m, j: n}, exp(s[i, j]) / Sum(exp(s[i, j1]), (j1, 0, n - 1)), "The maximum of a row cancels.", "Softmax of a row")
+    tape.define("y", {i: m, e: w}, Sum(a[i, j] * v[j, e], (j, 0, n - 1)), "A mean of the values.", "Weigh the values")
+    tape.backward("y", dy[i, e], ["query", "keyIn", "value"], {
+        "y": "dy is given.", "a": "A weight enters all elements of its row of y.", "value": "A value enters all rows.",
+        "s": "A score enters its own weight, and through the sum of the row all others.",
+        "query": "A query meets all keys.", "keyIn": "A key meets all queries."})
+    for (name, (formula, indices)), node in zip(documented().items(), ("query", "keyIn", "value")):
+        tape.conclude(name, indices, formula, node, "As derived: the sum of a row costs one number a row, the sum of dy y.")
+    leaves = {"query": (m, d), "keyIn": (n, d), "value": (n, w), "dy": (m, w)}
+    return Derivation(tuple(tape.steps), tape, lambda: [
+        Formula(name, tape.inline(formula), indices, leaves) for name, (formula, indices) in documented().items()])
+
+
+def of_scores(row, column):
+    """dS: the weight times what it gets, less the mean of what the row gets."""
+    gets = Sum(dy[row, e] * v[column, e], (e, 0, w - 1))
+    return a[row, column] * (gets - Sum(dy[row, e1] * y[row, e1], (e1, 0, w - 1)))
+
+
+def documented():
+    """Each output with its indices, dS written out, which the document leaves out."""
+    return {"dqOut": (scale * Sum(of_scores(i, j) * k[j, c], (j, 0, n - 1)), {i: m, c: d}),
+            "dkOut": (scale * Sum(of_scores(i, j) * q[i, c], (i, 0, m - 1)), {j: n, c: d}),
+            "dvOut": (Sum(a[i, j] * dy[i, e], (i, 0, m - 1)), {j: n, e: w})}
+
+
+# In blocks: columns of A and of B have names of their own.
+
+p, b = symbols("p b", integer=True, positive=True)  # how many columns A and B have
+top, top_a, top_b = symbols("max maxA maxB", real=True)
+A, B = ((IndexedBase(f"s{x}", real=True), IndexedBase(f"v{x}", real=True), length) for x, length in (("A", p), ("B", b)))
+
+
+def summed(part, shift, of=lambda value, column: 1, row=i):
+    """The sum over the columns of a part of exp(s - shift), each times a number of its column."""
+    scores, values, length = part
+    return Sum(exp(scores[row, j1] - shift) * of(values, j1), (j1, 0, length - 1))
+
+
+def total(shift, row=i):
+    return summed(A, shift, row=row) + summed(B, shift, row=row)
+
+
+def output(element, shift=0, row=i):
+    """y of a row over both parts."""
+    of = lambda values, column: values[column, element]  # noqa: E731
+    return (summed(A, shift, of, row) + summed(B, shift, of, row)) / total(shift, row)
+
+
+def gets(row, column):
+    return Sum(dy[row, e] * B[1][column, e], (e, 0, w - 1))
+
+
+def saved(row):
+    """D, of the output of all blocks."""
+    return Sum(dy[row, e1] * output(e1, row=row), (e1, 0, w - 1))
+
+
+def loss():
+    return Sum(dy[i, e] * output(e), (e, 0, w - 1), (i, 0, m - 1))
+
+
+@book.theorem("Sums of two parts, each below its own number, add up to the sum of the row below a third: for parts of any length.",
+              **{"A not rescaled": {"of_a": 0}, "A rescaled the other way": {"of_a": top - top_a}, "B not rescaled": {"of_b": 0}})
+def running_sum(of_a=top_a - top, of_b=top_b - top):
+    return [Equation(exp(of_a) * summed(A, top_a) + exp(of_b) * summed(B, top_b), total(top), {i: (0, m - 1)})]
+
+
+@book.theorem("Outputs of two parts, rescaled as their sums are, give the output of the row.",
+              **{"output of A not rescaled": {"of_a": 0}, "divided by the sum of B": {"over": summed(B, top)}})
+def running_output(of_a=top_a - top, over=None):
+    of = lambda values, column: values[column, e]  # noqa: E731
+    joined = exp(of_a) * summed(A, top_a, of) + exp(top_b - top) * summed(B, top_b, of)
+    return [Equation(joined / (total(top) if over is None else over), output(e), {i: (0, m - 1)})]
+
+
+@book.theorem("Whatever number stands in the place of the maximum, the output is the same: it only keeps exponentials small.",
+              **{"below in the numerator alone": {"under": 0}, "below in the sum alone": {"over": 0}})
+def any_maximum(over=top, under=top):
+    of = lambda values, column: values[column, e]  # noqa: E731
+    return [Equation((summed(A, over, of) + summed(B, over, of)) / total(under), output(e), {i: (0, m - 1)})]
+
+
+@book.theorem("The gradient of a score of one block needs that block, and of its row a maximum, a sum and D = sum of dy y.",
+              **{"D left out": {"less": lambda row: 0}, "the sum of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
+                 "no maximum": {"shift": 0}})
+def gradient_of_a_score(less=saved, over=total, shift=top):
+    made = exp(B[0][i1, j] - shift) / over(top, i1) * (gets(i1, j) - less(i1))
+    return [Equation(gradient(loss(), B[0][i1, j]), made, {i1: (0, m - 1), j: (0, b - 1)})]
+
+
+@book.theorem("The gradient of a value of one block adds up over the rows, with the weights computed again.",
+              **{"weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)}, "no maximum": {"shift": 0}})
+def gradient_of_a_value(over=total, shift=top):
+    made = Sum(exp(B[0][i, j] - shift) / over(top, i) * dy[i, e], (i, 0, m - 1))
+    return [Equation(gradient(loss(), B[1][j, e]), made, {j: (0, b - 1), e: (0, w - 1)})]

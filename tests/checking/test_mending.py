@@ -1,0 +1,123 @@
+"""The reader's own kernel: the line that is wrong, what mends it, arrangements that cancel; and kernels that must not be edited."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aclnn_viz.checking import check
+from aclnn_viz.checking.mending import Source, Unreadable, _limited_memory
+from checking.arrangements import numpy_kernels
+from checking.bad_arrangements import bad
+from checking.wrong_kernels import RMS
+
+
+def rms(dy, x, rstd, gamma):
+    X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+    rows = tuple(range(x.ndim - gamma.ndim))
+    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+    hat = X * rstd
+    c = np.sum(g * w * hat, axis=axes, keepdims=True) / (gamma.size + 1)
+    return ((g * w - hat * c) * rstd).astype(x.dtype), np.sum(g * hat, axis=rows)
+
+
+def twice(dy, x, rstd, gamma):
+    X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+    rows = tuple(range(x.ndim - gamma.ndim))
+    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+    hat = X * rstd
+    c = np.mean(g * w * hat, axis=axes, keepdims=True)
+    dx = (g * w + hat * c) * rstd
+    return dx.astype(x.dtype), np.mean(g * hat, axis=rows)
+
+
+def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
+    result = check("rms_norm", rms)
+    yours = result.explanation.yours
+    line = rms.__code__.co_firstlineno + 5
+    assert yours.before.endswith("/ (gamma.size + 1)") and yours.after.endswith("/ gamma.size")
+    assert yours.line == f"test_mending.py, line {line} (rms)" and yours.line in result.cause == str(result).splitlines()[1]
+    assert "looks like" in result._repr_html_() and yours.line in result._repr_html_()
+    assert json.loads(result.to_json())["explanation"]["yours"]["after"] == yours.after
+
+
+def test_two_wrong_outputs_are_mended_each():
+    result = check("rms_norm", twice)
+    found = result.explanation.yours or result.explanation
+    assert ("g * w - hat * c" in found.after or "c = -np.mean" in found.after) and "np.sum(g * hat" in found.after
+    assert found.line.count("test_mending.py, line") == 2
+
+
+def test_what_no_edit_mends_has_no_mend():
+    def noise(dy, x, rstd, gamma):
+        X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+        return (g * np.sin(X * 3) + np.cos(w)).astype(x.dtype), np.tan(w)
+    explanation = check("rms_norm", noise, depth="quick").explanation
+    assert explanation is None or not explanation.mends and not explanation.yours
+
+
+def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
+    """An edited copy could write elsewhere, or remove what it must not."""
+    place = tmp_path / "log"
+
+    def logging(dy, x, rstd, gamma):
+        place.write_text("called")
+        return rms(dy, x, rstd, gamma)
+
+    def opening(dy, x, rstd, gamma):
+        open(str(place), "w").close()
+        return rms(dy, x, rstd, gamma)
+
+    def saving(dy, x, rstd, gamma):
+        np.save(str(place), x)
+        return rms(dy, x, rstd, gamma)
+
+    def endless(dy, x, rstd, gamma):
+        while True:
+            return rms(dy, x, rstd, gamma)
+    for kernel in (logging, opening, saving, endless, RMS.backward, lambda **inputs: rms(**inputs), print):
+        with pytest.raises(Unreadable):
+            Source(kernel, None)
+    assert Source(rms, None).trees.keys() == {"rms"}
+
+
+def test_an_edit_that_makes_a_loop_endless_ends():
+    def loops(dy, x, rstd, gamma):
+        total = 0
+        for k in range(10 ** 12):
+            total = total + k
+        return x, gamma
+    source = Source(loops, None)
+    with pytest.raises(RuntimeError, match="without an end"):
+        source.built()(dy=0, x=0, rstd=0, gamma=0)
+
+
+def test_an_edit_that_makes_a_tensor_huge_fails():
+    with _limited_memory() as limited:
+        if limited:
+            with pytest.raises(MemoryError):
+                np.ones(2**33)
+    assert np.ones(2**28, np.int8).nbytes == 2**28
+
+
+@pytest.mark.parametrize(("name", "kernel", "cases", "text"), list(bad()), ids=lambda one: getattr(one, "__name__", ""))
+def test_a_formula_that_cancels_is_named_with_its_place_and_a_better_one(name, kernel, cases, text):
+    explanation = check(name, kernel, cases=cases, allow_unsupported=True).explanation
+    assert explanation.kind == "arrangement" and "the same formula, arranged so that" in str(explanation)
+    assert text in explanation.before and explanation.after != explanation.before and explanation.holds
+    first = kernel.__code__.co_firstlineno
+    assert f"bad_arrangements.py, line {first}" not in explanation.line and "bad_arrangements.py, line" in explanation.line
+
+
+def test_a_wrong_formula_is_no_bad_arrangement():
+    def kernel(gradOutput, self):
+        x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
+        s = 1 / (1 + np.exp(-x))
+        return (dy * (s + x * s * (1 + s))).astype(self.dtype)
+    explanation = check("silu", kernel).explanation
+    assert explanation.kind != "arrangement" and (explanation.yours or explanation).after.count("1 - s") == 1
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "embedding", "avg_pool", "reflection_pad_2d", "upsample_nearest_2d", "softmax", "silu"])
+def test_right_kernels_of_other_arrangements_pass(name):
+    check(name, getattr(numpy_kernels, name)).raise_if_failed()

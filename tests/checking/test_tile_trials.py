@@ -1,0 +1,53 @@
+"""Tile programs that are right on the suite, and wrong on what a check tries beside it: each is named, and right ones pass."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.faults.fault import page_from
+
+
+def edited(op, old, new, which=0):
+    right = registry.module("tiles", op)
+    text = Path(right.__file__).read_text("utf-8")
+    assert text.count(old) == 1
+    return page_from(text.replace(old, new), right, f"{right.__name__}_{abs(hash(new))}").PROGRAMS[which]
+
+
+def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
+    program = av.tiles.programs("hardswish")[0]
+    result = av.check("hardswish", program, dtypes="float32")
+    found = result.trials
+    assert result.passed and {33, 35, 39} <= set(found.lengths["float32"]) and {1, 2, 7, 48} == set(found.cores)
+    assert min(found.buffers) < max(found.buffers) and "late" in found.orders and all(whole for *_, whole in found.explored)
+    assert "all orders agree" in str(result) and "4097" in result._repr_html_()
+    assert json.loads(result.to_json())["trials"]["runs"] == found.runs > 16
+
+
+def test_a_quick_check_and_other_kernels_try_none_of_it():
+    op = av.operator("hardswish")
+    assert av.check(op, av.tiles.programs(op)[0], depth="quick").trials is None
+    result = av.check(op, lambda **inputs: op.backward(**inputs))
+    assert result.trials is None and "as tiles" not in str(result) + result._repr_html_()
+
+
+@pytest.mark.parametrize(("what", "old", "new"), [
+    ("output not written", "range(0, self.length, self.tile)", "range(0, min(self.length, 512), self.tile)"),
+    ("with 32768 bytes", "tile = int(available / bytes_of_element) // 256 * 256", "tile = int(available / bytes_of_element) // 256 * 256 + 8"),
+    ("as tiles on 7 cores", "first = core * tiling.blockLength", "first = core * (tiling.blockLength + 8 * (GetBlockNum() == 7))")])
+def test_what_the_suite_does_not_show_is_named(what, old, new):
+    program = edited("hardswish", old, new)
+    assert av.check("hardswish", program, dtypes="float32", depth="quick").passed
+    result = av.check("hardswish", program, dtypes="float32")
+    assert not result.passed and any(what in did for did in result.misbehaviour), result
+
+
+def test_a_sum_in_the_order_of_arrival_is_not_deterministic():
+    program = next(one for one in av.tiles.programs("rms_norm") if not one.deterministic)
+    assert av.check("rms_norm", program, dtypes="float32").passed
+    result = av.check("rms_norm", replace(program, deterministic=True), dtypes="float32")
+    assert not result.passed and any("different results" in did for did in result.misbehaviour)

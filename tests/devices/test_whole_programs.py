@@ -1,0 +1,204 @@
+"""C++ programs with CANN emulated: right ones print right numbers, wrong ones are named at their line, and nothing hangs."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from export.test_cpp import outputs_in
+from in_child import stand_in
+from machine import ROOT
+from standin.build import SEEDS, compile_program
+from standin.generic import functions
+
+import aclnn_viz as av
+from aclnn_viz import cli
+from aclnn_viz.devices import headers, whole
+from aclnn_viz.devices.serving import Emulator
+
+pytestmark = pytest.mark.needs("g++")
+SOURCES = Path(__file__).parent / "cpp"
+PROGRAM = ROOT / "notebooks" / "cpp" / "whole.cpp"
+WHOLE = PROGRAM.read_text("utf-8")
+
+
+def ran(*files, words=(), seconds=30, defines=(), **how):
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        left = whole.run(whole.build(files, defines), words, Emulator(**how), seconds, (output, output))
+        output.seek(0)
+        return left, output.read()
+
+
+def written(tmp_path, text, name="program.cpp"):
+    (file := tmp_path / name).write_text(text, "utf-8")
+    return file
+
+
+def edited(tmp_path, before, after):
+    assert WHOLE.count(before) == 1
+    return written(tmp_path, WHOLE.replace(before, after))
+
+
+@pytest.mark.parametrize("name", ["aclnnHardswishBackward", "aclnnRmsNormGrad", "aclnnGridSampler2DBackward"])
+@pytest.mark.sampled(1)
+def test_the_vendors_samples_print_what_they_print_on_the_stand_in(name, tmp_path):
+    program = compile_program(SEEDS / f"{name}.cpp", stand_in(), tmp_path / "sample")
+    expected = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    left, text = ran(SEEDS / f"{name}.cpp")
+    assert (left.status, left.sentences, text) == (0, [], expected) and expected.count(" is: ") > 3
+
+
+def test_the_sample_that_misreads_its_data_is_named_at_the_line_of_the_launch():
+    left, _ = ran(SEEDS / "aclnnCrossEntropyLossGrad.cpp")
+    assert left.status == 0 and left.emulator.misuse[0].startswith("aclnnCrossEntropyLossGrad.cpp:114: ")
+    assert "8 bytes outside the allocation of 8 bytes" in left.emulator.misuse[0]
+
+
+@pytest.mark.parametrize("name", [op.name for op in av.operators()])
+@pytest.mark.sampled(1)
+def test_a_sample_of_each_operator_prints_the_numbers_of_backward(name, tmp_path):
+    case = av.case(name, seed=1)
+    left, text = ran(written(tmp_path, av.cpp_sample(name, case)))
+    expected = av.operator(name).backward(**case.inputs)
+    assert (left.status, left.sentences) == (0, [])
+    for output, value in outputs_in(text, expected).items():
+        assert np.array_equal(value, expected[output], equal_nan=True), output
+
+
+def test_headers_declare_what_those_of_the_stand_in_declare(tmp_path):
+    """Two programs, each over one set of headers, print the mangled types of all functions and the values of constants."""
+    names = [one.name for one in functions()]
+    constants = [name for name in headers.NUMBERS if name in (stand_in() / "include/acl/acl_base.h").read_text()]
+    includes = {f"aclnnop/{op.header}" for op in av.operators()}
+    found = []
+    for folder in (stand_in() / "include", headers.installation() / "include"):
+        lines = [f"#include <{one}>" for one in ("typeinfo", "acl/acl.h", "aclnn/acl_meta.h", *sorted(includes)) if
+                 one == "typeinfo" or (folder / one).exists()]
+        lines += ["#include <cstdio>", "int main() {"]
+        lines += [f'printf("{name} %s\\n", typeid(&{name}).name());' for name in names]
+        lines += [f'printf("{name} %lld\\n", (long long){name});' for name in constants] + ["}"]
+        source, program = written(tmp_path, "\n".join(lines)), tmp_path / "types"
+        # Only the types count: no library is linked.
+        subprocess.run(["g++", f"-I{folder}", source, "-Wl,--unresolved-symbols=ignore-all", "-o", program], check=True)
+        found.append(subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines())
+    assert len(found[0]) == len(names) + len(constants) > 120 and found[0] == found[1]
+
+
+@pytest.mark.parametrize("schedule", ["eager", "late", 3])
+@pytest.mark.sampled(1)
+def test_kernel_and_host_in_one_file(schedule):
+    left, text = ran(PROGRAM, words=["word"], schedule=schedule)
+    assert (left.status, text, left.sentences) == (1, "0 1024 word\n", [])  # the program's own status
+
+
+@pytest.mark.parametrize("before, after, kind, at", [
+    ("        in.EnQue(both);\n", "", "queue empty", "in.DeQue"),
+    ("DataCopy(zGm[at], sum, numbers.tile);", "DataCopy(zGm[at], sum, numbers.tile + 8);", "beyond tensor", "numbers.tile + 8"),
+    ("(__gm__ T *)numbers.z + each * GetBlockIdx(), each", "(__gm__ T *)numbers.z, each", "race between cores", "DataCopy(zGm"),
+    ("(__gm__ T *)y + each", "(__gm__ T *)numbers.z + each", "unwritten", "yGm[at]"),
+    ("    TPipe pipe;", "    *(volatile int *)8 = 1;\n    TPipe pipe;", "program ended", "(__gm__ T *)numbers.z"),  # the last call
+])
+@pytest.mark.sampled(1)
+def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
+    file = edited(tmp_path, before, after)
+    left, _ = ran(file)
+    found = next(one for one in left.emulator.hazards if one.kind == kind)
+    assert left.status == 1 and at in file.read_text("utf-8").splitlines()[found.line - 1] and found.file == str(file)
+
+
+def test_what_cann_does_not_notice_is_named_at_the_line_of_the_call(tmp_path):
+    file = edited(tmp_path, "    aclrtDestroyStream(stream);\n", "")
+    left, _ = ran(file)
+    line = file.read_text("utf-8").splitlines().index("    aclrtResetDevice(0);") + 1
+    assert left.status == 0 and left.emulator.misuse[0].startswith(f"program.cpp:{line}: aclrtResetDevice: ")
+
+
+@pytest.mark.parametrize("defines", [[], ["ASCENDC_CPU_DEBUG=1"]])
+@pytest.mark.sampled(1)
+def test_the_vendors_older_form_in_two_files(defines, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x, y = np.random.default_rng(0).standard_normal((2, 4096)).astype(np.float16)
+    x.tofile("x.bin"), y.tofile("y.bin")
+    left, _ = ran(SOURCES / "older_main.cpp", SOURCES / "older_kernel.cpp", defines=defines)
+    assert left.status == 0 and np.array_equal(np.fromfile("z.bin", np.float16), x + y)
+
+
+START = '#include "acl/acl.h"\n#include "aclnn/acl_meta.h"\n#include <cstdlib>\n#include <cassert>\n#include <csignal>\n#include <thread>\n#include <unistd.h>\n'
+ENDS = [  # a body of main, the exit status, what is said
+    ("for (;;) {}", 124, "the program takes longer than 1 s"),
+    ("exit(3);", 3, None),
+    ("*(volatile int *)8 = 1;", 139, "SIGSEGV at program.cpp:9"),
+    ("assert(1 == 2);", 134, "SIGABRT at program.cpp:9"),
+    ("auto deep = [](auto self, int n) -> int { volatile char big[1 << 16]; big[0] = n; return self(self, n + 1) + big[0]; };\n"
+     "return deep(deep, 0);", 139, "SIGSEGV at program.cpp:9"),
+    ("aclDestroyTensor((aclTensor *)1234);", 134, "program.cpp:9: aclDestroyTensor: tensor (const aclTensor *) must be a handle"),
+    ("void *d; aclInit(0); aclrtSetDevice(0); aclrtMalloc(&d, 64, ACL_MEM_MALLOC_HUGE_FIRST);\n((float *)d)[0] = 1;", 139,
+     "SIGSEGV at program.cpp:10"),
+    ("void *d; aclInit(0); aclrtSetDevice(0); aclrtMalloc(&d, 64, ACL_MEM_MALLOC_HUGE_FIRST);\n"
+     "aclrtMemcpy(d, 64, (void *)16, 64, ACL_MEMCPY_HOST_TO_DEVICE);", 139, "SIGSEGV at program.cpp:10"),
+    ("void *d; aclInit(0); aclrtSetDevice(0); return aclrtMalloc(&d, 100ull << 30, ACL_MEM_MALLOC_HUGE_FIRST) == 207001 ? 7 : 8;",
+     7, None),
+    ("int r = 0; aclInit(0); aclrtSetDevice(0); std::thread([&] { void *d; r = aclrtMalloc(&d, 8, ACL_MEM_MALLOC_HUGE_FIRST); })"
+     ".join(); return r == 107002 ? 7 : 8;", 7, None),  # a context belongs to its thread
+    ("if (!fork()) for (;;) {}", 0, None),
+    ("kill(getpid(), 9);", 137, "SIGKILL"),
+]
+
+
+@pytest.mark.parametrize("body, status, said", ENDS)
+@pytest.mark.sampled(2)
+def test_however_a_program_ends_it_says_so_and_leaves_nothing(body, status, said, tmp_path):
+    file = written(tmp_path, START + "int main() {\n" + body + "\n}\n")
+    left, _ = ran(file, seconds=1)
+    assert left.status == status and left.seconds < 5
+    assert left.sentences == [] if said is None else said in "\n".join(left.sentences)
+    cache = str(whole.build([file]).parent)
+    assert not [one for one in psutil.process_iter(["exe"]) if (one.info["exe"] or "").startswith(cache)]
+    assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("text, said", [
+    ("#include <nothing.h>\nint main() {}", "program.cpp:1:10: fatal error: nothing.h"),
+    ("int main() {\n  int x = ;\n}", "program.cpp:2:11: error: expected primary-expression"),
+    ("int f() { return 1; }", "a whole program has a function main: got none in program.cpp"),
+    ('#include "kernel_operator.h"\nint main() {\n\n  add<<<8, nullptr, nullptr>>>(1);\n}', "program.cpp:4"),
+    ("int f();\nint main() {\n  return f();\n}", "undefined reference to `f()'"),
+])
+@pytest.mark.sampled(1)
+def test_what_cannot_be_built_is_told_in_the_compilers_words(text, said, tmp_path, capsys):
+    assert cli.main(["cpp", "run", str(written(tmp_path, text))]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
+    file = edited(tmp_path, "numbers.tile);\n        out.FreeTensor(sum);", "numbers.tile + 8);\n        out.FreeTensor(sum);")
+    trace = tmp_path / "trace.json"
+    assert cli.main(["cpp", "run", str(file), "--json", "--trace", str(trace), "--", "-x"]) == 1
+    left = json.loads(capsys.readouterr().out)
+    assert left["output"].endswith(" -x\n") and left["hazards"][0]["line"] == 36 and left["status"] == 1
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
+    assert cli.main(["cpp", "flags"]) == 0
+    program, source = tmp_path / "own", SEEDS / "aclnnHardswishBackward.cpp"
+    subprocess.run(["g++", source, *shlex.split(capsys.readouterr().out), "-o", program], check=True)
+
+    def own(**environment):
+        return subprocess.run([program], capture_output=True, text=True, env=os.environ | environment)
+    assert own().stdout.endswith("result[7] is: 7.000000\n")
+    assert "soc must be the SoC name" in own(ACLNN_VIZ_SOC="nothing").stderr
+    assert "561" in (refused := own(ACLNN_VIZ_SOC="Ascend310P3", ACLNN_VIZ_CANN="8.1")).stdout or refused.stdout
+
+
+def test_launches_are_rewritten_in_their_line_alone():
+    text = 'void f(int *x, int n) {}\nint a = 1 << 2;\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
+    made = whole.rewritten(text)
+    assert made.count("\n") == text.count("\n") and '"<<<8>>>("' in made and "1 << 2" in made
+    assert re.search(r'aclnn_viz::launched\(n::f<T<int>>, "f", "x,n", \n8 >> 1,\n0, s\)\(x,\n1\);', made)
