@@ -29,45 +29,80 @@ class CallError(TypeError):
     """A kernel does not take the call that its signature says."""
 
 
+class _Taken(Exception):
+    """A kernel takes the call: it is made when the kernel is judged, with the limits of that."""
+
+
+def is_prototype(signature) -> bool:
+    """Whether a signature is the prototype of a C function."""
+    return isinstance(signature, str) and "(" in signature
+
+
 def as_kernel(op, kernel, signature) -> Callable:
     """Return a kernel of another signature as one of the vendor's parameters; raises CallError where one call does not fit.
 
     `signature` is "aten", "torch.autograd", one that the operator's `peer.py` names (such as "liger"), a C prototype for
     "LIBRARY.so:FUNCTION", or a mapping of the kernel's parameter names to the vendor's.
     """
-    own = registry.own("peer", op.name, "SIGNATURES", {})
-    if isinstance(signature, Mapping):
-        adapted = partial(_renamed, kernel, by_name("signature", signature))
-    elif signature == "aten":
-        adapted = partial(_Peer(_With, kernel).run, op)
-    elif signature == "torch.autograd":
-        adapted = partial(_differentiated, op, kernel)
-    elif signature in own:
-        adapted = partial(_Peer(lambda torch, _: torch, None, partial(own[signature], kernel)).run, op)
-    elif isinstance(signature, str) and "(" in signature:
-        adapted = _of_library(op, kernel, signature)
-    else:
-        raise ValueError(problem(f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
-                                 shown(signature), "choose one"))
+    adapted = _adapted(op, kernel, signature)
     try:
-        adapted(**case(op).inputs)
+        _adapted(op, kernel, signature, _tried)(**case(op).inputs)
     except CallError:
         raise
-    except Exception:  # of a wrong kernel, which is judged case by case
+    except Exception:  # of what takes the call, and of a format that it has not
         pass
+    if signature in KNOWN:
+        adapted.name, adapted.differences = "PyTorch", partial(_Peer.differences, _Peer)
     return adapted
+
+
+def _tried(kernel):
+    """A kernel that is not run, with the parameters of another."""
+    def stopped(*args, **named):
+        raise _Taken
+    stopped.__wrapped__, stopped.__name__ = _parameters(kernel), getattr(kernel, "__name__", "the kernel")
+    return stopped
+
+
+def _parameters(kernel):
+    """What shows the parameters of a kernel: of a Function its forward pass, without the context where that is its first."""
+    if not _is_function(kernel):
+        return kernel
+    apart = not kernel.setup_context.__module__.startswith("torch.")  # of its own
+    return kernel.forward if apart else partial(kernel.forward, None)
+
+
+def _is_function(kernel) -> bool:
+    return isinstance(kernel, type) and hasattr(kernel, "apply") and hasattr(kernel, "setup_context")
+
+
+def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
+    own = registry.own("peer", op.name, "SIGNATURES", {})
+    if isinstance(signature, Mapping):
+        return partial(_renamed, made(kernel), by_name("signature", signature))
+    if signature == "aten":
+        return partial(_Peer(_With, made(kernel)).run, op)
+    if signature == "torch.autograd":
+        return partial(_differentiated, op, made(kernel))
+    if isinstance(signature, str) and signature in own:
+        return partial(_Peer(lambda torch, _: torch, None, partial(own[signature], partial(_taken, made(kernel), signature))).run, op)
+    if is_prototype(signature):
+        function, declared = _of_library(kernel, signature)
+        return partial(_call_library, op, made(function), declared)
+    raise ValueError(problem(f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
+                             shown(signature), "choose one"))
 
 
 def _taken(kernel, asked: str, *args, **named):
     """Call a kernel whose parameters fit."""
     try:
-        inspect.signature(kernel).bind(*args, **named)
+        inspect.signature(_parameters(kernel)).bind(*args, **named)
     except TypeError as error:
         raise CallError(problem(f"a kernel takes the arguments of {asked}", f"{getattr(kernel, '__name__', 'one')}: {error}",
                                 "mend its parameters, or choose another signature")) from None
     except ValueError:  # of a builtin, which shows no signature
         pass
-    return kernel(*args, **named)
+    return (kernel.apply if _is_function(kernel) else kernel)(*args, **named)
 
 
 def _renamed(kernel, names: Mapping, **inputs):
@@ -128,16 +163,18 @@ def _differentiated(op, function, **inputs) -> dict:
     torch, made = tensor._torch, {name: tensor._tensor(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
     leaves = {out: made[of].requires_grad_() for out, of in op.gradient_of.items() if made.get(of) is not None and op.asks_for(out, bound)}
     with torch.enable_grad():
-        found = _taken(function.apply if hasattr(function, "apply") else function, f"{op.name}.forward", *made.values())
+        found = _taken(function, f"{op.name}.forward", *made.values())
         found = dict(zip(op.gives, found if isinstance(found, (tuple, list)) else (found,)))
         grads = {of: tensor._tensor(bound[name]) for name, of in op.upstream.items() if bound.get(name) is not None}
+        if any(grad.numel() != found[of].numel() for of, grad in grads.items()):
+            raise NotSupported(problem("a gradient has the shape of its output", "one that is broadcast", "leave such cases out"))
         result = torch.autograd.grad([found[of] for of in grads], [*leaves.values()],
                                      [grad.reshape(found[of].shape).to(found[of].dtype) for of, grad in grads.items()])
     return {name: as_array(grad.detach()) for name, grad in zip(leaves, result)}
 
 
-def _of_library(op, place, prototype: str) -> Callable:
-    """The kernel of a C function: pointers by the vendor's names, sizes by the names of axes or `n`, numbers by attributes' names."""
+def _of_library(place, prototype: str) -> tuple:
+    """A C function and its declaration: pointers by the vendor's names, sizes by the names of axes or `n`, numbers by attributes' names."""
     path, _, name = str(place).rpartition(":")
     declared = [one for one in parse(prototype) if one.name == name or not path]
     if not path or len(declared) != 1:
@@ -147,7 +184,7 @@ def _of_library(op, place, prototype: str) -> Callable:
         function = getattr(ctypes.CDLL(path), name)
     except (OSError, AttributeError) as error:
         raise ValueError(problem("a shared library exports the function", str(error), "build it with -shared -fPIC, extern \"C\"")) from None
-    return partial(_call_library, op, function, declared[0])
+    return function, declared[0]
 
 
 def _call_library(op, function, declared, **inputs) -> dict:
@@ -157,7 +194,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
     lengths |= {name.lower(): n for name, n in lengths.items()} | {"n": lengths.get("n", lengths.get("N", bound[op.like].size))}
     results = op.arrange_backward(**bound).results
     made = {name: np.zeros(result.documented_shape, result.format.numpy) for name, result in results.items()}
-    args = []
+    args, unfit = [], ""
     for parameter in declared.parameters:
         base = parameter.c_type.replace("const", "").strip(" *")
         if base not in C_TYPES:
@@ -170,7 +207,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
             if value is not None and value.dtype.itemsize == np.dtype("u2").itemsize and base == "uint16_t":
                 numpy = value.dtype.name
             if value is not None and value.dtype.name != np.dtype(numpy).name:
-                raise NotSupported(problem(f"{parameter.name} is {base}", value.dtype.name, "leave this format out"))
+                unfit = problem(f"{parameter.name} is {base}", value.dtype.name, "leave this format out")
             held = None if value is None else value if parameter.name in made else np.ascontiguousarray(value)
             args.append(None if held is None else held.ctypes.data_as(ctypes.c_void_p))
         elif parameter.name in bound or parameter.name in lengths:
@@ -178,6 +215,8 @@ def _call_library(op, function, declared, **inputs) -> dict:
         else:
             raise CallError(problem("a number has the name of an attribute or of an axis", parameter.name,
                                     f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}"))
+    if unfit:  # once the whole call is known to fit
+        raise NotSupported(unfit)
     function.restype = None if declared.return_type == "void" else ctypes.c_int
     status = function(*args)
     if status:
