@@ -29,6 +29,10 @@ class CallError(TypeError):
     """A kernel does not take the call that its signature says."""
 
 
+class _Elsewhere(NotSupported):
+    """PyTorch computes a call without the function of ATen that a kernel stands for."""
+
+
 class _Taken(Exception):
     """A kernel takes the call: it is made when the kernel is judged, with the limits of that."""
 
@@ -49,6 +53,9 @@ def as_kernel(op, kernel, signature) -> Callable:
         _adapted(op, kernel, signature, _tried)(**case(op).inputs)
     except CallError:
         raise
+    except NotSupported as refused:
+        if isinstance(refused.__cause__, _Elsewhere):
+            raise CallError(str(refused)) from None
     except Exception:  # of what takes the call, and of a format that it has not
         pass
     if signature in KNOWN:
@@ -116,19 +123,19 @@ def _renamed(kernel, names: Mapping, **inputs):
 class _With:
     """PyTorch in which the functions of `ops.aten` are one kernel."""
 
-    def __init__(self, module, kernel, path=("ops", "aten")):
-        self._held, self._asked = (module, kernel, path), set()
+    def __init__(self, module, kernel, path=("ops", "aten"), asked=None):
+        self._held, self.asked = (module, kernel, path), [] if asked is None else asked
 
     def __getattr__(self, name):
         module, kernel, path = self._held
         if path:
             found = getattr(module, name)
             if name == path[0]:
-                found = self.__dict__[name] = _With(found, kernel, path[1:])
+                found = self.__dict__[name] = _With(found, kernel, path[1:], self.asked)
             return found
-        self._asked.add(name)
-        if len(self._asked) > 1:
-            raise CallError(problem("the operator is one function of ATen", " and ".join(sorted(self._asked)),
+        self.asked.append(name)
+        if len({*self.asked}) > 1:
+            raise CallError(problem("the operator is one function of ATen", " and ".join(sorted({*self.asked})),
                                     "check each function with its own operator"))
         return partial(_taken, kernel, f"torch.ops.aten.{name}")
 
@@ -142,7 +149,11 @@ class _Peer(TorchPeer):
 
     def _compute(self, op, bound, arranged):
         if self._call is None:
-            return super()._compute(op, bound, arranged)
+            before, found = len(self._torch.asked), super()._compute(op, bound, arranged)
+            if len(self._torch.asked) == before:  # what was computed is PyTorch's own, and says nothing of the kernel
+                raise _Elsewhere(problem(f"{op.name} has a backward function of ATen", "a call that asks for none",
+                                           "use another signature, such as a mapping of names"))
+            return found
         found = self._call(**{name: self._tensor(value) if isinstance(value, np.ndarray) else value for name, value in bound.items()})
         found = found if isinstance(found, Mapping) else dict(zip(arranged.results, found if isinstance(found, (tuple, list)) else (found,)))
         return {name: as_array(value.detach()) for name, value in found.items()}

@@ -128,6 +128,13 @@ def test_functions_of_aten(name):
 
 
 @pytest.mark.needs("torch")
+@pytest.mark.parametrize("name", ["rms_norm", "l1_loss", "smooth_l1_loss", "swi_glu"])
+def test_an_operator_that_is_no_function_of_aten_is_refused(name):
+    with pytest.raises(CallError, match="a call that asks for none"):
+        checked(name, lambda *args: None, "aten")
+
+
+@pytest.mark.needs("torch")
 def test_that_pytorch_is_documented_to_differ_is_said():
     import torch
 
