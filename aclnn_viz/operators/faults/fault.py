@@ -40,10 +40,10 @@ class Fault:
     garbage: bool = False
     hidden: tuple[str, dict] | None = None
     edit: Edit | None = None
-    thread: str = ""
+    thread: str | None = None
 
     def __post_init__(self):
-        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by), "thread": self.thread and named(self.thread),
                 "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
         for name, value in text.items():
             object.__setattr__(self, name, value)
