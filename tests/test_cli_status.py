@@ -211,7 +211,7 @@ def test_an_interrupt_as_a_command_ends():
 def test_an_interrupt_as_workers_start(tmp_path, to):
     with command("sweep", "--workers", "2", "--store", tmp_path / "s", start_new_session=True) as child:
         while len(others(child.pid)) < 3:
-            pass
+            assert child.poll() is None, "it ended before its workers started"
         to(child.pid, signal.SIGINT)
         _, err = child.communicate(timeout=60)
         assert (child.returncode, err) == INTERRUPTED and gone(child.pid)

@@ -380,7 +380,10 @@ def broadcasts(op: Operator) -> Iterator[dict]:
     parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters) if p.kind == "tensor"}
     some = [name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))]
     base = op.shapes[0] if op.shapes else {"shape": default_shape(op)}
-    sizes = draw_forward(op, Draw(FLOAT32, 0, {k: v for k, v in base.items() if k != "shape"}), base["shape"])[1] if some else {}
+
+    def sizes(mode: dict) -> Sizes:
+        return draw_forward(op, Draw(FLOAT32, 0, {k: v for k, v in (base | mode).items() if k != "shape"}), base["shape"])[1]
+
     for name in some:
         tried = set()
         for mode in op.modes or ({},):
@@ -388,7 +391,7 @@ def broadcasts(op: Operator) -> Iterator[dict]:
             if not found.stretched or found in tried:
                 continue
             tried.add(found)
-            whole = (choices(op.tensors[name].shape)[0] if found.scalar else found).shape(sizes)
+            whole = choices(op.tensors[name].shape)[0].shape(sizes({})) if found.scalar else found.shape(sizes(mode))
             ones = tuple(1 if axis in found.stretched else n for axis, n in zip(found.axes, whole))
             for shape in [whole] if found.scalar else [whole[1:], (*whole[:-1], 1), ()] if found.starred else [ones]:
                 if name != op.first:
