@@ -34,7 +34,7 @@ PACKAGES = {
     "tiles": "numpy ml_dtypes",
     "devices": "numpy torch torch_npu jax jaxlib numba llvmlite",
     "accuracy": "numpy",
-    "checking": "numpy platformdirs",
+    "checking": "ctypes numpy platformdirs",
     "pictures": "matplotlib numpy",
     "verification": "numpy sympy mpmath torch",
     "sweeps": "numpy distributed",

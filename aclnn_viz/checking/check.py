@@ -26,6 +26,7 @@ from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, exam
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import KEEPING, Scope, deeper, depth_named, few, nothing_left
+from aclnn_viz.checking.signatures import as_kernel, is_prototype
 from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
@@ -43,7 +44,7 @@ from aclnn_viz.words.messages import message
 def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
           shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
           cases=None, depth: str = "normal", time_limit: float | None = None, call_limit: float | None = None,
-          progress: Callable | None = None) -> CheckResult:
+          progress: Callable | None = None, signature: str | Mapping[str, str] | None = None) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
@@ -53,6 +54,10 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a device, the name of one, such as
     "host", "atlas:1" or "torch", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
     folder of cases stands for the outputs that lie there.
+
+    `signature` says how a kernel is called that takes other parameters: "aten", "torch.autograd", "liger", the prototype
+    of a C function, whose kernel is "LIBRARY.so:FUNCTION", or a mapping of the kernel's names to the vendor's. A kernel
+    that does not take that call raises CallError, a TypeError, and is not judged.
 
     By default a kernel is judged on what the vendor's operator takes on Atlas A2; `soc` and `cann` name another product
     and version, `beyond=True` judges everything that the formula means. `dtypes` are the formats that count, `where`
@@ -105,7 +110,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     op = operator(op)
     if _names_a_dump(kernel) and Path(kernel).is_dir():
         return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
-    with _opened(kernel, soc, cann) as device, warnings.catch_warnings():
+    with _opened(None if is_prototype(signature) else kernel, soc, cann) as device, warnings.catch_warnings():
         if device is not None:
             warnings.simplefilter("ignore", ConstraintWarning)
             kernel = partial(device.run, op)
@@ -113,8 +118,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             allow_unsupported, call_limit = True, None
             if dump is None and cases is None and isinstance(device, Capsule):
                 dump = _recorded(device, op)
-        elif isinstance(kernel, str):
+        elif isinstance(kernel, str) and not is_prototype(signature):
             kernel = load_kernel(kernel, op)
+        kernel = kernel if signature is None else as_kernel(op, kernel, signature)
         if not callable(kernel):
             raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
                                     "pass such as my_kernel, which takes the vendor's parameters as keywords"))
@@ -122,8 +128,8 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if dump is not None:  # what was written counts, unless a product is named
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
-        scope.notes.extend(message("{device} is documented to differ: {how}", device=device.name, how=one)
-                           for one in getattr(device, "differences", lambda op: ())(op))
+        scope.notes.extend(message("{device} is documented to differ: {how}", device=teller.name, how=one)
+                           for teller in [kernel if device is None else device] for one in getattr(teller, "differences", lambda op: ())(op))
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)

@@ -77,7 +77,7 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
             return Diagnosis(None, False, text, candidates=(fault.name,))
         if tested and fault.hidden and _right_on_hidden(op, fault, tested):
             text = message("{text}; equals the truth when {condition}", text=text, condition=fault.hidden[0])
-        return Diagnosis(fault.name, True, text, fault.story, fault.diff, (fault.name,))
+        return Diagnosis(fault.name, True, text, fault.origin, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
         quoted = linked("{some}, {more}", [message("{fault!r}", fault=name) for name in names])
@@ -93,7 +93,7 @@ def as_candidate(op, fault: Fault) -> Candidate:
         return of_edit(fault.edit)
     wrong = faulty_kernel(op, fault)
     return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
-                     message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.story))
+                     message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.origin))
 
 
 def _unknown(failing) -> Diagnosis:

@@ -48,6 +48,8 @@ OPTIONS = {
                 "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers"},
     "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
     "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
+    "--signature": {"metavar": "CALL", "help": "how the kernel is called: aten, torch.autograd, liger, the prototype of a C function "
+                                               "(KERNEL is LIBRARY.so:FUNCTION), or KERNEL_NAME=VENDOR_NAME,..."},
     "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
     "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON; "
                                              "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
@@ -63,7 +65,7 @@ OPTIONS = {
 _SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
 WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
         "--given": {"--html", "--plan"},
-        "a kernel": _SCOPE | {"--depth", "--cases", "--allow-unsupported", "--html"}}
+        "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"}}
 
 
 def check(options) -> int:
@@ -112,7 +114,7 @@ def check(options) -> int:
             kernel = options.kernel
             result = checking.check(
                 options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed,
-                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth,
+                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth, signature=_call(options.signature),
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     if options.html:
@@ -163,6 +165,11 @@ def _named(settings: list[str]) -> dict:
             raise ValueError(problem(f"{name} is set once", f"{setting!r} as well", f"write such as {name}=[0,1] for one of several"))
         found[name] = _value(value)
     return found
+
+
+def _call(text: str | None):
+    """A signature as check takes it; names with = are a mapping."""
+    return _named(text.split(",")) if text and "=" in text and "(" not in text else text
 
 
 def _shape(text: str):

@@ -1,10 +1,13 @@
 """The named faults: enough of them, each applies to its page, is caught, and hides where it says that it hides."""
 
+import re
+
 import numpy as np
 import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking import check
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
@@ -25,6 +28,12 @@ def test_every_operator_has_fifteen_with_names_and_stories(op):
     names = [fault.name for fault in faults(op.name)]
     assert len(names) == len(set(names)) >= 15
     assert all(fault.story and fault.exposed_by and len(fault.story) < 120 for fault in faults(op.name))
+
+
+@pytest.mark.parametrize(("op", "fault"), [pair for pair in ALL if pair[1].thread], ids=lambda one: one.name)
+def test_a_check_names_the_public_thread_of_a_fault(op, fault):
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", fault.thread)
+    assert fault.thread in str(check(op, faulty_kernel(op, fault), depth="quick"))
 
 
 @pytest.mark.parametrize(("op", "fault"), ALL, ids=NAMED)

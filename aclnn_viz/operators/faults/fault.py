@@ -26,7 +26,8 @@ class Fault:
     one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the
     inputs to those that it takes them for; `cast(float32 values, format)` replaces the rounding of 16-bit outputs.
     `garbage`: a nan of the page stands for anything that memory may hold. `hidden` names inputs on which the fault cannot
-    be seen, and gives them as keywords of a case. Texts are kept as messages, so that `tr` can say them.
+    be seen, and gives them as keywords of a case. `thread` is a public one, owner/repository#number, in which this mistake was
+    found in a kernel. Texts are kept as messages, so that `tr` can say them.
     """
 
     name: str
@@ -39,9 +40,10 @@ class Fault:
     garbage: bool = False
     hidden: tuple[str, dict] | None = None
     edit: Edit | None = None
+    thread: str | None = None
 
     def __post_init__(self):
-        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by),
+        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by), "thread": self.thread and named(self.thread),
                 "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
         for name, value in text.items():
             object.__setattr__(self, name, value)
@@ -61,6 +63,11 @@ class Fault:
         module, text = next(one for one in sources(right) if before in one[1])
         number = text.partition(before)[0].count("\n") + 1
         return message("{file}, line {line}", file=file_of(module), line=number), before.strip(), after.strip()
+
+    @property
+    def origin(self) -> str:
+        """Where such a bug comes from, with the public thread if it is known from one."""
+        return message("{story}; such a bug is in {thread}", story=self.story, thread=self.thread) if self.thread else self.story
 
     @property
     def diff(self) -> str:

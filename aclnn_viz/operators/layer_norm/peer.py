@@ -3,6 +3,7 @@
 Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
 """
 
+from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
@@ -32,3 +33,13 @@ DIFFERENCES = {"torch": (
     Difference("the gradients of weight and bias are summed in 16 bits", "ATen native/cpu/layer_norm_kernel.cpp",
                narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
 )}
+
+
+def liger(kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+    """liger_kernel.ops.layer_norm.layer_norm_backward(dY, X, W, B, Mean, RSTD)."""
+    if weightOptional is None or biasOptional is None or not all(outputMask):
+        raise NotSupported(problem("Liger's layer norm has weight, bias and all gradients", "a call without one", "leave such cases out"))
+    return kernel(gradOut, input, weightOptional.reshape(-1), biasOptional.reshape(-1), mean.reshape(-1), rstd.reshape(-1))
+
+
+SIGNATURES = {"liger": liger}

@@ -27,3 +27,11 @@ def epsilon(torch, x, rstd, gamma) -> float:
     if not off <= ROUNDINGS * torch.finfo(rstd.dtype).eps:
         raise NotSupported(problem(REFUSED[0], "another rstd", "pass the rstd that the forward operator saved"))
     return found
+
+
+def liger(kernel, dy, x, rstd, gamma):
+    """liger_kernel.ops.rms_norm.rms_norm_backward(dY, X, W, RSTD, offset, casting_mode, BLOCK_SIZE, num_warps, in_place, row_mode)."""
+    return kernel(dy, x, gamma.reshape(-1), rstd.reshape(-1), 0.0, "llama", 1024, 4, False, None)
+
+
+SIGNATURES = {"liger": liger}

@@ -1,0 +1,235 @@
+"""Kernels under the signatures that people have, as kernels that take the vendor's parameters by name.
+
+ATen's backward functions, `torch.autograd.Function`, host wrappers of Triton kernels, C functions of a shared library, and any
+mapping of names. A call that the kernel does not take is a CallError at once, and no verdict.
+"""
+
+import ctypes
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.devices.peers import TorchPeer
+from aclnn_viz.errors import NotSupported, by_name, problem, shown
+from aclnn_viz.operators import registry
+from aclnn_viz.operators.prototype import parse
+from aclnn_viz.storage.own import as_array
+
+C_TYPES = {"float": (ctypes.c_float, "f4"), "double": (ctypes.c_double, "f8"), "int32_t": (ctypes.c_int32, "i4"), "int": (ctypes.c_int32, "i4"),
+           "int64_t": (ctypes.c_int64, "i8"), "size_t": (ctypes.c_size_t, "u8"), "bool": (ctypes.c_bool, "?"), "uint8_t": (ctypes.c_uint8, "u1"),
+           "uint16_t": (ctypes.c_uint16, "u2"), "half": (ctypes.c_uint16, "f2"), "_Float16": (ctypes.c_uint16, "f2"), "bfloat16_t": (ctypes.c_uint16, "bfloat16")}
+KNOWN = ("aten", "torch.autograd")
+
+
+class CallError(TypeError):
+    """A kernel does not take the call that its signature says."""
+
+
+class _Elsewhere(NotSupported):
+    """PyTorch computes a call without the function of ATen that a kernel stands for."""
+
+
+class _Taken(Exception):
+    """A kernel takes the call: it is made when the kernel is judged, with the limits of that."""
+
+
+def is_prototype(signature) -> bool:
+    """Whether a signature is the prototype of a C function."""
+    return isinstance(signature, str) and "(" in signature
+
+
+def as_kernel(op, kernel, signature) -> Callable:
+    """Return a kernel of another signature as one of the vendor's parameters; raises CallError where one call does not fit.
+
+    `signature` is "aten", "torch.autograd", one that the operator's `peer.py` names (such as "liger"), a C prototype for
+    "LIBRARY.so:FUNCTION", or a mapping of the kernel's parameter names to the vendor's.
+    """
+    adapted = _adapted(op, kernel, signature)
+    try:
+        _adapted(op, kernel, signature, _tried)(**case(op).inputs)
+    except CallError:
+        raise
+    except NotSupported as refused:
+        if isinstance(refused.__cause__, _Elsewhere):
+            raise CallError(str(refused)) from None
+    except Exception:  # of what takes the call, and of a format that it has not
+        pass
+    if signature in KNOWN:
+        adapted.name, adapted.differences = "PyTorch", partial(_Peer.differences, _Peer)
+    return adapted
+
+
+def _tried(kernel):
+    """A kernel that is not run, with the parameters of another."""
+    def stopped(*args, **named):
+        raise _Taken
+    stopped.__wrapped__, stopped.__name__ = _parameters(kernel), getattr(kernel, "__name__", "the kernel")
+    return stopped
+
+
+def _parameters(kernel):
+    """What shows the parameters of a kernel: of a Function its forward pass, without the context where that is its first."""
+    if not _is_function(kernel):
+        return kernel
+    apart = not kernel.setup_context.__module__.startswith("torch.")  # of its own
+    return kernel.forward if apart else partial(kernel.forward, None)
+
+
+def _is_function(kernel) -> bool:
+    return isinstance(kernel, type) and hasattr(kernel, "apply") and hasattr(kernel, "setup_context")
+
+
+def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
+    own = registry.own("peer", op.name, "SIGNATURES", {})
+    if isinstance(signature, Mapping):
+        return partial(_renamed, made(kernel), by_name("signature", signature))
+    if signature == "aten":
+        return partial(_Peer(_With, made(kernel)).run, op)
+    if signature == "torch.autograd":
+        return partial(_differentiated, op, made(kernel))
+    if isinstance(signature, str) and signature in own:
+        return partial(_Peer(lambda torch, _: torch, None, partial(own[signature], partial(_taken, made(kernel), signature))).run, op)
+    if is_prototype(signature):
+        function, declared = _of_library(kernel, signature)
+        return partial(_call_library, op, made(function), declared)
+    raise ValueError(problem(f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
+                             shown(signature), "choose one"))
+
+
+def _taken(kernel, asked: str, *args, **named):
+    """Call a kernel whose parameters fit."""
+    try:
+        inspect.signature(_parameters(kernel)).bind(*args, **named)
+    except TypeError as error:
+        raise CallError(problem(f"a kernel takes the arguments of {asked}", f"{getattr(kernel, '__name__', 'one')}: {error}",
+                                "mend its parameters, or choose another signature")) from None
+    except ValueError:  # of a builtin, which shows no signature
+        pass
+    return (kernel.apply if _is_function(kernel) else kernel)(*args, **named)
+
+
+def _renamed(kernel, names: Mapping, **inputs):
+    missing = {*names.values()} - {*inputs}
+    if missing:
+        raise CallError(problem("a mapping gives each name of the kernel a name of the vendor's", f"{', '.join(sorted(missing))}, which is none",
+                                f"choose among {', '.join(inputs)}"))
+    return _taken(kernel, "signature=", **{name: inputs[vendor] for name, vendor in names.items()})
+
+
+class _With:
+    """PyTorch in which the functions of `ops.aten` are one kernel."""
+
+    def __init__(self, module, kernel, path=("ops", "aten"), asked=None):
+        self._held, self.asked = (module, kernel, path), [] if asked is None else asked
+
+    def __getattr__(self, name):
+        module, kernel, path = self._held
+        if path:
+            found = getattr(module, name)
+            if name == path[0]:
+                found = self.__dict__[name] = _With(found, kernel, path[1:], self.asked)
+            return found
+        self.asked.append(name)
+        if len({*self.asked}) > 1:
+            raise CallError(problem("the operator is one function of ATen", " and ".join(sorted({*self.asked})),
+                                    "check each function with its own operator"))
+        return partial(_taken, kernel, f"torch.ops.aten.{name}")
+
+
+class _Peer(TorchPeer):
+    """The operator's own call of PyTorch, in which a kernel stands for a function, or another call in its place."""
+
+    def __init__(self, replaced, kernel, call=None):
+        super().__init__("cpu", None)
+        self._torch, self._call = replaced(self._torch, kernel), call
+
+    def _compute(self, op, bound, arranged):
+        if self._call is None:
+            before, found = len(self._torch.asked), super()._compute(op, bound, arranged)
+            if len(self._torch.asked) == before:  # what was computed is PyTorch's own, and says nothing of the kernel
+                raise _Elsewhere(problem(f"{op.name} has a backward function of ATen", "a call that asks for none",
+                                           "use another signature, such as a mapping of names"))
+            return found
+        found = self._call(**{name: self._tensor(value) if isinstance(value, np.ndarray) else value for name, value in bound.items()})
+        found = found if isinstance(found, Mapping) else dict(zip(arranged.results, found if isinstance(found, (tuple, list)) else (found,)))
+        return {name: as_array(value.detach()) for name, value in found.items()}
+
+
+def _differentiated(op, function, **inputs) -> dict:
+    """The gradients that autograd gives through a Function, whose forward takes the vendor's forward parameters in order."""
+    bound, tensor = op.bind(inputs), _Peer(lambda torch, _: torch, None)
+    values = {p.name: bound.get(p.name, p.default if p.optional else None) for p in op.forward_parameters}
+    unknown = [p.name for p in op.forward_parameters if not p.optional and p.name not in bound]
+    if unknown:
+        raise CallError(problem("autograd starts from the inputs of the forward pass", f"{op.name}, whose backward is not given {', '.join(unknown)}",
+                                'use signature="aten", or the vendor\'s names'))
+    saved = op.forward(**values)
+    for name, of in op.saved.items():  # else it came from another epsilon, which a backward call does not name
+        if not np.allclose(np.asarray(saved[of], float).ravel(), np.asarray(bound[name], float).ravel(), rtol=1e-3, equal_nan=True):
+            raise NotSupported(problem("a Function computes saved tensors anew", f"another {name}", "leave such cases out"))
+    torch, made = tensor._torch, {name: tensor._tensor(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
+    leaves = {out: made[of].requires_grad_() for out, of in op.gradient_of.items() if made.get(of) is not None and op.asks_for(out, bound)}
+    with torch.enable_grad():
+        found = _taken(function, f"{op.name}.forward", *made.values())
+        found = dict(zip(op.gives, found if isinstance(found, (tuple, list)) else (found,)))
+        grads = {of: tensor._tensor(bound[name]) for name, of in op.upstream.items() if bound.get(name) is not None}
+        if any(grad.numel() != found[of].numel() for of, grad in grads.items()):
+            raise NotSupported(problem("a gradient has the shape of its output", "one that is broadcast", "leave such cases out"))
+        result = torch.autograd.grad([found[of] for of in grads], [*leaves.values()],
+                                     [grad.reshape(found[of].shape).to(found[of].dtype) for of, grad in grads.items()])
+    return {name: as_array(grad.detach()) for name, grad in zip(leaves, result)}
+
+
+def _of_library(place, prototype: str) -> tuple:
+    """A C function and its declaration: pointers by the vendor's names, sizes by the names of axes or `n`, numbers by attributes' names."""
+    path, _, name = str(place).rpartition(":")
+    declared = [one for one in parse(prototype) if one.name == name or not path]
+    if not path or len(declared) != 1:
+        raise ValueError(problem("a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION", f"{place} and {prototype}",
+                                 'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"'))
+    try:
+        function = getattr(ctypes.CDLL(path), name)
+    except (OSError, AttributeError) as error:
+        raise ValueError(problem("a shared library exports the function", str(error), "build it with -shared -fPIC, extern \"C\"")) from None
+    return function, declared[0]
+
+
+def _call_library(op, function, declared, **inputs) -> dict:
+    bound = op.bind(inputs)
+    _, sizes, _ = op.fitting(bound)
+    lengths = {letter: prod(n) if isinstance(n, tuple) else n for letter, n in sizes.items()}
+    lengths |= {name.lower(): n for name, n in lengths.items()} | {"n": lengths.get("n", lengths.get("N", bound[op.like].size))}
+    results = op.arrange_backward(**bound).results
+    made = {name: np.zeros(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    args, unfit = [], ""
+    for parameter in declared.parameters:
+        base = parameter.c_type.replace("const", "").strip(" *")
+        if base not in C_TYPES:
+            raise CallError(problem(f"a parameter is of a known type: {', '.join(C_TYPES)}", f"{parameter.c_type} {parameter.name}", "use one of these"))
+        c_type, numpy = C_TYPES[base]
+        if "*" in parameter.c_type:
+            value = made.get(parameter.name, bound.get(parameter.name))
+            if parameter.name not in {*made, *bound, *op.outputs}:
+                raise CallError(problem("a pointer has the name of a tensor", parameter.name, f"use one of {', '.join((*bound, *op.outputs))}"))
+            if value is not None and value.dtype.itemsize == np.dtype("u2").itemsize and base == "uint16_t":
+                numpy = value.dtype.name
+            if value is not None and value.dtype.name != np.dtype(numpy).name:
+                unfit = problem(f"{parameter.name} is {base}", value.dtype.name, "leave this format out")
+            held = None if value is None else value if parameter.name in made else np.ascontiguousarray(value)
+            args.append(None if held is None else held.ctypes.data_as(ctypes.c_void_p))
+        elif parameter.name in bound or parameter.name in lengths:
+            args.append(c_type(bound.get(parameter.name, lengths.get(parameter.name))))
+        else:
+            raise CallError(problem("a number has the name of an attribute or of an axis", parameter.name,
+                                    f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}"))
+    if unfit:  # once the whole call is known to fit
+        raise NotSupported(unfit)
+    function.restype = None if declared.return_type == "void" else ctypes.c_int
+    status = function(*args)
+    if status:
+        raise RuntimeError(problem("a C function returns 0", str(status), "see what it means by that"))
+    return made
