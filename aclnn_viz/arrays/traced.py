@@ -18,8 +18,8 @@ from aclnn_viz.dtypes import float_format, ordinal_distance, round_to, ulp
 from aclnn_viz.errors import problem
 
 ELEMENTWISE = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "negative", "abs", "sqrt", "exp", "expm1", "log", "log1p", "log10", "tanh", "cos",
-    "sin", "hypot", "floor", "ceil", "trunc", "round", "minimum", "maximum", "equal", "not_equal", "less", "less_equal", "greater",
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "negative", "abs", "sqrt", "exp", "expm1", "log", "log1p", "log10", "tanh", "erf",
+    "cos", "sin", "hypot", "floor", "ceil", "trunc", "round", "minimum", "maximum", "equal", "not_equal", "less", "less_equal", "greater",
     "greater_equal", "logical_and", "logical_or", "logical_not", "isnan", "isfinite", "where"}
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}  # of what a variable of JavaScript holds
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
@@ -153,7 +153,7 @@ class TracedArrays(Guards):
 
     def step(self, name, *xs):
         """An elementwise step of as many arrays and numbers as it takes."""
-        function = np.rint if name == "round" else np.where if name == "where" else getattr(np, name)
+        function = np.rint if name == "round" else self.plain.erf if name == "erf" else getattr(np, name)
         if not any(isinstance(x, Traced) for x in xs):
             return function(*xs)
         examples = [_held(x).item() if _is_weak(x) and isinstance(x, Traced) else _held(x) for x in xs]

@@ -245,10 +245,12 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     if not low <= len(shape) <= high:
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"))
     for letter, attribute in op.sizes.items():
-        if attributes.get(attribute) is REQUIRED and letter not in pattern.axes and letter in pattern.names:
+        if attributes.get(attribute) is REQUIRED and letter not in pattern.axes and set(letter.split("*")) <= set(pattern.names):
             attributes[attribute] = shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
+    if not pattern.starred:  # a product of lengths that is an axis of its own is known, whatever they are
+        sizes = {axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis} | sizes
     if pattern.stretched:
         patterns = {other: chosen(tensor.shape, known) for other, tensor in op.tensors.items()}
         asked = {other: found for other in op.tensors if (found := _asked(source, other)) is not None}
@@ -284,7 +286,7 @@ def _asked(source: Draw, name: str) -> tuple[int, ...] | None:
 
 def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
     """The smallest divisor above 1 of the axis that the letter divides and is smaller, else 1."""
-    axis = next(at for at, text in enumerate(pattern.axes) if letter in text.split("*"))
+    axis = next(at for at, text in enumerate(pattern.axes) if f"*{letter}*" in f"*{text}*")
     return next((n for n in range(2, shape[axis]) if shape[axis] % n == 0), 1)
 
 
@@ -310,7 +312,8 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         if not unknown or name == op.first:  # what it leaves open others tell
             continue
         if asked is None:
-            sizes |= {letter: (next(lengths),) if letter in pattern.starred else next(lengths) for letter in unknown}
+            divided = {name for many in sizes if "*" in many for name in many.split("*")}  # 1 divides any length
+            sizes |= {letter: (next(lengths),) if letter in pattern.starred else 1 if letter in divided else next(lengths) for letter in unknown}
             continue
         try:
             asked, starred = tuple(map(index, asked)), [letter for letter in unknown if letter in pattern.starred]

@@ -29,7 +29,8 @@ from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
-TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors
+TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors, at most
+SCREEN = 560  # pixels of all rows together
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
                 "at {place}: {value}, truth {truth}.")
@@ -248,10 +249,12 @@ def panels(data: Data) -> list[Panel]:
     """Return how one element answers, a panel for each tensor, and below each output one of its errors."""
     tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))}
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
-    made = [_tensor(data, name, value, GIVEN, TALL) for name, value in tensors.items()]
-    made += [_tensor(data, name, value, OUT, TALL) for name, value in data.outputs.items()]
-    made += [_error(data, name, value) for name, value in data.errors.items()]
-    return [*response.panels(data.xp, data.answer), *(
+    answered = response.panels(data.xp, data.answer)
+    height = (SCREEN - max((p.height for p in answered), default=0)) // max(sum(spans) // 20, 1)
+    made = [_tensor(data, name, value, GIVEN, min(TALL, height)) for name, value in tensors.items()]
+    made += [_tensor(data, name, value, OUT, min(TALL, height)) for name, value in data.outputs.items()]
+    made += [_error(data, name, value, min(LOW, height)) for name, value in data.errors.items()]
+    return [*answered, *(
         Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(made, spans))]
 
 
@@ -285,13 +288,13 @@ def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
     return _drawn(data.xp, name, f"{name}{part}", values, kind, height, scale(values, data.xp))
 
 
-def _error(data: Data, name: str, errors) -> Panel:
+def _error(data: Data, name: str, errors, height: int) -> Panel:
     xp, (values, part) = data.xp, _matrix(data.xp, errors, data.state)
     there = errors if errors.size else xp.zeros(1)
     top = xp.max(xp.where(xp.isfinite(there), there, 0.0))
     title = tr("{output}: ulps off the truth, at most {largest}", output=name + part * (errors.ndim > 1),
                largest=number(xp.max(there)))
-    return _drawn(xp, f"{name} error", title, values, ERROR, LOW, ("sequential", 0.0, xp.maximum(top, 0.5)))
+    return _drawn(xp, f"{name} error", title, values, ERROR, height, ("sequential", 0.0, xp.maximum(top, 0.5)))
 
 
 def _drawn(xp, name, title, values, kind, height, colours) -> Panel:

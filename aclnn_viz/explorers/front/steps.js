@@ -48,18 +48,24 @@ const S = (() => {
     const whole = Math.log2(size / least) * 2 ** (p - 1) + Math.abs(x) / step;
     return x < 0 ? -whole : whole;
   };
+  const erf = (x) => {  // 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), of terms of one sign; it is 1 in float64 beyond 6
+    if (!(Math.abs(x) < 6)) return NOT(x) ? x : Math.sign(x);
+    let term = x, total = x;
+    for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(total); n += 1) total += term *= 2 * x * x / (2 * n + 1);
+    return 1.1283791670955126 * Math.exp(-x * x) * total;
+  };
   // Each is written out as a loop of its own, which the browser makes fast: a loop that calls them all would stay slow.
   const elementwise = {
     add: "x+y", subtract: "x-y", multiply: "x*y", divide: "x/y", floor_divide: "down(x,y)", remainder: "mod(x,y)", pow: "raise(x,y)",
     negative: "-x", abs: "Math.abs(x)", sqrt: "Math.sqrt(x)", exp: "Math.exp(x)", log: "Math.log(x)", log10: "Math.log10(x)",
-    expm1: "Math.expm1(x)", log1p: "Math.log1p(x)", tanh: "Math.tanh(x)",
+    expm1: "Math.expm1(x)", log1p: "Math.log1p(x)", tanh: "Math.tanh(x)", erf: "erf(x)",
     cos: "Math.cos(x)", sin: "Math.sin(x)", hypot: "Math.hypot(x,y)", floor: "Math.floor(x)", ceil: "Math.ceil(x)",
     trunc: "Math.trunc(x)", round: "rint(x)", minimum: "low(x,y)", maximum: "high(x,y)", equal: "x===y", not_equal: "x!==y",
     less: "x<y", less_equal: "x<=y", greater: "x>y", greater_equal: "x>=y", logical_and: "x&&y", logical_or: "x||y", logical_not: "!x",
     isnan: "x!==x", isfinite: "Number.isFinite(x)", where: "x?y:z", copy: "x", whole: "Math.trunc(x)", round_to: "settle(x,y,z,d)",
     ulp: "Number.isFinite(x)?spacing(x,y,z):NaN", ordinal_distance: "Math.abs(ordinal(x,z,d)-ordinal(y,z,d))",
   };
-  const helpers = { raise, rint, mod, down, low, high, settle, spacing, ordinal }, made = {};
+  const helpers = { raise, erf, rint, mod, down, low, high, settle, spacing, ordinal }, made = {};
   for (const [name, step] of Object.entries(elementwise)) {
     made[name] = new Function(...Object.keys(helpers), `return (make, n, a, b = 0, c = 0, d = 0) => {
       const out = new make(n), [[p, i], [q, j], [r, k]] = [a, b, c].map((one) => (

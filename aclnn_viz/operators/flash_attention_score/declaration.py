@@ -90,5 +90,5 @@ OPERATOR = Operator(
     gives=("softmaxMax", "softmaxSum", "attentionOut"), upstream={"dy": "attentionOut"},
     saved={"softmaxMaxOptional": "softmaxMax", "softmaxSumOptional": "softmaxSum", "attentionInOptional": "attentionOut"},
     gradient_of={"dqOut": "query", "dkOut": "keyIn", "dvOut": "value", "dpseOut": "pseShiftOptional"}, like="query",
-    rules=(fits,), forward_rules=(fits,), shapes=({"shape": (2, 4, 3, 4)}, {"shape": (1, 2, 5, 3), "keyIn_shape": (1, 1, 4, 3)}),
+    rules=(fits,), forward_rules=(fits,), shapes=({"shape": (2, 4, 3, 4), "value_shape": (4,)}, {"shape": (1, 2, 5, 3), "keyIn_shape": (1, 1, 4, 3)}),
 )
