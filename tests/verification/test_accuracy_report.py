@@ -10,6 +10,9 @@ from machine import SOAK, taught
 
 
 LARGE = report.large
+# Exact results that a truth with an error cannot tell from their neighbours. Of weights in 48ths one sum in three is one in 16ths,
+# of which one in 16 is half way between two numbers. A row of attention with one visible key of five has gradients of 0.
+OPEN = {"upsample_bilinear_2d": 1 / 48, "flash_attention_score": 5 * 0.7 * 0.3**4}
 
 
 def tenth(op):
@@ -41,7 +44,7 @@ def test_every_output_in_every_format(written):
 def test_counts_add_up_and_samples_are_large(written):
     _, data = written
     assert all(sum(row["ulps"].values()) + row["undecided"] == row["elements"] for row in data["rows"])
-    assert all(row["undecided"] <= 0.001 * row["elements"] for row in data["rows"])
+    assert [row for row in data["rows"] if row["undecided"] > OPEN.get(row["operator"], 0.001) * row["elements"]] == []
     for op in taught():
         least = report.ELEMENTS if SOAK else prod(tenth(op)["shape"])
         assert max(row["elements"] for row in data["rows"] if row["operator"] == op.name) >= least
