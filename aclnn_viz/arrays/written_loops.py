@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.arrays import loops
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.arrays.straight import straight
+from aclnn_viz.arrays.straight import NotStraight, straight
 from aclnn_viz.arrays.traced import Traced
 
 PLAN = Plan("written from the page", order=SEQUENTIAL, accumulate="float64")
@@ -53,6 +53,8 @@ def _text(lines) -> str:
         used = [one.name if isinstance(one, Traced) else f"real({like}, {one!r})" for one in taken]
         if step == "sum":
             body += SUM.format(inside, used[0], value.name, like)
+        elif step not in STEPS:
+            raise NotStraight.of(f"{step}, for which there is no line")
         else:
             line = f"{value.name} = {STEPS[step].format(*used)}\n"
             body, inside = (body, inside + " " * 12 + line) if value.size > 1 else (body + " " * 8 + line, inside)

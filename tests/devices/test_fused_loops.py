@@ -120,7 +120,7 @@ def test_a_failing_loop_fails_the_call(written):
         loops.over(loops.cuts(4, 4 * loops.PART), broken)
 
 
-@pytest.mark.parametrize(("name", "why"), [("gelu", "erf is no step"), ("avg_pool", "rows that lie apart")])
+@pytest.mark.parametrize(("name", "why"), [("gelu", "erf, for which there is no line"), ("avg_pool", "rows that lie apart")])
 def test_an_operator_without_loops_whose_page_is_not_straight_is_refused(name, why, written):
     with pytest.raises(UnsupportedError, match=f"{why}.*by hand"):
         written.run(name, **av.case(name).inputs)
