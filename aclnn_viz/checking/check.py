@@ -308,7 +308,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
 def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     """Judge one case that somebody has in files, a failing test for one: `named` maps the vendor's names to files or values.
 
-    Tensors and outputs are FILE (.npy, .npz), or FILE:DTYPE:N,M of bare numbers; `golden.OUTPUT` is what the test expected, and is
+    Tensors and outputs are FILE (.npy, .npz), or `FILE:DTYPE:N,M` of bare numbers; `golden.OUTPUT` is what the test expected, and is
     judged, too. Raises ValueError for a name that the operator has not, for a missing tensor and for what does not fit.
 
     >>> import tempfile; from aclnn_viz import case

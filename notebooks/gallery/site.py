@@ -25,6 +25,7 @@ IN_WORDS = message("The picture in words")
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
 LINK = {"en": re.compile(r"\[([^]]*)\]\(zh/(\w+)\.ipynb\)"), "zh": re.compile(r"\[([^]]*)\]\(\.\./(\w+)\.ipynb\)")}
+GUIDE = re.compile(r"\[([^]]*)\]\((?:\.\./)+docs/(\w+)\.md\)")
 
 
 def page_of(name: str, state: str) -> str:
@@ -50,9 +51,12 @@ def lesson(text: str):
     """Return a notebook in which a still picture of an explorer is the explorer, and a figure has its words below it."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # which knows calls of the shell
     for cell in notebook.cells:
         if cell.cell_type == "markdown":  # the other edition is another site
             cell.source = LINK[here].sub(rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source)
+            if here == "zh":  # guides are in English alone
+                cell.source = GUIDE.sub(rf'<a href="{UP[here]}/docs/\2.html">\1</a>', cell.source)
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             cell.metadata.setdefault("tags", []).append("hide-input")
         for output in list(cell.get("outputs", ())):
