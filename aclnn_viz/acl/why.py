@@ -25,6 +25,7 @@ CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN
 TYPES = {"float16": codes.ACL_FLOAT16, "half": codes.ACL_FLOAT16, "bfloat16": codes.ACL_BF16, "bf16": codes.ACL_BF16, "float32": codes.ACL_FLOAT,
          "float": codes.ACL_FLOAT, "float64": codes.ACL_DOUBLE, "double": codes.ACL_DOUBLE, "int32": codes.ACL_INT32, "int64": codes.ACL_INT64}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
+TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]*)\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"  # float16 [4, 16]; [4, 16], float16
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,11 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         found |= {entry["name"]: entry for entry in (*named, *kinds)}
         if not (kinds or named or re.search(r"\baclnn[A-Z]\w+", line)):
             unknown.append(line.strip())
-    op = _operator(text)
+    op, name = _operator(text)
     repeated = _repeat(op, text, soc, cann) if op else ""
     conditions = tuple(step.text for step in contract(op.name).steps if str(getattr(step, "status", 0)) in numbers
                        and isinstance(step.text, str)) if op and not repeated else ()
-    name = re.search(r"\baclnn[A-Z]\w+?(?=GetWorkspaceSize|\b)", text)
-    return Why(tuple(map(_meaning, found.values())), op.aclnn_name if op else name[0] if name else "", conditions,
-               repeated, tuple(unknown))
+    return Why(tuple(map(_meaning, found.values())), name, conditions, repeated, tuple(unknown))
 
 
 def _unexplained(number: str) -> dict | None:
@@ -119,20 +118,19 @@ def _unexplained(number: str) -> dict | None:
     return name and {"name": number, "meaning": name, "chinese": name, "source": "CANN, acl_base_rt.h, op_errno.h"}
 
 
-def _operator(text: str):
-    """The operator of the kit that a log names first."""
-    named = {op.aclnn_name: op for op in operators()}
-    for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", text):
-        if name in named:
-            return named[name]
-    return None
+def _operator(text: str) -> tuple:
+    """The operator of the kit that a log names first, and its name; where none is of the kit, None and the first name."""
+    known = {op.aclnn_name: op for op in operators()}
+    names = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", text)
+    name = next((name for name in names if name in known), names[0] if names else "")
+    return known.get(name), name
 
 
 def _repeat(op, text: str, soc, cann) -> str:
     """What phase 1 answers to the call whose tensors a log names, or nothing where it does not name all of them."""
-    given, wanted = {}, [p for p in op.c_parameters if p.name in op.tensors]
-    for parameter in wanted:
-        at = re.search(rf"\b{parameter.name}\b\W{{1,4}}(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]*)\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?", text)
+    given = {}
+    for parameter in (p for p in op.c_parameters if p.name in op.tensors):
+        at = re.search(rf"\b{parameter.name}\b\W{{1,4}}{TENSOR}", text)
         dtype = at and TYPES.get((at[1] or at[3] or "").lower())
         if dtype is not None:
             shape = tuple(int(n) for n in re.findall(r"\d+", at[2]))
@@ -152,7 +150,8 @@ def _repeat(op, text: str, soc, cann) -> str:
     if any(arguments.get(p.name, REQUIRED) is REQUIRED for p in op.c_parameters):
         return ""
     answer = contract(op.name).evaluate(call)
-    return tr("{product}, CANN {cann}: {status} {message}", product=product.name, cann=version, status=answer.status, message=answer.message or tr("phase 1 takes the call"))
+    return tr("{product}, CANN {cann}: {status} {message}", product=product.name, cann=version, status=answer.status,
+              message=answer.message or tr("phase 1 takes the call"))
 
 
 def _named(known, pattern: str, text: str, otherwise):

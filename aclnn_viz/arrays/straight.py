@@ -13,11 +13,11 @@ from aclnn_viz.errors import NotSupported, problem
 
 
 class NotStraight(NotSupported):
-    """A page that is more than arithmetic of single elements and sums of rows."""
+    """A page that is more than arithmetic of single elements and sums along a row."""
 
     @classmethod
     def of(cls, what) -> "NotStraight":
-        return cls(problem("what is written from a page by itself takes arithmetic of single elements, and sums of rows", what,
+        return cls(problem("what is written from a page by itself takes arithmetic of single elements, and sums along a row", what,
                            "write that file of the operator by hand"))
 
 

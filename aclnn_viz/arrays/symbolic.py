@@ -364,7 +364,10 @@ class SymbolicArrays:
         order.insert(destination % x.ndim, source % x.ndim)
         return self.permuted(x, order)
 
-    permute_dims = transpose = lambda self, x, axes: self.permuted(x, axes)
+    def permute_dims(self, x, axes):
+        return self.permuted(x, axes)
+
+    transpose = permute_dims
 
     def expand_dims(self, x, axis=0):
         at = axis % (x.ndim + 1)
@@ -582,7 +585,8 @@ class SymbolicArrays:
         """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
         chosen, axes, index = self._along(x, axis, keepdims)
         if self.held is not None and x.dtype == REAL:
-            return self.held.setdefault(key := "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims, self._leaf(key, axes, REAL))
+            key = "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims
+            return self.held.setdefault(key, self._leaf(key, axes, REAL))
         lengths = [n for a in chosen for n in x.axes[a]]
 
         def places(*i):
@@ -597,4 +601,5 @@ class SymbolicArrays:
         made.places = {x.key: places} if keepdims else None
         return made
 
-    min = lambda self, x, /, **along: self.max(x, name="min", **along)
+    def min(self, x, /, *, axis=None, keepdims=False):
+        return self.max(x, axis=axis, keepdims=keepdims, name="min")

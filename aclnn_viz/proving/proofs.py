@@ -131,26 +131,20 @@ def proved(name, subjects) -> Result:
 
 def _theorems(subject):
     """With each maximum as a number on which no output depends, where that is so and proves them all, else as one of the entries."""
-    try:
-        found = _attempted(subject, True)
-    except Depends:
-        return _attempted(subject, False)
-    if all(one.holds for one in found):
+    found = _attempted(subject, True)
+    if found and all(one.holds for one in found):
         return found
     entries = _attempted(subject, False)
-    return entries if all(one.holds for one in entries) else found
-
-
-class Depends(Exception):
-    """An output of forward may depend on a maximum that is held."""
+    return entries if found is None or all(one.holds for one in entries) else found
 
 
 def _attempted(subject, held):
+    """The theorems, or None where an output of forward may depend on a maximum that is held."""
     start, found = perf_counter(), []
     try:
         for traced in subject.traced(held):
             if traced.xp.held and not theorems.independent(traced):
-                raise Depends
+                return None
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
             problems = theorems.unsound(traced)
             missing = [out for out in subject.gradient_of if out not in traced.backward]
@@ -159,8 +153,6 @@ def _attempted(subject, held):
                     found.append(Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0]))
                 else:
                     found.append(_theorem(traced, output, of, options))
-    except Depends:
-        raise
     except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
         found.append(Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start))
     return found

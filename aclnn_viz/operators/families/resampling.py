@@ -98,7 +98,7 @@ def padding_2d(page, prototype) -> Operator:
                                          tries=((0, 2, 1, 1),))},
         sizes={"Ho": "H + padding[2] + padding[3]", "Wo": "W + padding[0] + padding[1]"},
         takes=("self", "padding"), gives=("out",), upstream={"gradOutput": "out"}, gradient_of={"gradInput": "self"}, like="self",
-        rules=(padding_fits,), shapes=({"shape": (2, 2, 5, 4)}, {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)}))
+        rules=(padding_fits,), shapes=({"shape": (2, 2, 5, 4)}, {"shape": (1, 1, 5, 4)}, {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)}))
 
 
 def upsampling_2d(page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out") -> Operator:
