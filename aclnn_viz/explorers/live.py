@@ -119,26 +119,30 @@ def saved(subject, state, data) -> str:
             chosen, many = [*chosen, name], many * count
     while True:
         made = page.written(chosen)
-        if page.reason and page.moving and not page.variants:  # a number is looked at: choices can still be chosen
-            page.moving, page.reason = [], None
-            made = page.written(chosen)
-        if len(made) <= LARGEST or not chosen:
+        if subject.live and not page.shows(state, chosen) and (page.moving or chosen):  # the state itself looks at a number that moves
+            page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else []
+        elif len(made) <= LARGEST or not chosen:
             return made
-        page, chosen = _Page(subject, state, data), chosen[:-1]
+        else:
+            page, chosen = _Page(subject, state, data, bool(page.moving)), chosen[:-1]
 
 
 class _Page:
     """What the combinations of a page share: arrays, descriptions and functions, each held once."""
 
-    def __init__(self, subject, state, data):
+    def __init__(self, subject, state, data, moving=True):
         self.subject, self.state, self.data = subject, state, data
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
         self.options = {c["field"]: [True, False] if c["kind"] == "flag" else [value for value, _ in c["options"]] for c in self.controls}
         handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
-        self.reason, self.variants = None, {}
-        self.moving = [c["field"] for c in self.controls if (c["kind"] == "real" or c.get("below")) and c["field"] not in subject.kept]
+        self.variants = {}
+        self.moving = [c["field"] for c in self.controls if moving and (c["kind"] == "real" or c.get("below")) and c["field"] not in subject.kept]
+
+    def shows(self, state, chosen) -> bool:
+        """Whether a state is among the combinations of choices that were traced."""
+        return ",".join(str(self.options[name].index(getattr(state, name))) for name in chosen) in self.variants
 
     def written(self, chosen) -> str:
         variants = self.variants
@@ -148,8 +152,8 @@ class _Page:
                 try:
                     state = replace(self.state, **dict(zip(chosen, values)))
                     variants[",".join(map(str, places))] = self._traced(state)
-                except (TypeError, ValueError, AttributeError) as error:  # it looks at a number, or does not exist
-                    self.reason = error
+                except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
+                    pass
         moving = self.moving if variants else []
         if not variants:
             chosen, variants = [], {"": self._described(TracedArrays(self.tables), self.data)}

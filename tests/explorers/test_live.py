@@ -145,6 +145,16 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
     assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
 
+@pytest.mark.parametrize("name", explorers())
+@pytest.mark.sampled(8)
+def test_a_page_opens_with_the_picture_of_its_state(name):
+    page = page_of(saved(name)[2])
+    choices = {one["field"]: [True, False] if one["kind"] == "flag" else [value for value, _ in one["options"]]
+               for one in page["texts"]["en"]["controls"] if one["field"] in page["chosen"]}
+    places = ",".join(str(choices[field].index(page["values"][field])) for field in page["chosen"])
+    assert page["variants"][places]["pictures"]["en"]["panels"]
+
+
 def test_save_writes_the_page_and_a_link_opens_the_state(tmp_path):
     explorer = explore("grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1)
     again = explore("grid_sampler_2d", state=explorer.lifted("link"))
