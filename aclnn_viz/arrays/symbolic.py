@@ -20,8 +20,6 @@ from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
-MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
-SMOOTH = {"input", "add", "sub", "mul", "truediv", "exp", "log", "sqrt", "square", "negative", "reciprocal", "sum", "where", *MOVED}  # what compares nothing
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
@@ -43,7 +41,7 @@ class SymbolicArray:
     ndim = property(lambda self: len(self.axes))
     size = property(lambda self: self.xp.number(Mul(*(n for axis in self.axes for n in axis))))
     shape = property(lambda self: tuple(self.xp.number(Mul(*axis)) for axis in self.axes))
-    T = property(lambda self: self.xp.permuted(self, range(self.ndim)[::-1]))
+    T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
 
     def __len__(self):
         raise Refused("a length is taken as a Python number, and here it is a letter")
@@ -351,23 +349,20 @@ class SymbolicArrays:
         n = self.lift(stop).value
         return self.made(((n,),), lambda i: i[0], dtype, ("arange", n, dtype))
 
-    def permuted(self, x, order):
-        order = tuple(order)
+    def permute_dims(self, x, axes):
+        order = tuple(axes)
 
         def entry(*index):
             return x.at(x.axes, tuple(index[order.index(k)] for k in range(x.ndim)))
         return self._through(x, ("permuted",), lambda x: self.made([x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x)) \
             if not x.cases else self._refuse("axes are moved of indices that where chose, which is not known")
 
+    transpose = permute_dims
+
     def moveaxis(self, x, source, destination):
         order = [k for k in range(x.ndim) if k != source % x.ndim]
         order.insert(destination % x.ndim, source % x.ndim)
-        return self.permuted(x, order)
-
-    def permute_dims(self, x, axes):
-        return self.permuted(x, axes)
-
-    transpose = permute_dims
+        return self.permute_dims(x, order)
 
     def expand_dims(self, x, axis=0):
         at = axis % (x.ndim + 1)

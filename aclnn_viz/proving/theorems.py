@@ -6,7 +6,7 @@ from itertools import product
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
 from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
-from aclnn_viz.arrays.symbolic import BOOL, MOVED, SMOOTH, Pieces
+from aclnn_viz.arrays.symbolic import BOOL, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
 from derivations.prover.expressions import NotUnderstood, substitute
@@ -17,7 +17,9 @@ from derivations.prover.ranges import Ranges, is_nonnegative
 
 TRIED = 2  # regions in which a kink is looked for beside the first
 ONE = Symbol("#1", real=True)
+MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
+SMOOTH = {"input", *ARITHMETIC, "exp", "log", "sqrt", "negative", "reciprocal", "sum", "where", *MOVED}  # nor does this
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
 DIVIDED = "what is divided by is not 0"
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
