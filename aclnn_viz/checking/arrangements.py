@@ -153,13 +153,14 @@ class _Matcher:
 
 def _places(source) -> Iterator[tuple[str, _Matcher, ast.AST, str, int | None, ast.expr, ast.expr, dict]]:
     for name, tree in source.trees.items():
+        names = _Matcher(tree, source.functions[name].__globals__)
         for holder in ast.walk(tree):
             for field, value in ast.iter_fields(holder):
                 for at, node in enumerate(value if isinstance(value, list) else [value]):
                     if not isinstance(node, ast.BinOp | ast.Call):
                         continue
                     for left, right in IDENTITIES:
-                        matcher = _Matcher(tree, source.functions[name].__globals__)
+                        matcher = copy.copy(names)
                         if bound := next(matcher.match(left, node, {}), None):
                             matcher.home = matcher.home or next(iter(sorted(matcher.modules & {"np", "torch", "jnp"})), "np")
                             yield name, matcher, holder, field, at if isinstance(value, list) else None, node, right, bound

@@ -64,7 +64,7 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
     """
-    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     passing = [one for one in seen if not one.misses]
     ordered = [*cheapest_first(failing), *passing]
@@ -239,21 +239,17 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list, right: Sequence[Traits] = (),
-            yours: Mend | None = None) -> Explanation | None:
+def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list,
+            right: Sequence[Traits] = ()) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
 
-    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right. If an
-    edit of the kernel mends it, that is `yours`: a rearrangement says all, beside another stands what the kernel behaves as.
+    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
     """
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    found = None
-    if failing and not (yours and yours.lost) and all(one.usable for one in failing) and not all(one.subtle for one in failing):
-        passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-        found = _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
-    if not yours:
-        return found
-    return replace(found, yours=yours) if found else Explanation.of_mend(yours, len(seen) + len(fresh()))
+    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
+        return None
+    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+    return _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:

@@ -308,7 +308,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = explain(op, seen, end.left, fresh, evidence.right, yours)
+    explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
