@@ -219,7 +219,8 @@ class Explanation:
     @classmethod
     def of_mend(cls, found: Mend, cases: int) -> "Explanation":
         return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
-                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right)
+                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right,
+                   yours=found)
 
     @property
     def mends(self) -> bool:
@@ -227,8 +228,7 @@ class Explanation:
         return self.kind in ("arrangement", "mended")
 
     def __str__(self) -> str:
-        lines = [tr(str(self.yours))] if self.yours else []
-        lines += [tr(self.text)]
+        lines = [tr(str(self.yours))] * bool(self.yours) + [tr(self.text)] * (not self.mends)
         if self.condition:
             lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
                       tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
@@ -307,9 +307,8 @@ def _named(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
-    scaled = scaled_output(failing)
-    yield from _agree(budget.within(chain([scaled] if scaled else [], moved(op, failing), taken_for_others(
-        op, [*failing, *passing]), read_and_written(op, failing))), failing)
+    yield from _agree(budget.within(chain(moved(op, failing), taken_for_others(op, [*failing, *passing]), read_and_written(
+        op, failing))), failing)
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -335,6 +334,9 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
+    if scaled := [*_agree(filter(None, [scaled_output(failing)]), failing)]:
+        yield from scaled
+        return
     for slot in budget.within(slots(op.page)):
         if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)

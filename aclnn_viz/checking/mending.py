@@ -50,8 +50,17 @@ MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
 
+EDITED = "<an edited kernel>"
+
+
 class Unreadable(Exception):
     """The source of a kernel cannot be edited."""
+
+
+def _loops(block: list[ast.stmt]) -> Iterator[ast.For]:
+    for statement in block:
+        yield from [statement] * isinstance(statement, ast.For)
+        yield from _loops([*getattr(statement, "body", ()), *getattr(statement, "orelse", ())])
 
 
 @dataclass(eq=False)
@@ -139,12 +148,14 @@ class Source:
 
     @property
     def _code(self):
-        loops = [node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.For)]
+        trees = [*self.trees.values()]
+        loops = [*_loops(trees)]
         before = [loop.iter for loop in loops]
         for loop in loops:
-            loop.iter = ast.copy_location(ast.Call(ast.Name("_bounded", ast.Load()), [loop.iter], []), loop.iter)
+            bounded = ast.copy_location(ast.Name("_bounded", ast.Load()), loop.iter)
+            loop.iter = ast.copy_location(ast.Call(bounded, [loop.iter], []), loop.iter)
         try:
-            return compile(ast.fix_missing_locations(ast.Module([*self.trees.values()], [])), "<an edited kernel>", "exec")
+            return compile(ast.Module(trees, []), EDITED, "exec")
         finally:
             for loop, items in zip(loops, before):
                 loop.iter = items
@@ -206,7 +217,7 @@ class Mend:
 
 def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
     """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
+    with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
         outputs = run(kernel, one.prepared.case, list(one.prepared.expected), None).outputs
         return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
@@ -252,9 +263,9 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
         line, before, after, lost, changed = found
         if all(_right(changed, one) for one in fresh()):
             return Mend(line, before, after, changed, lost)
-    fresh()  # drawn before memory is limited
     with _limited_memory() as limited:
-        return _edited(source, failing, passing, fresh, budget) if limited else None
+        pass
+    return _edited(source, failing, passing, fresh, budget) if limited else None
 
 
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:

@@ -103,7 +103,7 @@ class CheckResult:
     def cause(self) -> str:
         """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
         found = self.explanation
-        if found and (yours := found.yours or (found if found.mends else None)):
+        if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
             return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
