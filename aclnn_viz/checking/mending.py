@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import re
+import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -178,6 +179,22 @@ class Source:
             warnings.simplefilter("ignore")
             return run(kernel, self.probe.prepared.case, list(self.probe.prepared.expected), None).outputs
 
+    def executed(self, one: CaseRun) -> set[int]:
+        """The lines that the kernel executes on the case of a run: no edit of another line mends it."""
+        lines = set()
+
+        def watch(frame, *_):
+            if frame.f_code.co_filename == EDITED:
+                lines.add(frame.f_lineno)
+                return watch
+        before = sys.gettrace()
+        sys.settrace(watch)
+        try:
+            _wrong(self.built(), one)
+        finally:
+            sys.settrace(before)
+        return lines
+
     def place(self, name: str, line: int) -> str:
         function = self.functions[name]
         file = function.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
@@ -274,7 +291,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
     wrong = {miss.output for miss in probe.misses}
     partly: dict[str, list] = {output: [] for output in wrong}
-    for kind, (name, statement, change) in _edits(source):
+    for kind, (name, statement, change) in _edits(source, source.executed(probe)):
         if budget.over or found and kind != group:
             break
         group = kind
@@ -315,14 +332,15 @@ def _one_each(source, choices: list[list], cases, fresh, budget) -> Mend | None:
     return None
 
 
-def _edits(source: Source) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
-    """Every edit of the functions of a kernel, those of kinds with many last."""
+def _edits(source: Source, lines: set[int]) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
+    """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
         names = names_of(tree, ModuleType(""))
         for statement, change in itertools.chain(_of_kernels(tree, names), changes(tree, names)):
-            if change.kind == "factor" and isinstance(change.node, ast.BinOp):
-                continue  # one side of it stands for both
+            if change.kind == "factor" and isinstance(change.node, ast.BinOp) or lines.isdisjoint(
+                    range(statement.lineno, statement.end_lineno + 1)):
+                continue  # one side of a product stands for both
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))
             else:

@@ -27,8 +27,8 @@ ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass wi
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 _BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
-MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
-DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
+MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
+DEPENDENCE = 0.6  # seconds, for what its errors depend on where nothing explains them
 
 
 @dataclass(frozen=True)
