@@ -63,15 +63,21 @@ class Piece:
     def rows(self) -> dict[str, str]:
         """What there is to say of it, by heading; both tests are run now, on our page with the mistake."""
         kernel, unsaid, passes = faulty_kernel(self.operator, self.fault), tr("the thread does not say"), tr("passes")
-        return {tr("operator"): self.operator, tr("fault"): tr(self.fault.name), tr("thread"): str(self.fault.thread),
-                tr("what was wrong"): tr(self.fault.story), tr("how long it lived"): tr(self.lived) or unsaid,
+        return {tr("thread"): str(self.fault.thread), tr("what was wrong"): tr(self.fault.story), tr("how long it lived"): tr(self.lived) or unsaid,
                 tr("what hid it"): tr(self.hid) or unsaid,
                 tr("a test that does not see it"): f"{self.missed}: {self.missed.wrong(kernel) or passes}",
                 tr("the smallest case that shows it"): f"{self.seen}: {self.seen.wrong(kernel) or passes}"}
 
     def __str__(self) -> str:
-        text = [line for name, value in [*self.rows().items()][2:] for line in wrapped(value, 110, f"  {name}: ", "    ")]
-        return "\n".join([f"{self.operator}: {tr(self.fault.name)}", *text, *(f"    {line}" for line in self.fault.diff.splitlines())])
+        text = [line for name, value in self.rows().items() for line in wrapped(value, 110, f"  {name}: ", "    ")]
+        return "\n".join([self.title, *text, *(f"    {line}" for line in self.fault.diff.splitlines())])
+
+    @property
+    def title(self) -> str:
+        return f"{self.operator}: {tr(self.fault.name)}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr("the changed lines"))
 
     def to_json(self) -> dict:
         rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)
@@ -80,7 +86,7 @@ class Piece:
 
 
 class Museum(tuple):
-    """Pieces of the museum, with a table."""
+    """Pieces of the museum: a list of them as text, all of each in a notebook."""
 
     def __str__(self) -> str:
         heads = [tr("operator"), tr("fault"), tr("thread")]
@@ -89,9 +95,7 @@ class Museum(tuple):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [one.rows() for one in self]
-        return as_html(tr("Museum"), [*rows[0]], [[*row.values()] for row in rows], opens=tr("the changed lines"),
-                       more="\n\n".join(f"{one.operator}: {tr(one.fault.name)}\n{one.fault.diff}" for one in self))
+        return "<br>".join(one._repr_html_() for one in self)
 
 
 def museum(name: str | None = None) -> Museum:

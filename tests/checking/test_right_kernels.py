@@ -85,6 +85,6 @@ def test_a_right_kernel_passes(name, how, kernel):
         check(name, kernel, dtypes=FORMATS).raise_if_failed()
 
 
-@pytest.mark.parametrize(("name", "kernel"), of_other_libraries())
+@pytest.mark.parametrize(("name", "kernel"), [*of_other_libraries()])
 def test_a_right_kernel_of_another_library_passes(name, kernel):
     check(name, kernel(), dtypes=FORMATS).raise_if_failed()
