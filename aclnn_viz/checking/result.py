@@ -13,7 +13,7 @@ from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Budget, Evidence, KernelUnderTest
-from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault, with_closest
+from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
@@ -312,7 +312,6 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
-        diagnosis = with_closest(op, diagnosis, seen)
         law, stands = law_of(seen, evidence.right, fresh())
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else

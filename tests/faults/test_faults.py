@@ -7,7 +7,6 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking import check
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
