@@ -282,7 +282,9 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
             return Mend(line, before, after, changed, lost)
     with _limited_memory() as limited:
         pass
-    return _edited(source, failing, passing, fresh, budget) if limited else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python, to which some edits look odd
+        return _edited(source, failing, passing, fresh, budget) if limited else None
 
 
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:

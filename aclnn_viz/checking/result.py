@@ -28,7 +28,7 @@ GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that
 _BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
 MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
-DEPENDENCE = 0.6  # seconds, for what its errors depend on where nothing explains them
+DEPENDENCE = 1.2  # seconds, for what its errors depend on where nothing explains them
 
 
 @dataclass(frozen=True)
@@ -311,8 +311,8 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
         law, stands = law_of(seen, evidence.right, fresh())
+        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, seconds))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]
