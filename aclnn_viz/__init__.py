@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aclnn_viz.moved import Moved
 
 if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is first needed
-    from aclnn_viz import acl, operators, tiles
+    from aclnn_viz import acl, tiles
     from aclnn_viz.accuracy import compare, predict
     from aclnn_viz.acl.why import why
     from aclnn_viz.cases import Case, case
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.errors import NotSupported
     from aclnn_viz.explorers import explore
     from aclnn_viz.devices.cpp import cpp_sample
-    from aclnn_viz.operators import operator
+    from aclnn_viz.operators import operator, operators
     from aclnn_viz.pictures import judge
     from aclnn_viz.proving import derive, prove
     from aclnn_viz.storage.own import load
