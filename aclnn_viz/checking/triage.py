@@ -6,56 +6,53 @@ gradients of the last function that autograd recorded, so the API `cross_entropy
 no attributes: those are taken with which the forward page gives the dumped output, and what their last digits may do is granted.
 An operator's `peer.py` says in `DUMPED` which calls are its own: by the name of an API or a module the parameters of PyTorch in
 their order, each with the vendor's name behind a colon where it is another; a name that is no vendor's does not count, one with
-"!" must be left out, and one with "=1" has that in all elements where it is. Behind that text may stand a function of what was found, which returns more.
+"!" must be left out, and one with "=1" has that in all elements where it is. Behind that text may stand a function of what was
+found, which returns more.
 """
 
 import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
-from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.files import Dumped, write_cases
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judge import FREEDOM, Expected, Prepared, explained, prepared
+from aclnn_viz.checking.judge import Expected, Prepared, explained, judge, prepared
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
-from aclnn_viz.errors import NotSupported, problem, shown
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.plans import preset
-from aclnn_viz.operators.products import PRODUCTS, VERSIONS
+from aclnn_viz.operators.products import READ, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
-ROUNDING, DEVICE, WRONG, SUSPECT = (message("explained by rounding"), message("explained by the device's numerics"), message("NOT EXPLAINED"),
-                                    message("SUSPECT"))
-NOT_JUDGED, DAMAGED = message("not judged"), message("DAMAGED")
-BAD = WRONG, SUSPECT, DAMAGED
-API = re.compile(r"(?P<stem>\w+\.(?P<key>.+)\.\d+)\.(?P<way>forward|backward)")
-MODULE = re.compile(r"(?P<module>Module\..+\.(?P<key>\w+))\.(?P<way>forward|backward)\.(?P<n>\d+)")
-GROUPS = (32, 16, 8, 4, 2, 1)
-EPSILONS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23)  # that modules are made with
-NEAR = 16.0  # units of the last place of the largest number, in which a forward pass repeats a dumped output
-UNKNOWN = message("what {name} does otherwise is not known: it is not judged with {argument}")
+ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explained by the device's numerics"), message("not judged")
+BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
+ENTRY = re.compile(r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)")
+EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)  # that modules are made with
+HEADER = message("place"), message("call"), message("operator"), message("verdict"), message("what was found")
+UNKNOWN = message("{name} with {argument} is not judged: what that does is not known")
 NOTE = message("the files were read, no kernel was run: what a device would do is predicted from documents and published sources")
+GENERATOR = '<meta name="generator" content="aclnn-viz triage">'
+BODY = "color-scheme:light dark; font-family:sans-serif; margin:1.5em; line-height:1.4; overflow-x:auto"
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One backward call: its place and name in the dump, the verdict, and what is to be said; `used` is the part of what is allowed.
+    """One backward call: its place and name in the dump, the verdict and why; `used` is the part of what is allowed.
 
-    `case` and `outputs` are there where its numbers could be read; `line` is that of the program which made the call.
+    `case` and `outputs` are there where its numbers were judged.
     """
 
     place: str
@@ -65,22 +62,24 @@ class Call:
     text: str = ""
     used: float = 0.0
     case: Case | None = None
-    outputs: Mapping[str, np.ndarray] = None
-    line: str = ""
+    outputs: Mapping[str, np.ndarray] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Triage:
-    """Every backward call of a dump that an operator of the kit has, in the order of execution; prints as a table."""
+    """Every backward call of a dump that an operator of the kit has, in the order of execution; prints as a table.
+
+    `notes` say what is wrong with a dump as a whole, `others` counts calls of which the kit has no operator.
+    """
 
     calls: tuple[Call, ...]
     notes: tuple[str, ...]
-    others: dict[str, int]
+    others: Counter
 
     @property
     def first(self) -> Call | None:
         """The first call that is not explained."""
-        return next((call for call in self.calls if call.verdict in BAD[:2]), None)
+        return next((call for call in self.calls if call.verdict in (WRONG, SUSPECT)), None)
 
     @property
     def counts(self) -> Counter:
@@ -89,60 +88,50 @@ class Triage:
     @property
     def passed(self) -> bool:
         """Whether numbers were judged, and all is explained and whole."""
-        counts = self.counts
-        return bool(counts[ROUNDING] + counts[DEVICE]) and not any(counts[name] for name in BAD) and not self.notes
+        return bool({ROUNDING, DEVICE} & {*self.counts}) and not {*BAD} & {*self.counts} and not self.notes
 
     @property
     def head(self) -> str:
-        counts = self.counts
-        parts = ", ".join(f"{counts[name]} {tr(name)}" for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if counts[name])
-        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=parts or tr("none of an operator of the kit"))
+        parts = [f"{self.counts[name]} {tr(name)}" for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
+        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=", ".join(parts) or tr("none of an operator of the kit"))
         return head + (tr("; first not explained: {name} in {place}", name=self.first.name, place=self.first.place) if self.first else "")
 
     @property
     def said(self) -> list[str]:
-        others = ", ".join(f"{name} {n}" for name, n in Counter(self.others).most_common(8))
+        others = ", ".join(f"{name} {n}" for name, n in self.others.most_common(8))
         return [*map(tr, self.notes), *[tr("the kit has no operator for: {others}", others=others)] * bool(others), tr(NOTE)]
 
     def rows(self, each: bool = False) -> list[list[str]]:
         """The table: each call that is not explained, and the others together unless `each` is asked for."""
         groups: dict[tuple, list[Call]] = {}
         for call in self.calls:
-            alone = each or call.verdict in BAD
-            groups.setdefault((call,) if alone else (call.operator, call.verdict, call.text), []).append(call)
+            groups.setdefault((call,) if each or call.verdict in BAD else (call.operator, call.verdict, call.text), []).append(call)
         return [[one[0].place, one[0].name + (f" +{len(one) - 1}" if one[1:] else ""), one[0].operator, tr(one[0].verdict),
-                 tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{max(call.used for call in one):.2g}"),
-                 *[one[0].line] * any(call.line for call in self.calls)] for one in groups.values()]
-
-    @property
-    def header(self) -> list[str]:
-        names = message("place"), message("call"), message("operator"), message("verdict"), message("what was found"), message("line")
-        return [tr(name) for name in names[:6 if any(call.line for call in self.calls) else 5]]
+                 tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{max(call.used for call in one):.2g}")] for one in groups.values()]
 
     def __str__(self) -> str:
-        return "\n".join([self.head, "", *(as_text(self.header, self.rows()) if self.calls else []), "", *self.said])
+        return "\n".join([self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.said])
 
-    def _repr_html_(self) -> str:
-        return as_html(self.head, self.header, self.rows(), self.said)
+    def _repr_html_(self, each: bool = False) -> str:
+        return as_html(self.head, map(tr, HEADER), self.rows(each), self.said)
 
     def to_html(self) -> str:
         """One page of HTML, whole, with every call."""
-        table = as_html(self.head, self.header, self.rows(each=True), self.said)
         return (f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}<title>{html.escape(self.head)}</title></head>'
-                f'<body style="{BODY}"><div style="overflow-x:auto">{table}</div></body></html>')
+                f'<body style="{BODY}">{self._repr_html_(each=True)}</body></html>')
 
     def to_json(self) -> str:
-        fields = "place", "name", "operator", "verdict", "text", "used", "line"
-        return json.dumps({"passed": self.passed, "head": self.head, "counts": dict(self.counts), "notes": list(self.notes),
-                           "others": dict(self.others), "first": self.first and self.first.name,
+        fields = "place", "name", "operator", "verdict", "text", "used"
+        return json.dumps({"passed": self.passed, "head": self.head, "counts": self.counts, "notes": self.notes, "others": self.others,
+                           "first": self.first and self.first.name,
                            "calls": [{name: getattr(call, name) for name in fields} for call in self.calls]}, indent=1)
 
-    def write(self, folder, force: bool = False):
-        """Write the first call that is not explained, or the first that was judged, as a case of `check` with its outputs; return the call.
+    def write(self, folder, force: bool = False) -> Call:
+        """Write the first call that is not explained, else the first that was judged, as a case of `check` with its outputs.
 
-        Raises ValueError where no call has numbers.
+        Raises ValueError where no call was judged by its numbers, FileExistsError where something is.
         """
-        call = self.first if self.first and self.first.case else next((call for call in self.calls if call.case), None)
+        call = next((one for one in (self.first, *self.calls) if one and one.case), None)
         if call is None:
             raise ValueError(problem("a case is written of a call with its numbers", self.head, 'dump with "task": "tensor"'))
         described = {name: (value.shape, value.dtype) for name, value in call.outputs.items()}
@@ -150,32 +139,36 @@ class Triage:
         return call
 
 
-GENERATOR = '<meta name="generator" content="aclnn-viz triage">'
-BODY = "color-scheme:light dark; font-family:sans-serif; margin:1.5em; line-height:1.4"
-
-
-def triage(folder, call: str | None = None, paths: bool = False, progress=lambda items: items) -> Triage:
+def triage(folder, call: str | None = None, paths: bool = False, progress: Callable = lambda calls: calls) -> Triage:
     """Judge every backward call of a dump in msProbe's layout that is one of an operator of the kit.
 
     `folder` is the dump_path of a run, or a step or rank in it. Of `call`, a name such as "Functional.silu.0", only that call is
     judged. With `paths` each call names the line of the program that made it, which may be private. Files are read, and
     nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
     """
-    known, dumps, others, notes, pending, seen = _known(), read_dumps(folder), Counter(), [], [], {}
-    for dump in dumps:
+    known, others, notes, pending, seen = {}, Counter(), [], [], {}
+    for op in operators():
+        for name, how in registry.own("peer", op.name, "DUMPED", {}).items():
+            known.setdefault(_plain(name), []).append((op, how))
+    for dump in read_dumps(folder):
         notes += [message("{place}: {note}", place=dump.place, note=note) for note in dump.notes]
         lines = dump.lines() if paths else {}
         for name in dump.entries:
-            one = _parted(name)
-            if one is None or name == one.forward and one.backward in dump.entries or call not in (None, one.stem):
+            if not (found := ENTRY.fullmatch(name)):
                 continue
-            if ops := known.get(_plain(one.key)):
-                pending.append((partial(_judged, dump, one, ops, seen), lines.get(one.forward, "")))
+            backward, forward = ((f"{found['call']}{way}{found['n']}" if found["call"] else f"{found['stem']}.{way}") for way in ("backward", "forward"))
+            stem, key = found["stem"] or backward, found["class"] or found["api"]
+            if name == forward and backward in dump.entries or call not in (None, stem):
+                continue
+            if ops := known.get(_plain(key)):
+                pending.append((partial(_judged, dump, stem, key, forward, backward, ops, seen), lines.get(forward)))
             else:
-                others[one.key] += 1
+                others[key] += 1
     if call and not pending:
         raise ValueError(problem("one call of the dump is named", f"{shown(call)}, which is none of an operator of the kit", "leave call out to see all"))
-    return Triage(tuple(replace(judge_one(), line=line) for judge_one, line in progress(pending)), tuple(notes), dict(others))
+    calls = [(judged(), line) for judged, line in progress(pending)]
+    return Triage(tuple(replace(one, text=linked("{some}; {more}", filter(None, (one.text, line)))) if line else one for one, line in calls),
+                  tuple(notes), others)
 
 
 def _plain(key: str) -> str:
@@ -183,123 +176,86 @@ def _plain(key: str) -> str:
     return re.sub(r"[123]d$", "", key).replace("_", "").lower()
 
 
-def _known() -> dict[str, list[tuple[Operator, object]]]:
-    found: dict[str, list] = {}
-    for op in operators():
-        for name, call in registry.own("peer", op.name, "DUMPED", {}).items():
-            found.setdefault(_plain(name), []).append((op, call))
-    return found
-
-
-class _Entries(NamedTuple):
-    """What an entry's name says: the call, the API or class, its two entries, and whether it is a module."""
-
-    stem: str
-    key: str
-    backward: str
-    forward: str
-    module: bool
-
-
-def _parted(name: str) -> _Entries | None:
-    if found := MODULE.fullmatch(name):
-        names = [f"{found['module']}.{way}.{found['n']}" for way in ("backward", "forward")]
-        return _Entries(names[0], found["key"], *names, True)
-    if found := API.fullmatch(name):
-        return _Entries(found["stem"], found["key"], *(f"{found['stem']}.{way}" for way in ("backward", "forward")), False)
-    return None
-
-
-def _judged(dump: Dump, one: _Entries, ops: list, seen: dict) -> Call:
+def _judged(dump: Dump, stem: str, key: str, forward: str, backward: str, ops: list, seen: dict) -> Call:
     """The verdict on a call, whatever is wrong with its entries and files."""
-    backward, forward = (dump.entries.get(name) for name in (one.backward, one.forward))
-    call = partial(Call, dump.place, one.stem, ops[0][0].name)
-    if backward is None or forward is None:
-        return call(NOT_JUDGED, message("it has no backward entry") if backward is None else message("it has no forward entry, which says what went in"))
-    reasons = []
+    ways, reasons, call = [dump.entries.get(name) for name in (forward, backward)], [], partial(Call, dump.place, stem, ops[0][0].name)
+    if None in ways:
+        return call(NOT_JUDGED, message("it has no backward entry") if ways[1] is None else message("it has no forward entry, which says what went in"))
     for op, how in ops:
         try:
-            return _of_operator(dump, one, op, how, forward, backward)
+            return Call(dump.place, stem, op.name, *_of_operator(dump, op, how, *ways))
         except NoNumbersError as error:
-            return call(*_by_statistics(one, forward, backward, seen) or (NOT_JUDGED, str(error)))
+            return call(*_by_statistics(stem, key, *ways, seen) or (NOT_JUDGED, str(error)))
         except StoredError as error:
             return call(DAMAGED, str(error))
-        except (ValueError, TypeError, NotSupported) as error:
+        except (ValueError, TypeError) as error:
             reasons.append(str(error))
         except Exception as error:  # an entry may hold anything
             return call(DAMAGED, problem("an entry is as msProbe writes it", f"{type(error).__name__} {error}"[:200], "dump the run again"))
     return call(NOT_JUDGED, reasons[0])
 
 
-def _by_statistics(one: _Entries, forward: dict, backward: dict, seen: dict) -> tuple[str, str] | None:
+def _by_statistics(stem: str, key: str, forward: dict, backward: dict, seen: dict) -> tuple[str, str] | None:
     """What statistics and checksums show without numbers; None for nothing."""
-    came, gone = [*tensors(forward.get("input_args")), *tensors(forward.get("input_kwargs")), *tensors(forward.get("parameters")),
-                  *tensors(backward.get("input"))], [*tensors(backward.get("output"))]
+    came = [*chain.from_iterable(tensors(forward.get(name)) for name in ("input_args", "input_kwargs", "parameters")), *tensors(backward.get("input"))]
+    gone = [*tensors(backward.get("output"))]
     if all(map(_finite, came)) and not all(map(_finite, gone)):
         return SUSPECT, message("a gradient is not finite, and all that went in is")
     sums = [[each.get("md5") for each in part] for part in (came, gone)]
-    if all(chain(*sums)) and gone:
-        about = repr([one.key, sums[0], *(_bare(forward.get(name)) for name in ("input_args", "input_kwargs"))])
-        name, before = seen.setdefault(about, (one.stem, sums[1]))
-        if before != sums[1]:
-            return SUSPECT, message("the same inputs as those of {name}, by their checksums, gave other gradients", name=name)
-    return None
+    about = re.sub(r"'data_name': '[^']*'", "", repr([key, *(forward.get(name) for name in ("input_args", "input_kwargs")), sums[0]]))
+    name, before = seen.setdefault(about, (stem, sums[1])) if all(chain(*sums)) else (stem, sums[1])
+    return (SUSPECT, message("the same inputs as those of {name}, by their checksums, gave other gradients", name=name)) if before != sums[1] else None
 
 
 def _finite(described: dict) -> bool:
     return all(np.isfinite(value) for key in ("Max", "Min", "Norm") if isinstance(value := described.get(key), (int, float)))
 
 
-def _bare(held):
-    """What is no tensor of the arguments of a call."""
-    if isinstance(held, list):
-        return [_bare(each) for each in held]
-    return {key: value for key, value in held.items() if key == "value" or isinstance(value, dict) and "shape" not in value} if isinstance(held, dict) else held
-
-
-def _of_operator(dump: Dump, one: _Entries, op: Operator, how, forward: dict, backward: dict) -> Call:
+def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:
     """Judge a call as one of an operator; raises ValueError or TypeError where it is none, or not known to be one."""
-    parts = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))  # PyTorch returns first what has a gradient
-    made, came = (dict(zip(parts, held)) for held in (forward.get("output", []), backward["input"]))
-    gradients = {name: _value(dump, held) for name, held in zip(op.outputs, backward["output"]) if held is not None}
-    if not gradients or any(held is not None for held in backward["output"][len(op.outputs):]):
-        raise ValueError(problem(f"backward.output holds {', '.join(op.outputs)}", f"{len(gradients)} gradients of {len(backward['output'])}",
+    gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))  # PyTorch returns first what has a gradient
+    made, came, found = dict(zip(gives, forward.get("output", []))), dict(zip(gives, backward["input"])), backward["output"]
+    gradients = {name: _value(dump, held) for name, held in zip(op.outputs, found) if held is not None}
+    if not gradients or any(held is not None for held in found[len(op.outputs):]):
+        raise ValueError(problem(f"backward.output holds {', '.join(op.outputs)}", f"{len(found)} gradients",
                                  "autograd recorded another function last, or the module has no gradient of its input"))
     how, more = (how, dict) if isinstance(how, str) else how
-    given = _named(dump, op, how, forward["input_args"], forward["input_kwargs"] | (forward.get("parameters", {}) if one.module else {}))
+    given = _named(dump, op, how, forward["input_args"], forward["input_kwargs"] | forward.get("parameters", {}))
     given |= {name: _value(dump, came[of]) for name, of in op.upstream.items() if came.get(of) is not None}
-    given |= more(given)
-    given = _as_cast(op, given, made.get(parts[0]))
-    lost = {name: of for name, of in op.saved.items() if made.get(of) is None}
-    given |= {name: _value(dump, made[of]) for name, of in op.saved.items() if name not in lost}
-    given |= {p.name: None for p in (*op.parameters, *op.forward_parameters) if p.kind == "tensor" and p.optional and p.name not in {*given, *op.saved}}
-    chosen = _attributes(dump, op, given, made.get(parts[0])) if one.module else {}
-    if missing := [p.name for p in op.parameters if p.kind == "tensor" and not p.optional and p.name not in {*given, *op.saved} and op.tensors[p.name].usual is None]:
+    given = _as_cast(op, given | more(given), made.get(gives[0]))
+    given |= {name: _value(dump, made[of]) for name, of in op.saved.items() if made.get(of) is not None}
+    lost = {name: of for name, of in op.saved.items() if name not in given}
+    absent = [p for p in (*op.parameters, *op.forward_parameters) if p.kind == "tensor" and p.name not in {*given, *lost}]
+    if missing := [p.name for p in absent if not p.optional and p in op.parameters and op.tensors[p.name].usual is None]:
         raise ValueError(problem(f"a call of {op.name} has {', '.join(missing)}", "none in the entry", "judge it by a dump that has it"))
-    made_case = case(op, **given | chosen)
-    inner, around = _around(op, made_case, given | chosen, lost)
-    ready = prepared(Recipe(op.name, {"call": one.stem}), inner, around=around)
-    ready = _loosened(ready, gradients, op, () if around is _same else lost, 2 * _near(made_case) if chosen else 0.0)
+    given |= {p.name: None for p in absent if p.optional}
+    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}  # of a module
+    called = case(op, **given | chosen)
+    inner, around = _around(op, called, given | chosen, lost)
+    near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
+    ready = _loosened(ready, gradients, near if chosen or lost and inner is called else 0.0)
     gradients = {name: value.reshape(ready.expected[name].truth.shape) for name, value in gradients.items()}
-    wrong = {name: ready.expected[name].misses(value) for name, value in gradients.items()}
-    verdict, text = (ROUNDING, "") if not any(map(np.any, wrong.values())) else _by_device(op, ready, gradients, wrong, around) or (
-        WRONG, _worst(ready, gradients, wrong))
-    if all(ready.expected[name].undecided.all() and value.size for name, value in gradients.items()):
-        verdict, text = NOT_JUDGED, message("every element hangs on a rounding")
     used = max(ready.expected[name].used(value) for name, value in gradients.items())
-    return Call(dump.place, one.stem, op.name, verdict, text, used, made_case, gradients)
+    if all(ready.expected[name].undecided.all() and value.size for name, value in gradients.items()):
+        return NOT_JUDGED, message("every element hangs on a rounding")
+    misses = judge(ready, gradients)
+    said = [message("{problem}, such as {found:.6g} for {truth:.6g} at {place}", problem=miss.problem, found=miss.actual, truth=miss.truth,
+                    place=list(miss.index)) for miss in misses]
+    verdict, text = (ROUNDING, "") if not misses else _by_device(op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around) or (
+        WRONG, linked("{some}; {more}", said))
+    if verdict == WRONG and lost and float_format(called.dtype).bits == 16 and not judge(_loosened(ready, gradients, near), gradients):
+        verdict, text = DEVICE, message("what the forward pass saved may have been rounded to 16 bits")
+    return verdict, text, used, called, gradients
 
 
 def _value(dump: Dump, held):
     """An argument as an entry holds it: a tensor with its numbers, a number, a text, or a tuple of such."""
     if isinstance(held, list):
         return tuple(_value(dump, each) for each in held)
-    if not isinstance(held, dict):
-        return held
-    if "shape" not in held:
-        return held["value"]
-    if held.get("type") != "torch.Tensor" and dump.framework == "pytorch":
-        raise ValueError(problem("a whole tensor is judged", f"a {held.get('type')}", "a part of a tensor on one rank is not judged"))
+    if not isinstance(held, dict) or "shape" not in held:
+        return held["value"] if isinstance(held, dict) else held
+    if held.get("type") == "DTensor":
+        raise ValueError(problem("a whole tensor is judged", "a DTensor", "the part of a tensor on one rank is not judged"))
     return dump.tensor(held)
 
 
@@ -307,7 +263,7 @@ def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
     """The arguments of a call by the vendor's names, from PyTorch's parameters in order."""
     order = [re.fullmatch(r"\s*(\w+)(!?)(?:=(\S+?))?(?:: (\w+))?", part).groups() for part in how.split(",")]
     if len(args) > len(order) or (other := kwargs.keys() - {name for name, *_ in order}):
-        raise ValueError(message(UNKNOWN, name=op.name, argument=f"{len(args)} arguments" if len(args) > len(order) else ", ".join(sorted(other))))
+        raise ValueError(message(UNKNOWN, name=op.name, argument=", ".join(sorted(other)) if len(args) <= len(order) else f"{len(args)} arguments"))
     found = {}
     for at, (name, refused, usual, vendor) in enumerate(order):
         held, plain = args[at] if at < len(args) else kwargs.get(name), vendor or name
@@ -333,16 +289,17 @@ def _as_cast(op: Operator, given: dict, output) -> dict:
 
 
 def _near(made: Case) -> float:
+    """The part of the largest number by which an output that was stored and one that is repeated may differ."""
     fmt = float_format(made.dtype)
-    return (2.0 if fmt.bits == 16 else NEAR) * fmt.unit_roundoff
+    return (2.0 if fmt.bits == 16 else 16.0) * fmt.unit_roundoff
 
 
-def _attributes(dump: Dump, op: Operator, given: dict, output) -> dict:
+def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
     """The attributes with which a module's forward page gives the output that was dumped; ValueError where none does."""
     x, unknown = given[op.first], [p for p in op.forward_parameters if p.name in op.attributes and p.name not in given]
-    tried = {p.name: tuple(dict.fromkeys((*(EPSILONS if p.name.startswith("eps") else ()), *([p.default] if p.optional else [x.shape[-n:] for n in (1, 2, 3)] if p.kind == "ints" else GROUPS), *p.values,
-                                          *op.attributes[p.name].tries))) for p in unknown}
-    wanted, best = _value(dump, output).astype(np.float64), (np.inf, {})
+    tried = {p.name: [*(EPSILONS if p.name.startswith("eps") else [p.default] if p.optional else [x.shape[-n:] for n in (1, 2, 3)]
+                        if p.kind == "ints" else GROUPS), *p.values, *op.attributes[p.name].tries] for p in unknown}
+    wanted, best = output.astype(np.float64), (np.inf, {})
     for values in product(*tried.values()):
         attributes = dict(zip(tried, values))
         try:
@@ -358,14 +315,10 @@ def _attributes(dump: Dump, op: Operator, given: dict, output) -> dict:
     return best[1]
 
 
-def _same(page: Callable) -> Callable:
-    return page
-
-
 def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Callable]:
     """The case of an operator whose page makes the saved tensors that are lost by its forward page, and what does so to any page."""
     if not lost or op.first not in {p.name for p in op.parameters} or "max" in op.page.forward.__code__.co_names:  # no bound knows a maximum
-        return made, _same
+        return made, lambda page: page
     forward, known = op.page.forward, {p.name: (given | made.inputs).get(p.name, p.default) for p in op.forward_parameters if p.name in op.attributes}
 
     def around(page):
@@ -381,22 +334,16 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
     return Case(replace(op, page=page), made.inputs, made.dtype, made.seed), around
 
 
-def _loosened(ready: Prepared, gradients: dict, op: Operator, lost, part: float) -> Prepared:
-    """Grant what an unknown attribute may do, a part of the largest number, and what saved tensors may that follow from no page."""
-    moved, inputs, expected = [], ready.case.inputs, {}
-    if lost:
-        rng, unit = np.random.default_rng(0), 4 * float_format(ready.case.dtype).unit_roundoff
-        wide = {name: value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value for name, value in inputs.items()}
-        moved = [op.backward(**wide | {name: wide[name] + unit * np.abs(wide[name]).max(initial=1.0) * rng.choice([-1, 1], wide[name].shape)
-                                       for name in lost}) for _ in range(4)]
+def _loosened(ready: Prepared, gradients: dict, slack: float) -> Prepared:
+    """What is expected of gradients in the formats that they have, with a part of the largest number granted."""
+    expected = {}
     for name, value in gradients.items():
-        one = ready.expected[name]
-        if [n for n in value.shape if n != 1] != [n for n in one.truth.shape if n != 1] or value.dtype.kind not in "fV":
-            raise ValueError(problem(f"{name} has the shape {one.truth.shape}", shown(value), "autograd recorded another function last"))
-        truth = np.asarray(one.truth)
-        more = [FREEDOM * np.abs(other[name] - truth) for other in moved] + [part * np.abs(truth).max(initial=0.0, where=np.isfinite(truth))] * bool(part)
-        allowed = np.where(np.isfinite(truth), np.max([np.broadcast_to(each, truth.shape) for each in [one.allowed, *more]], axis=0), 0.0)
-        expected[name] = replace(one, allowed=allowed, dtype=value.dtype)
+        truth = np.asarray((one := ready.expected[name]).truth)
+        if [n for n in value.shape if n != 1] != [n for n in truth.shape if n != 1] or value.dtype.kind not in "fV":
+            raise ValueError(problem(f"{name} has the shape {truth.shape}", shown(value), "autograd recorded another function last"))
+        finite = np.isfinite(truth)
+        allowed = np.maximum(one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite))
+        expected[name] = replace(one, allowed=np.where(finite, allowed, 0.0), dtype=value.dtype)
     return replace(ready, expected=expected)
 
 
@@ -411,7 +358,7 @@ def _by_device(op: Operator, ready: Prepared, gradients: dict, wrong: dict, arou
             left = rest
         if not any(mask.any() for mask in left.values()):
             return DEVICE, linked("{some}; {more}", [one.text for one in seen])
-    for plan in _plans(op):
+    for plan in {str(plan.settings): plan for one in READ for version in reversed(VERSIONS) for plan in [preset(op, one, version)]}.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         found = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
         right = {name: Expected(each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided)  # both are so near the exact number
@@ -419,29 +366,3 @@ def _by_device(op: Operator, ready: Prepared, gradients: dict, wrong: dict, arou
         if not any((mask & right[name].misses(gradients[name])).any() for name, mask in wrong.items()):
             return DEVICE, message("as predicted for {plan}", plan=plan.name)
     return None
-
-
-def _plans(op: Operator) -> list[Plan]:
-    """The different plans of the products that are predicted, the newest version of CANN first."""
-    found = {}
-    for product_, version in product(PRODUCTS, reversed(VERSIONS)):
-        try:
-            plan = preset(op, product_, version)
-        except ValueError:
-            continue
-        found.setdefault(repr(sorted(plan.settings.items(), key=str)), plan)
-    return list(found.values())
-
-
-def _worst(ready: Prepared, gradients: dict, wrong: dict) -> str:
-    """Where gradients are wrong, and the element that is farthest off."""
-    said = []
-    for name, mask in wrong.items():
-        if mask.any():
-            one, value = ready.expected[name], gradients[name]
-            with np.errstate(all="ignore"):
-                excess = np.abs(value.astype(np.float64) - one.truth) / (one.allowed + 1e-300)
-            at = np.unravel_index(int(np.where(mask, np.nan_to_num(excess, nan=np.inf), -1.0).argmax()), mask.shape)
-            said.append(message("{output} is wrong in {n} of {all} elements, such as {found} for {truth} at {place}", output=name, n=int(mask.sum()),
-                                all=mask.size, found=f"{float(value[at]):.6g}", truth=f"{float(one.truth[at]):.6g}", place=[int(k) for k in at]))
-    return linked("{some}; {more}", said)
