@@ -31,7 +31,7 @@ from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.plans import preset
-from aclnn_viz.operators.products import READ, VERSIONS
+from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
@@ -338,6 +338,8 @@ def _loosened(ready: Prepared, gradients: dict, slack: float) -> Prepared:
     """What is expected of gradients in the formats that they have, with a part of the largest number granted."""
     expected = {}
     for name, value in gradients.items():
+        if name not in ready.expected:
+            raise ValueError(problem(f"this call has the gradients {', '.join(ready.expected)}", name, "autograd recorded another function last"))
         truth = np.asarray((one := ready.expected[name]).truth)
         if [n for n in value.shape if n != 1] != [n for n in truth.shape if n != 1] or value.dtype.kind not in "fV":
             raise ValueError(problem(f"{name} has the shape {truth.shape}", shown(value), "autograd recorded another function last"))
@@ -358,7 +360,7 @@ def _by_device(op: Operator, ready: Prepared, gradients: dict, wrong: dict, arou
             left = rest
         if not any(mask.any() for mask in left.values()):
             return DEVICE, linked("{some}; {more}", [one.text for one in seen])
-    for plan in {str(plan.settings): plan for one in READ for version in reversed(VERSIONS) for plan in [preset(op, one, version)]}.values():
+    for plan in {str(plan.settings): plan for one in (*READ, SOC) for version in VERSIONS for plan in [preset(op, one, version)]}.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         found = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
         right = {name: Expected(each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided)  # both are so near the exact number

@@ -108,10 +108,12 @@ def _dump(folder: Path, place: str) -> Dump:
         head, entries, whole = _parsed(text)
     except StoredError as error:
         return Dump(folder, place, "", {}, [problem(f"{INDEX} can be read", str(error), MORE)])
-    kept = {printable(name): entry for name, entry in entries.items() if isinstance(entry, dict)}
+    kinds = {"input_args": list, "input_kwargs": dict, "parameters": dict, "output": list, "input": list}
+    kept = {printable(name): entry for name, entry in entries.items() if isinstance(entry, dict) and all(
+        isinstance(entry.get(part, kind()), kind) for part, kind in kinds.items())}
     notes = [] if whole else [problem(f"{INDEX} is whole", f"one that breaks off behind {len(entries)} entries", "what follows is not judged; " + MORE)]
     if len(kept) < len(entries):
-        notes.append(problem("an entry is an object", f"{len(entries) - len(kept)} that are none", "they are left out; " + MORE))
+        notes.append(problem("an entry holds lists of what went in and came out", f"{len(entries) - len(kept)} that do not", "they are left out; " + MORE))
     named = {said.get("data_name") for entry in kept.values() for said in tensors(entry)}
     files = sorted(os.listdir(folder / TENSORS)) if (folder / TENSORS).is_dir() else []
     if loose := [name for name in files if name not in named]:
