@@ -27,6 +27,7 @@ from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.files import Dumped, write_cases
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Expected, Prepared, explained, judge, prepared
+from aclnn_viz.checking.result import GENERATOR
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, operators, registry
@@ -44,8 +45,6 @@ EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 
 HEADER = message("place"), message("call"), message("operator"), message("verdict"), message("what was found")
 UNKNOWN = message("{name} with {argument} is not judged: what that does is not known")
 NOTE = message("the files were read, no kernel was run: what a device would do is predicted from documents and published sources")
-GENERATOR = '<meta name="generator" content="aclnn-viz triage">'
-BODY = "color-scheme:light dark; font-family:sans-serif; margin:1.5em; line-height:1.4; overflow-x:auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +116,9 @@ class Triage:
 
     def to_html(self) -> str:
         """One page of HTML, whole, with every call."""
-        return (f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}<title>{html.escape(self.head)}</title></head>'
-                f'<body style="{BODY}">{self._repr_html_(each=True)}</body></html>')
+        head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(self.head)}</title>'
+        body = f'<body style="margin:1.5em; overflow-x:auto">{self._repr_html_(each=True)}</body>'
+        return f'<!doctype html><html lang="{language()}"><head>{head}</head>{body}</html>'
 
     def to_json(self) -> str:
         fields = "place", "name", "operator", "verdict", "text", "used"

@@ -78,7 +78,6 @@ def check(options) -> int:
     """
     from aclnn_viz import checking
     from aclnn_viz.checking.check import write_list
-    from aclnn_viz.checking.result import GENERATOR
 
     way = _way(options)
     asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
@@ -117,13 +116,13 @@ def check(options) -> int:
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     if options.html:
-        _write_page(options.html, result.to_html(), GENERATOR)
+        _write_page(options.html, result.to_html())
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
 
 TRIAGE = {
     "folder": {"metavar": "FOLDER", "help": "the dump_path of msProbe, or a step or rank in it"},
-    "--call": {"metavar": "NAME", "help": "only this call, such as Functional.layer_norm.3"},
+    "--call": {"metavar": "NAME", "help": "only this call, such as Functional.API.3"},
     "--write": {"metavar": "CASE", "help": "write the first call that is not explained (else the first judged) as a case, into this folder"},
     "--html": {"metavar": "FILE", "help": "write every call as one page of HTML, too"},
     "--paths": {"action": "store_true", "help": "name the line of the program that made each call, with its private path"},
@@ -137,7 +136,6 @@ def triage(options) -> int:
     nothing in them is run. The exit status is 0 only if calls were judged, all of them are explained and no file is damaged.
     """
     from aclnn_viz import checking
-    from aclnn_viz.checking.triage import GENERATOR
     from aclnn_viz.storage.cases import is_folder_of_cases
     from aclnn_viz.storage.results import need_place
 
@@ -150,15 +148,16 @@ def triage(options) -> int:
         print(tr("{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges it, aclnn-viz check {folder} FILE.py:FUNCTION your kernel on it",
                  call=written.name, folder=options.write, operator=written.operator))
     if options.html:
-        _write_page(options.html, found.to_html(), GENERATOR)
+        _write_page(options.html, found.to_html())
     return 0 if found.passed else 1
 
 
-def _write_page(place: str, page: str, generator: str) -> None:
-    """Write a page of HTML, in the place of one that the same command wrote."""
+def _write_page(place: str, page: str) -> None:
+    """Write a page of HTML, in the place of one that these commands wrote."""
+    from aclnn_viz.checking.result import GENERATOR
     from aclnn_viz.storage.results import new_file
 
-    with new_file(place, True, lambda path: path.is_file() and generator in path.read_text("utf-8", "replace")) as file:
+    with new_file(place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
         file.write(page.encode())
 
 

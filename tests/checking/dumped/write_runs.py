@@ -80,7 +80,7 @@ def main(kind: str, *about: str) -> None:
     with tarfile.open(Path(__file__).parent / f"{name}.tar.xz", "w:xz") as archive:
         for path in sorted((folder / "dump").rglob("*")):
             if path.suffix == ".json":
-                path.write_text(re.sub(r"(?<=File )/[^,]*/(?=\w+\.py)|/tmp/[^\"]*(?=\"|/step)", "/home/user/", path.read_text()))
+                path.write_text(re.sub(r"(?<=File )/[^,]*/(?=\w+\.py)|/tmp/[^\"]*(?=\"|/step)", "/srv/train/", path.read_text()))
             if path.is_file():
                 inside = re.sub(r"proc\d+", "rank0", f"{name}/{path.relative_to(folder / 'dump')}")
                 info = archive.gettarinfo(path, inside)
