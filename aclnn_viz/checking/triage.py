@@ -18,15 +18,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.arrays.plan import STORAGE
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.files import Dumped, write_cases
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judge import Expected, Prepared, explained, judge, prepared
+from aclnn_viz.checking.judge import FREEDOM, Expected, Prepared, explained, judge, prepared
 from aclnn_viz.checking.result import GENERATOR
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import problem, shown
@@ -42,6 +43,7 @@ ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explai
 BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
 ENTRY = re.compile(r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)")
 EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)  # that modules are made with
+UNITS = 16.0  # of the last place of the largest number, by which float32 arithmetic differs where it is arranged otherwise
 HEADER = message("place"), message("call"), message("operator"), message("verdict"), message("what was found")
 UNKNOWN = message("{name} with {argument} is not judged: what that does is not known")
 NOTE = message("the files were read, no kernel was run: what a device would do is predicted from documents and published sources")
@@ -106,7 +108,7 @@ class Triage:
         for call in self.calls:
             groups.setdefault((call,) if each or call.verdict in BAD else (call.operator, call.verdict, call.text), []).append(call)
         return [[one[0].place, one[0].name + (f" +{len(one) - 1}" if one[1:] else ""), one[0].operator, tr(one[0].verdict),
-                 tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{max(call.used for call in one):.2g}")] for one in groups.values()]
+                 tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{min(1.0, max(call.used for call in one)):.2g}")] for one in groups.values()]
 
     def __str__(self) -> str:
         return "\n".join([self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.said])
@@ -243,7 +245,12 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
                     place=list(miss.index)) for miss in misses]
     verdict, text = (ROUNDING, "") if not misses else _by_device(op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around) or (
         WRONG, linked("{some}; {more}", said))
-    if verdict == WRONG and lost and float_format(called.dtype).bits == 16 and not judge(_loosened(ready, gradients, near), gradients):
+    narrow = float_format(called.dtype).bits == 16
+    steps = narrow and any(one.plan and one.plan.compute == STORAGE for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values()))
+    unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
+    if verdict == WRONG and not judge(_loosened(ready, gradients, unit), gradients):
+        verdict, text = DEVICE, message("it is off by at most {part} of the largest gradient, as by another arrangement of the formula", part=f"{unit:.1g}")
+    elif verdict == WRONG and lost and narrow and not judge(_loosened(ready, gradients, near, _moved(called, lost)), gradients):
         verdict, text = DEVICE, message("what the forward pass saved may have been rounded to 16 bits")
     return verdict, text, used, called, gradients
 
@@ -291,7 +298,7 @@ def _as_cast(op: Operator, given: dict, output) -> dict:
 def _near(made: Case) -> float:
     """The part of the largest number by which an output that was stored and one that is repeated may differ."""
     fmt = float_format(made.dtype)
-    return (2.0 if fmt.bits == 16 else 16.0) * fmt.unit_roundoff
+    return (2.0 if fmt.bits == 16 else UNITS) * fmt.unit_roundoff
 
 
 def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
@@ -334,8 +341,17 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
     return Case(replace(op, page=page), made.inputs, made.dtype, made.seed), around
 
 
-def _loosened(ready: Prepared, gradients: dict, slack: float) -> Prepared:
-    """What is expected of gradients in the formats that they have, with a part of the largest number granted."""
+def _moved(made: Case, lost: dict) -> dict[str, np.ndarray]:
+    """How far gradients move with the saved tensors that are lost, when those are rounded to 16 bits."""
+    rng, unit = np.random.default_rng(0), float_format(made.dtype).unit_roundoff
+    wide = {name: value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value for name, value in made.inputs.items()}
+    still, *moved = (made.operator.backward(**wide | {name: wide[name] * (1 + unit * part * rng.choice([-1, 1], wide[name].shape)) for name in lost})
+                     for part in (0, 1, 1, 1, 1))
+    return {name: FREEDOM * np.max([np.abs(other[name] - value) for other in moved], axis=0) for name, value in still.items()}
+
+
+def _loosened(ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})) -> Prepared:
+    """What is expected of gradients in the formats that they have, with a part of the largest number and `more` granted."""
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:
@@ -344,7 +360,7 @@ def _loosened(ready: Prepared, gradients: dict, slack: float) -> Prepared:
         if [n for n in value.shape if n != 1] != [n for n in truth.shape if n != 1] or value.dtype.kind not in "fV":
             raise ValueError(problem(f"{name} has the shape {truth.shape}", shown(value), "autograd recorded another function last"))
         finite = np.isfinite(truth)
-        allowed = np.maximum(one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite))
+        allowed = np.maximum(one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite)) + more.get(name, 0.0)
         expected[name] = replace(one, allowed=np.where(finite, allowed, 0.0), dtype=value.dtype)
     return replace(ready, expected=expected)
 
