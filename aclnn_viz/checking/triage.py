@@ -53,7 +53,7 @@ NOTE = message("the files were read, no kernel was run: what a device would do i
 class Call:
     """One backward call: its place and name in the dump, the verdict and why; `used` is the part of what is allowed.
 
-    `case` and `outputs` are there where its numbers were judged.
+    `case` and `outputs` are those of the first call that was judged, and of the first that is not explained.
     """
 
     place: str
@@ -168,9 +168,13 @@ def triage(folder, call: str | None = None, paths: bool = False, progress: Calla
                 others[key] += 1
     if call and not pending:
         raise ValueError(problem("one call of the dump is named", f"{shown(call)}, which is none of an operator of the kit", "leave call out to see all"))
-    calls = [(judged(), line) for judged, line in progress(pending)]
-    return Triage(tuple(replace(one, text=linked("{some}; {more}", filter(None, (one.text, line)))) if line else one for one, line in calls),
-                  tuple(notes), others)
+    calls, kept = [], set()
+    for judged, line in progress(pending):
+        one = judged()
+        spare = {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}  # a run has more numbers than memory holds
+        kept |= {one.verdict == WRONG} if one.case else set()
+        calls.append(replace(one, text=linked("{some}; {more}", filter(None, (one.text, line))), **spare))
+    return Triage(tuple(calls), tuple(notes), others)
 
 
 def _plain(key: str) -> str:

@@ -171,6 +171,16 @@ def test_the_numerics_of_a_device_are_named(written):
     assert found.verdict == DEVICE and "CANN 9.0" in found.text
 
 
+def test_another_arrangement_of_a_right_formula_is_no_bug(written):
+    x = np.float32(np.linspace(-60, 60, 400).reshape(20, 20))
+    gradient, sigmoid = np.float32(np.sin(x)), 1 / (1 + np.exp(-x))
+    for number, change in enumerate((1.0, 1.0 + 1e-4)):  # ATen's 1 - sigmoid, which cancels
+        aten = np.float32(change) * gradient * sigmoid * (1 + x * (1 - sigmoid))
+        written.add(f"Functional.silu.{number}", {"input": x}, [], [gradient], [aten.astype(np.float32)])
+    found = triage(written.done())
+    assert [call.verdict for call in found.calls] == [DEVICE, WRONG] and "another arrangement" in found.calls[0].text
+
+
 def test_statistics_and_checksums_show_contradictions(written):
     for number in range(3):
         written.silu(number)
