@@ -201,6 +201,7 @@ COMMANDS = {
         "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
         "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
+    "triage": (checking.triage, checking.TRIAGE),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
@@ -225,7 +226,7 @@ COMMANDS = {
             "--in-repo": {"action": "store_true", "help": "among the kit's own operators"}}}),
 }
 
-TAKES_DATA = ("check", "run", "sweep", "report")
+TAKES_DATA = ("check", "triage", "run", "sweep", "report")
 
 
 def table(rows: list[Row]) -> str:
