@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is fir
     from aclnn_viz.acl.why import why
     from aclnn_viz.cases import Case, case
     from aclnn_viz.checking import check
+    from aclnn_viz.checking.tolerances import tolerance
     from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
     from aclnn_viz.errors import NotSupported
     from aclnn_viz.explorers import explore
@@ -29,7 +30,7 @@ _MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
     "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "derive": "proving", "explore": "explorers",
     "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
-    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "", "why": "acl.why",
+    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "", "tolerance": "checking.tolerances", "why": "acl.why",
 }
 __all__ = list(_MODULES)
 # What else tab completion offers: the packages that hold what is asked for now and then.

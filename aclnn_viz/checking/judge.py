@@ -33,7 +33,7 @@ from aclnn_viz.operators.registry import own
 from aclnn_viz.words.messages import message
 
 FREEDOM = 4.0
-_FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
 JITTER = 2.0**-21
 DRAWS = 4
 FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
@@ -153,8 +153,8 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
     narrow = float_format(made.dtype).bits == 16
-    plans = [plan] if plan else [replace(_FLOAT32, storage="float32" if narrow else None, page=page)
-                                 for page in _pages(op)]
+    plans = [plan] if plan else [replace(FLOAT32, storage="float32" if narrow else None, page=page)
+                                 for page in pages(op)]
     envelopes = [] if arranged.empty else [envelope(op, plan, **inputs) for plan in plans]
     expected = {}
     for name, exact in truth.items():
@@ -172,7 +172,7 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
     return Prepared(recipe, made, loosened(op, inputs, expected, preset(op, SOC), signs), start, time.monotonic() - start)
 
 
-def _pages(op) -> set:
+def pages(op) -> set:
     """The expressions that a kernel may use: None is the textbook's, the others those of the device and of peers."""
     return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 

@@ -202,6 +202,7 @@ COMMANDS = {
         "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
         "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
+    "tolerance": (checking.tolerance, checking.TOLERANCE),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},

@@ -123,6 +123,30 @@ def check(options) -> int:
     return 0 if result.passed and (options.self or not result.stopped) else 1
 
 
+def tolerance(options) -> int:
+    """Show the tightest rtol and atol that no right kernel breaks, and which named faults a pair of yours lets pass.
+
+    |actual - exact| <= atol + rtol * |exact|, element by element, as numpy.allclose has it, on inputs drawn as `av.case` draws them.
+    """
+    from aclnn_viz.checking.tolerances import tolerance
+
+    found = tolerance(options.operator, shape=_shape(options.shape) if options.shape else None, dtype=options.dtype, plan=options.plan,
+                      seed=options.seed, let_through=options.let_through, **_named(options.set))
+    print(found.to_json() if options.json else found)
+    return 0
+
+
+TOLERANCE = {
+    "operator": {"help": "short or vendor name, or the folder of an operator"},
+    "--shape": {"metavar": "N,M", "help": "the shape that av.case takes; its default unless given"},
+    "--dtype": {"default": "float32", "help": "float16, bfloat16, float32 (the default) or float64"},
+    "--plan": {"help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
+                       "any order in float32 unless given"},
+    "--set": {"metavar": "NAME=VALUE", "action": "append", "default": [], "help": "a parameter of the vendor"},
+    "--seed": {"type": _seed, "default": 0, "metavar": "N"},
+    "--let-through": {"nargs": 2, "type": float, "metavar": ("RTOL", "ATOL"), "help": "which named faults this pair lets pass"}}
+
+
 def _way(options) -> str:
     """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
     asked = {"--self": options.self, "--write": options.write, "--read": options.read, "--given": options.given, "a kernel": options.kernel}
