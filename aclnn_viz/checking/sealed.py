@@ -75,7 +75,7 @@ class Sealed:
 
     def __enter__(self) -> "Sealed":
         self.folder = tempfile.TemporaryDirectory()
-        self.output = tempfile.TemporaryFile()
+        self.output = tempfile.TemporaryFile("w+b")
         self.channel, theirs = socket.socketpair()
         self.stream = Stream(self.channel)
         environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",

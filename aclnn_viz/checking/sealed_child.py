@@ -25,10 +25,9 @@ from types import ModuleType
 
 import numpy as np
 
-import aclnn_viz
 from aclnn_viz.storage.own import as_array
 
-KIT = os.path.dirname(os.path.realpath(aclnn_viz.__file__))
+KIT = str(Path(__file__).resolve().parents[1])
 # What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
 LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*)")
 ANSWERS = re.compile(re.escape(os.path.dirname(KIT)) + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/")
