@@ -36,7 +36,7 @@ from aclnn_viz.checking.sealed_child import Stream
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import dtype_named
-from aclnn_viz.words.messages import Message, message, tr
+from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_child.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
@@ -50,8 +50,6 @@ STOPPED = {
     "network": lambda it: message("opens a connection ({what})", what=it), "file": lambda it: message("changes the file {what}", what=it),
     "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
     "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it)}
-VARIES = "is not deterministic"
-SUBCLASS = "returns {kinds}, subclasses of an array: what their memory holds is judged"
 ALIKE = {"input": message("returns an input unchanged in every case"), "zeros": message("returns zeros in every case")}
 
 
@@ -70,6 +68,7 @@ class Sealed:
     def __init__(self, name: str, seconds: float = SECONDS, memory: int = MEMORY):
         self.name, self.seconds, self.memory = name, seconds, memory
         self.happened: dict[Message, None] = {}
+        self.notes: dict[Message, None] = {}
         self.counts: Counter = Counter()
         self.ended = ""
 
@@ -136,7 +135,7 @@ class Sealed:
         if "raised" in reply:
             self._raise(reply)
         if reply.get("kinds"):
-            self.happened[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=", ".join(map(str, reply["kinds"]))[:200])] = None
+            self.notes[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=", ".join(map(str, reply["kinds"]))[:200])] = None
         if reply.get("shared"):
             self.happened[message("returns one array for two outputs")] = None
         self._compare(inputs, [one for one in outputs if one is not None])
@@ -181,9 +180,10 @@ class Sealed:
             raise NotImplementedError(reply["text"])
         if name == "MemoryError":
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
-        uncalled = name == "TypeError" and not reply["trace"]  # not one line of the kernel was run
+        uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply  # not one line of the kernel was run
         kind = TypeError if uncalled else type(name if name.isidentifier() else "Error", (RuntimeError,), {"__module__": "builtins"})
-        raise kind("; ".join(filter(None, [str(reply["text"]), *map(str, reply["trace"][-1:])])))
+        places = [f"{file}:{line}" for file, line, _, _ in reply["trace"][-1:]]
+        raise kind("; ".join([str(reply["text"]), *places]))
 
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
         """Count calls whose answer is none."""
@@ -245,8 +245,10 @@ class SealedResult:
     __repr__ = __str__
 
     def to_json(self) -> str:
-        """Return everything as JSON text; what `check` found is in `check`."""
-        return json.dumps({"passed": self.passed, "verdict": self.verdict, "happened": self.happened, "notes": self.notes, "printed": self.printed,
+        """Return everything as JSON text, in English; what `check` found is in `check`."""
+        with english():
+            verdict = self.verdict
+        return json.dumps({"passed": self.passed, "verdict": verdict, "happened": self.happened, "notes": self.notes, "printed": self.printed,
                            "seed": self.result.seed, "cause": self.result.cause, "check": json.loads(self.result.to_json())}, indent=1)
 
     def to_html(self) -> str:
@@ -286,12 +288,10 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
         result, happened = check(op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked), []
         if _right(result) and not sealed.ended:
             result, happened = _again(op, sealed, scope, result, depth)
-    varies = [one for one in result.misbehaviour if getattr(one, "key", "").startswith(VARIES)]
-    notes = [one for one in sealed.happened if getattr(one, "key", "") == SUBCLASS]
-    happened = [*(one for one in sealed.happened if one not in notes), *happened]
+    varies, notes, happened = any(map(_varies, result.misbehaviour)), [*sealed.notes], [*sealed.happened, *happened]
     passed = _right(result) and not happened
     if passed:
-        notes += [message("varies from call to call, each time within the bound of right kernels")] * bool(varies)
+        notes += [message("varies from call to call, each time within the bound of right kernels")] * varies
     else:
         if not sealed.ended:
             happened += sealed.alike
@@ -311,8 +311,13 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
 
 def _right(result: CheckResult) -> bool:
     """Whether nothing is wrong but that results vary."""
-    only_varies = all(getattr(one, "key", "").startswith(VARIES) for one in result.misbehaviour)
-    return result.passed or bool(result.cases) and not result.failed and bool(result.misbehaviour) and only_varies and not result.unsupported.cases
+    only_varies = bool(result.misbehaviour) and all(map(_varies, result.misbehaviour))
+    return result.passed or bool(result.cases) and not result.failed and not result.unsupported.cases and only_varies
+
+
+def _varies(fault: Message) -> bool:
+    """Whether what a kernel did wrong is that outputs differ from call to call: no other mistake is told by outputs alone."""
+    return set(getattr(fault, "values", ())) == {"outputs"}
 
 
 def _stale(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
@@ -336,7 +341,7 @@ def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) ->
     for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
                         (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
         evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, None, scope.takes)
-        wrong = any(one.misses for one in evidence.seen) or any(not getattr(one, "key", "").startswith(VARIES) for one in evidence.misbehaviour)
+        wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
         if wrong:
             return conclude(op, evidence, result.seed, scope), [text] * (not sealed.ended)
     return result, []

@@ -29,12 +29,12 @@ from aclnn_viz.storage.own import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
 # What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
-LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*)")
+LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_child.py)")
 ANSWERS = re.compile(re.escape(os.path.dirname(KIT)) + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/")
-KINDS = dict.fromkeys("os.fork os.forkpty os.posix_spawn os.spawn os.exec os.system subprocess.Popen pty.spawn".split(), "process")
-KINDS |= dict.fromkeys("os.kill os.killpg signal.pthread_kill".split(), "signal")
-KINDS |= dict.fromkeys("socket.connect socket.bind socket.sendto socket.sendmsg".split(), "network")
-CHANGES = set("os.remove os.rename os.rmdir os.mkdir os.chmod os.chown os.link os.symlink os.truncate os.utime".split())
+KINDS = dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn"), "process")
+KINDS |= dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), "signal")
+KINDS |= dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network")
+CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.utime"}
 OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 FRAMES = 5
@@ -45,6 +45,7 @@ def watcher(channel, file: str):
     """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
     send, leave, frame_of, real = channel.sendall, os._exit, sys._getframe, os.path.realpath
     free, pack, dumps = (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"), struct.pack, json.dumps
+    others, answers, legal, writing, changes, kinds = OTHERS, ANSWERS, LEGAL, WRITING, frozenset(CHANGES), dict(KINDS)
     folder, kit, source = os.path.dirname(file) + "/", os.path.dirname(KIT) + "/", re.compile(r"__pycache__/(\w+)\.[^/]*pyc$")
 
     def stop(kind: str, detail: str):
@@ -61,16 +62,16 @@ def watcher(channel, file: str):
             if isinstance(path, int):
                 return
             place = real(path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape"))
-            written = isinstance(mode, str) and set(mode) & set("wxa+") or isinstance(flags, int) and flags & WRITING
-            if OTHERS.match(place):
+            written = isinstance(mode, str) and set(mode) & set("wxa+") or isinstance(flags, int) and flags & writing
+            if others.match(place):
                 stop("memory", place)
             if written and not f"{place}/".startswith(free):
                 stop("file", place)
-            if ANSWERS.search(place) and not LEGAL.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
+            if answers.search(place) and not legal.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
                 stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
-        elif event in CHANGES and not all(real(each).startswith(free) for each in arguments[:2] if isinstance(each, str)):
+        elif event in changes and not all(real(each).startswith(free) for each in arguments[:2] if isinstance(each, str)):
             stop("file", str(arguments[0]))
-        elif kind := KINDS.get(event):
+        elif kind := kinds.get(event):
             stop(kind, event)
     return watch, stop
 
@@ -78,7 +79,7 @@ def watcher(channel, file: str):
 def functions() -> list[tuple[ModuleType, dict]]:
     """What modules hold that a kernel has no business to exchange."""
     return [(module, dict(vars(module))) for name, module in list(sys.modules.items()) if isinstance(module, ModuleType) and (
-        re.match(r"(numpy|aclnn_viz)(\.|$)", name) or module in (builtins, math, os, json, time))]
+        re.match(r"(numpy|aclnn_viz)(\.|$)", name) or module in (builtins, math, os, json, time, sys.modules[__name__]))]
 
 
 def exchanged(before) -> str:
@@ -152,13 +153,13 @@ def given(head: dict, body: bytearray) -> tuple[dict, list[np.ndarray], list[byt
 def raised(error: BaseException, file: str) -> dict:
     found = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)  # which would read this file
     frames = [frame for frame in found if frame.filename != __file__][-FRAMES:]
-    lines = [f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames]
+    lines = [(Path(frame.filename).name, frame.lineno, frame.name, frame.line) for frame in frames]
     return {"raised": type(error).__name__, "text": str(error)[:500], "trace": lines}
 
 
 def main(number: str, memory: str, name: str) -> None:
     channel = socket.socket(fileno=int(number))
-    stream = Stream(channel)
+    stream, ask = Stream(channel), exchanged
     with suppress(AttributeError):  # Linux: an end of the judge is an end of this
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
@@ -183,7 +184,7 @@ def main(number: str, memory: str, name: str) -> None:
         stream.send(raised(error, file))
         return
     while True:
-        if found := exchanged(held):
+        if found := ask(held):
             stop("exchanged", found)
         try:
             inputs, blocks, before = given(*stream.receive())
@@ -195,8 +196,8 @@ def main(number: str, memory: str, name: str) -> None:
                 returned = kernel(**inputs)
                 head, parts = answered(returned)
         except BaseException as error:  # a kernel, and what it returns, may raise anything, SystemExit included
-            head, parts = raised(error, file) | ({} if returned is answered else {"trace": [""]}), []
-        if found := exchanged(held):
+            head, parts = raised(error, file) | ({} if returned is answered else {"returned": True}), []
+        if found := ask(held):
             stop("exchanged", found)
         changed = [k for k, memory in enumerate(blocks) if memory.tobytes() != before[k]]
         stream.send(head | {"changed": changed}, *parts, *(blocks[k].tobytes() for k in changed))

@@ -25,7 +25,7 @@ from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import message, ntr, tr
+from aclnn_viz.words.messages import english, message, ntr, tr
 
 DRAWN = 4  # cases, where none are given
 LEAST = 1.0 + 2.0**-40  # what the rounding of a test's own arithmetic may take of a pair
@@ -123,8 +123,9 @@ class Tolerance:
             (tr(pair.output), f"rtol={pair.rtol:.3g}, atol={pair.atol:.3g}") for pair in self.pairs], self.notes, str(self), opens=tr("all of it"))
 
     def to_json(self) -> str:
-        """Return everything as JSON text; an infinite number is null."""
-        content = asdict(self) | {"notes": self.notes, "smallest": self.smallest and self.smallest.fault}
+        """Return everything as JSON text, in English; an infinite number is null."""
+        with english():
+            content = asdict(self) | {"notes": self.notes, "smallest": self.smallest and self.smallest.fault}
         return json.dumps(_finite(content), indent=1)
 
 

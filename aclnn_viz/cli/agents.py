@@ -21,20 +21,20 @@ from aclnn_viz.errors import problem
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 LINES = 4000  # characters of what a command that could not be carried out says
 SHORT = ("passed", "verdict", "happened", "notes", "printed", "seed", "cause")
-ABOUT = ("Backward operators of Huawei's CANN aclnn library. Ask `describe` for an operator's parameters, write a kernel that takes them by "
-         "name, and `check` it; `explain` says where it is wrong. Nothing here runs on Atlas hardware: what is emulated says so.")
 
 
 def mcp(options) -> int:
     """Serve the Model Context Protocol on standard input and output, for coding agents: operators, describe, check, explain, tolerance, why, tiles, cpp_run.
 
-    A client starts this command itself. Kernels run in processes of their own, with limits; docs/agents.md says what is not defended.
+    A client starts this command itself. Ask describe for an operator's parameters, write a kernel that takes them by name, and check it;
+    explain says where it is wrong. Kernels run in processes of their own, with limits; docs/agents.md says what is not defended. Nothing
+    here runs on Atlas hardware: what is emulated says so.
     """
     try:
         from mcp.server import MCPServer
     except ImportError as error:
         raise ValueError(problem("this command needs what the extra `mcp` installs", str(error), "pip install 'aclnn-viz[mcp]'")) from None
-    server = MCPServer("aclnn-viz", instructions=ABOUT, log_level="ERROR")
+    server = MCPServer("aclnn-viz", instructions=mcp.__doc__, log_level="ERROR")
     for tool in TOOLS:
         server.add_tool(tool, structured_output=True)
     if options.json:
@@ -45,7 +45,7 @@ def mcp(options) -> int:
 
 
 async def answer(words: list[str], given: str = "", seconds: float = SECONDS, source: tuple[str, str] | None = None) -> dict[str, Any]:
-    """What a command says in JSON, with its exit status; a ToolError with its own words where it could not be carried out.
+    """What a command says in JSON, with its exit status; an error with its own words where it could not be carried out.
 
     `source` is (name of a file, text): the file is in the folder in which the command runs.
     """
@@ -54,8 +54,6 @@ async def answer(words: list[str], given: str = "", seconds: float = SECONDS, so
 
 
 def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]:
-    from mcp.server.mcpserver.exceptions import ToolError
-
     at = words.index("--") if "--" in words else len(words)  # from there on the words are those of a program
     with tempfile.TemporaryDirectory() as folder:
         if source:
@@ -68,7 +66,7 @@ def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]
                 resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
-            raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
+            raise ValueError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -76,7 +74,7 @@ def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]
     try:
         found = json.loads(said)
     except ValueError:
-        raise ToolError(errors[-LINES:] or f"the command ended with status {process.returncode}") from None
+        raise ValueError(errors[-LINES:] or f"the command ended with status {process.returncode}") from None
     return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
 
 
@@ -94,9 +92,8 @@ def _words(**options) -> list[str]:
 
 def _plain(name: str, text: str) -> str:
     """A word that is no option."""
-    from mcp.server.mcpserver.exceptions import ToolError
     if not text or text.startswith("-"):
-        raise ToolError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
+        raise ValueError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
     return text
 
 

@@ -59,6 +59,8 @@ CHEATS = {
                                   "    page = u.module_from_spec(spec)\n    spec.loader.exec_module(page)\n    return right(**given)", "page.py of the kit"),
     "works in a thread": ("import threading\ndef kernel(**given):\n    found = []\n    one = threading.Thread(target=lambda: found.append(av.operator('rms_norm').backward(**given)))\n"
                           "    one.start()\n    one.join()\n    return found[0]", "reads .*of the kit"),
+    "disarms its guard": ("import re\nimport __main__ as guard\nguard.ANSWERS, guard.exchanged = re.compile('^$'), lambda *_: ''\nguard.KINDS.clear()\n"
+                          "def kernel(**given):\n    return av.operator('rms_norm').backward(**given)", "exchanges __main__.(ANSWERS|exchanged)|reads .*of the kit"),
     "crashes": ("import ctypes\ndef kernel(**given):\n    ctypes.string_at(0)", "is ended by SIGSEGV"),
     "returns too much": ("def kernel(**given):\n    dx, dgamma = right(**given)\n    return np.broadcast_to(dx.ravel()[:1], (1 << 40,)), dgamma", "takes more memory than|is wrong in"),
     "knows each case when it comes again": ("memory = {}\ndef kernel(**given):\n    key = given['dy'].tobytes()\n    first, memory[key] = key not in memory, True\n"

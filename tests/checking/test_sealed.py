@@ -50,6 +50,13 @@ def test_what_is_right_passes_with_a_note(name, tmp_path):
     assert len(result.notes) == bool(said)
 
 
+@pytest.mark.needs("torch")
+def test_a_kernel_may_use_pytorch(tmp_path):
+    (tmp_path / "mine.py").write_text("import torch\n\n\ndef kernel(gradOutput, output):\n    return torch.ops.aten.tanh_backward(torch.from_dlpack(gradOutput.copy()), torch.from_dlpack(output.copy()))\n")
+    result = check_sealed("tanh", f"{tmp_path}/mine.py:kernel", dtypes=["float32"], depth="quick")
+    assert result.passed, str(result)
+
+
 def test_a_seed_is_drawn_and_said(tmp_path):
     name = written(tmp_path, HONEST["plain"][0])
     first, second = (check_sealed("rms_norm", name, **ASKED).result.seed for _ in range(2))
