@@ -60,7 +60,7 @@ def test_what_cannot_be_carried_out_is_an_error_with_its_reason(answers):
 def test_verdicts_are_data_and_a_cheat_harms_nothing(answers):
     assert [(answers[name]["passed"], answers[name]["status"]) for name in ("wrong", "cheat", "right")] == [(False, 1), (False, 1), (True, 0)]
     assert answers["wrong"]["check"]["outputs"] == {"dgammaOut": answers["wrong"]["check"]["failed"]} and answers["wrong"]["cause"]
-    assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {"status", *SHORT}
+    assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {*SHORT}
 
 
 @pytest.mark.needs("g++")

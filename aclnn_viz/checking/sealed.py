@@ -188,12 +188,10 @@ class Sealed:
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
         """Count calls whose answer is none."""
         outputs = [one for one in outputs if one.size > 1]
-        if not outputs:
-            return
-        taken, left = (tuple(one.tobytes() for one in some) for some in ([v for v in inputs.values() if isinstance(v, np.ndarray)], outputs))
-        self.counts["calls"] += 1
-        self.counts["input"] += any(one in taken for one in left)
-        self.counts["zeros"] += not any(one.any() for one in outputs)
+        taken = [one.tobytes() for one in inputs.values() if isinstance(one, np.ndarray)]
+        self.counts["calls"] += bool(outputs)
+        self.counts["input"] += any(one.tobytes() in taken for one in outputs)
+        self.counts["zeros"] += bool(outputs) and not any(one.any() for one in outputs)
 
     @property
     def alike(self) -> list[Message]:
@@ -226,10 +224,6 @@ class SealedResult:
     result: CheckResult
 
     @property
-    def stopped(self) -> bool:
-        return self.result.stopped
-
-    @property
     def verdict(self) -> str:
         """In one line: right, or why not."""
         text = {"operator": self.result.operator, "seed": self.result.seed}
@@ -250,9 +244,6 @@ class SealedResult:
             verdict = self.verdict
         return json.dumps({"passed": self.passed, "verdict": verdict, "happened": self.happened, "notes": self.notes, "printed": self.printed,
                            "seed": self.result.seed, "cause": self.result.cause, "check": json.loads(self.result.to_json())}, indent=1)
-
-    def to_html(self) -> str:
-        return self.result.to_html()
 
 
 def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = SECONDS, memory: int = MEMORY, depth: str = "normal",
@@ -289,6 +280,7 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
         if _right(result) and not sealed.ended:
             result, happened = _again(op, sealed, scope, result, depth)
     varies, notes, happened = any(map(_varies, result.misbehaviour)), [*sealed.notes], [*sealed.happened, *happened]
+    happened += [result.unrun] * result.stopped
     passed = _right(result) and not happened
     if passed:
         notes += [message("varies from call to call, each time within the bound of right kernels")] * varies
@@ -302,9 +294,9 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
                     if drawn != PUBLISHED and not examine(other, few(scope.cases(PUBLISHED)), MOST).failed:
                         happened.append(message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED))
         happened += [one for one in result.misbehaviour if not sealed.ended]
-        unsupported = len(result.unsupported) and not result.cases
-        happened += [message("supports no case")] * bool(unsupported) or [message("does not support {n} cases", n=len(result.unsupported))] * bool(
-            result.unsupported.cases and not allow_unsupported)
+        refused = len(result.unsupported)
+        happened += [message("does not support {n} cases", n=refused) if result.cases else message("supports no case")] * bool(
+            refused and not (allow_unsupported and result.cases))
         happened += [message("is wrong in {n} of {all} cases", n=result.failed, all=result.cases)] * bool(result.failed)
     return SealedResult(passed, tuple(happened), tuple(notes), sealed.printed, result)
 

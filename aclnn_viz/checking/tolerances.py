@@ -11,20 +11,20 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from numbers import Real
 
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.accuracy.report import strict
 from aclnn_viz.arrays.plan import ORDERS, Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.checking.judge import FLOAT32, documented, pages
-from aclnn_viz.dtypes import float_format
+from aclnn_viz.dtypes import float_format, numbers
 from aclnn_viz.errors import listed, problem, shown, whole
 from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.tables import as_html, as_text
+from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 
 DRAWN = 4  # cases, where none are given
@@ -115,18 +115,13 @@ class Tolerance:
             lines += [tr("the smallest of them that is wrong here: {fault}", fault=tr(one.fault)) for one in (self.smallest,) if one]
         return "\n".join([*lines, "", *self.notes])
 
-    def __repr__(self) -> str:
-        return f"Tolerance({self.operator}, {self.dtype}: rtol={self.rtol:.3g}, atol={self.atol:.3g})"
-
-    def _repr_html_(self) -> str:
-        return as_html(f"{self.operator}, {self.dtype}: rtol={self.rtol:.3g}, atol={self.atol:.3g}", (), [
-            (tr(pair.output), f"rtol={pair.rtol:.3g}, atol={pair.atol:.3g}") for pair in self.pairs], self.notes, str(self), opens=tr("all of it"))
+    __repr__ = __str__
 
     def to_json(self) -> str:
-        """Return everything as JSON text, in English; an infinite number is null."""
+        """Return everything as JSON text, in English; infinities become strings."""
         with english():
             content = asdict(self) | {"notes": self.notes, "smallest": self.smallest and self.smallest.fault}
-        return json.dumps(_finite(content), indent=1)
+        return json.dumps(strict(content), indent=1)
 
 
 def tolerance(op, /, *, shape=None, dtype: str = "float32", plan=None, seed: int = 0, cases: Sequence[Case] | None = None,
@@ -179,8 +174,8 @@ class _Points:
 
 
 def _pair(given) -> tuple[float, float]:
-    pair = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
-    if len(pair) != 2 or not all(isinstance(x, Real) and not isinstance(x, bool) and 0 <= x < math.inf for x in pair):
+    pair = numbers("let_through", given)
+    if pair.shape != (2,) or not (pair >= 0).all() or np.isinf(pair).any():
         raise ValueError(problem("let_through is (rtol, atol), numbers from 0 on", shown(given), "pass such as (1e-3, 1e-5)"))
     return float(pair[0]), float(pair[1])
 
@@ -250,19 +245,17 @@ def _judged(op, made: list[Case], points: list[_Points], limits: tuple[float, fl
     """The faults that a tolerance lets pass, the smallest first, and those that it does not."""
     found = []
     for fault in faults(op):
-        parts = [_parts(outputs.get(one.output), one, limits) for outputs, there in _of_fault(op, fault, made, points) for one in there]
-        found.append(Passing(fault.name, *(max(part, default=0.0) for part in zip(*parts))))
+        kernel, used, beyond = faulty_kernel(op, fault), 0.0, 0.0
+        for one in made:
+            outputs = {}
+            with np.errstate(all="ignore"), suppress(Exception):  # whatever a broken page raises: a test finds that, too
+                outputs = kernel(**one.inputs)
+            for point in points:
+                if point.case is one:
+                    used, beyond = map(max, (used, beyond), _parts(outputs.get(point.output), point, limits))
+        found.append(Passing(fault.name, used, beyond))
     found.sort(key=lambda one: one.used)
-    return tuple(one for one in found if one.used <= 1.0), tuple(one for one in found if not one.used <= 1.0)
-
-
-def _of_fault(op, fault, made: list[Case], points: list[_Points]):
-    kernel = faulty_kernel(op, fault)
-    for one in made:
-        outputs = {}
-        with np.errstate(all="ignore"), suppress(Exception):  # whatever a broken page raises: a test finds that, too
-            outputs = kernel(**one.inputs)
-        yield outputs, [point for point in points if point.case is one]
+    return tuple(one for one in found if one.used <= 1.0), tuple(one for one in found if one.used > 1.0)
 
 
 def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, float]:
@@ -277,12 +270,3 @@ def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, fl
         allowed = atol + rtol * np.abs(one.exact)
         used, beyond = (np.where(error == 0.0, 0.0, error / size) for size in (np.where(np.isfinite(allowed), allowed, 0.0), one.bound))
     return float(np.max(used, initial=0.0)), float(np.max(beyond, initial=0.0, where=one.known | ~np.isfinite(one.exact)))
-
-
-def _finite(value):
-    """A content as JSON takes it."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return value if not isinstance(value, float) or math.isfinite(value) else None

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 LINES = 4000  # characters of what a command that could not be carried out says
-SHORT = ("passed", "verdict", "happened", "notes", "printed", "seed", "cause")
+SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
 
 def mcp(options) -> int:
@@ -54,6 +55,8 @@ async def answer(words: list[str], given: str = "", seconds: float = SECONDS, so
 
 
 def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]:
+    from mcp.server.mcpserver.exceptions import ToolError
+
     at = words.index("--") if "--" in words else len(words)  # from there on the words are those of a program
     with tempfile.TemporaryDirectory() as folder:
         if source:
@@ -66,7 +69,7 @@ def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]
                 resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
-            raise ValueError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
+            raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -74,7 +77,7 @@ def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]
     try:
         found = json.loads(said)
     except ValueError:
-        raise ValueError(errors[-LINES:] or f"the command ended with status {process.returncode}") from None
+        raise ToolError(errors[-LINES:] or problem("a command answers in JSON", f"status {process.returncode}", "look at its arguments")) from None
     return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
 
 
@@ -92,8 +95,9 @@ def _words(**options) -> list[str]:
 
 def _plain(name: str, text: str) -> str:
     """A word that is no option."""
+    from mcp.server.mcpserver.exceptions import ToolError
     if not text or text.startswith("-"):
-        raise ValueError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
+        raise ToolError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
     return text
 
 
@@ -111,28 +115,28 @@ async def describe(operator: str) -> dict[str, Any]:
     return await answer(["describe", _plain("operator", operator)])
 
 
-async def check(operator: str, kernel: str = "kernel", source: str = "", dtypes: list[str] = [], where: dict[str, Any] = {},
-                shapes: list[list[int]] = [], soc: str = "", cann: str = "", depth: str = "normal", seed: int | None = None,
-                seconds: float = 20.0, memory_mib: int = 2048, allow_unsupported: bool = False) -> dict[str, Any]:
+async def explain(operator: str, kernel: str = "kernel", source: str = "", dtypes: list[str] = [], where: dict[str, Any] = {},
+                  shapes: list[list[int]] = [], soc: str = "", cann: str = "", depth: str = "normal", seed: int | None = None,
+                  seconds: float = 20.0, memory_mib: int = 2048, allow_unsupported: bool = False) -> dict[str, Any]:
+    """As check, with all that is known of a wrong kernel: the smallest counterexample, where it is wrong, which edit of the formula explains its numbers."""
+    words = ["check", _plain("operator", operator), _plain("kernel", f"source.py:{kernel}" if source else kernel), "--sealed", *_words(
+        dtypes=",".join(dtypes), where=[f"{key}={value!r}" for key, value in where.items()], shape=[_shape(one) for one in shapes], soc=soc, cann=cann,
+        depth=depth, seed=seed, seconds=seconds, memory=memory_mib, allow_unsupported=allow_unsupported)]
+    return await answer(words, source=("source.py", source) if source else None)
+
+
+async def check(**options) -> dict[str, Any]:
     """Tell whether a kernel in Python is right: passed, a verdict, what it did besides computing, the likeliest cause.
 
     kernel is FILE.py:FUNCTION, or with source (the text of a file) FUNCTION alone. It takes the vendor's parameters by name and returns the
     outputs as a dict by name or a tuple in order. It runs in a process of its own and may not read what the kit knows of operators. The seed
     is drawn unless given. seconds is for a call.
     """
-    found = await explain(operator, kernel, source, dtypes, where, shapes, soc, cann, depth, seed, seconds, memory_mib, allow_unsupported)
-    return {"status": found["status"]} | {name: found[name] for name in SHORT}
+    found = await explain(**options)
+    return {name: found[name] for name in SHORT}
 
 
-async def explain(operator: str, kernel: str = "kernel", source: str = "", dtypes: list[str] = [], where: dict[str, Any] = {},
-                  shapes: list[list[int]] = [], soc: str = "", cann: str = "", depth: str = "normal", seed: int | None = None,
-                  seconds: float = 20.0, memory_mib: int = 2048, allow_unsupported: bool = False) -> dict[str, Any]:
-    """As check, with all that is known of a wrong kernel: the smallest counterexample, where it is wrong, which edit of the formula explains its numbers."""
-    name = f"source.py:{kernel}" if source else kernel
-    words = ["check", _plain("operator", operator), _plain("kernel", name), "--sealed", *_words(
-        dtypes=",".join(dtypes), where=[f"{key}={value!r}" for key, value in where.items()], shape=[_shape(one) for one in shapes], soc=soc, cann=cann,
-        depth=depth, seed=seed, seconds=seconds, memory=memory_mib, allow_unsupported=allow_unsupported)]
-    return await answer(words, source=("source.py", source) if source else None)
+check.__signature__ = signature(explain)
 
 
 async def tolerance(operator: str, shape: list[int] | None = None, dtype: str = "float32", plan: str = "", seed: int = 0,

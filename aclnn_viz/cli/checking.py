@@ -69,7 +69,7 @@ OPTIONS = {
 _SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
 WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
         "--given": {"--html", "--plan"},
-        "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--html", "--seconds", "--memory"},
+        "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--seconds", "--memory"},
         "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"}}
 
 
@@ -129,7 +129,7 @@ def check(options) -> int:
     if options.html:
         with new_file(options.html, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
             file.write(result.to_html().encode())
-    return 0 if result.passed and (options.self or not result.stopped) else 1
+    return 0 if result.passed and (way in ("--self", "--sealed") or not result.stopped) else 1
 
 
 def tolerance(options) -> int:
