@@ -9,16 +9,18 @@ This finds mistakes and shortcuts. It is no protection from a hostile program of
 
 import json
 import os
+import pickle
 import secrets
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from numbers import Real
 from pathlib import Path
 from random import Random
@@ -32,16 +34,16 @@ from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
-from aclnn_viz.checking.sealed_child import Stream
+from aclnn_viz.checking.sealed_child import receive, send
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, whole
 from aclnn_viz.operators import operator
-from aclnn_viz.storage.reading import dtype_named
 from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_child.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
 PUBLISHED = 0  # the seed of `check`, which a kernel may have learnt
 FRESH, SMALL = 16, 512  # cases of other lengths, and elements of each
+PATIENCE = 1.0  # seconds that a process which closed its socket may take to end
 PRINTED = 2000  # characters that are shown of what a kernel prints
 MOST = 8.0  # seconds for cases in another order
 STOPPED = {
@@ -76,7 +78,7 @@ class Sealed:
         self.folder = tempfile.TemporaryDirectory()
         self.output = tempfile.TemporaryFile("w+b")
         self.channel, theirs = socket.socketpair()
-        self.stream = Stream(self.channel)
+        self.stream = self.channel.makefile("rwb")
         environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",
                                     "PYTHONPATH": os.pathsep.join(filter(None, (str(CHILD.parents[2]), os.environ.get("PYTHONPATH"))))}
         with theirs:
@@ -105,69 +107,50 @@ class Sealed:
     def __call__(self, **inputs):
         if self.ended:
             raise Stopped(self.ended)
-        head, parts, memories = {}, [], []
-        for name, value in inputs.items():
-            if isinstance(value, np.ndarray):
-                memory, offset, strides = _memory(value)
-                head[name] = {"dtype": value.dtype.name, "shape": value.shape, "strides": strides, "offset": offset, "bytes": memory.nbytes}
-                memories.append(memory)
-                parts.append(memory.tobytes())
-            else:
-                head[name] = value.item() if isinstance(value, np.generic) else value
-        try:
-            self.stream.send({"inputs": head}, *parts)
-        except OSError:
-            pass  # it has ended: what it left says why
+        given = {name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value) for name, value in inputs.items()}
+        with suppress(OSError):  # it has ended: what it left says why
+            send(self.stream, pickle.dumps(given))
         reply, body = self._receive()
-        outputs, at = [], 0
-        for one in reply.get("arrays", ()):
-            if one is None:
-                outputs.append(None)
-                continue
-            dtype, shape = dtype_named(one["dtype"]), tuple(whole("a length", n) for n in one["shape"])
-            size = dtype.itemsize * int(np.prod(shape, dtype=object))
-            outputs.append(np.frombuffer(body[at:at + size], dtype).reshape(shape).copy())
-            at += size
-        for k in reply["changed"]:
-            memory = memories[whole("a place", k)].reshape(-1)
-            memory.view(np.uint8)[:] = np.frombuffer(body[at:at + memory.nbytes], np.uint8)
-            at += memory.nbytes
+        try:
+            with np.load(BytesIO(body), allow_pickle=False) as held:
+                arrays = {name: held[name] for name in held}
+            outputs = {str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))}
+            for name, (is_array, value) in given.items():
+                if is_array and (changed := arrays.get(f"memory {name}")) is not None:
+                    value[2].view(np.uint8)[...] = changed.view(np.uint8)
+            if kinds := reply.get("kinds"):
+                self.notes[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=printable(", ".join(kinds))[:200])] = None
+        except Exception:  # whatever a file that is none raises
+            self._stop(message("sends what is no answer"))
         if "raised" in reply:
             self._raise(reply)
-        if reply.get("kinds"):
-            self.notes[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=", ".join(map(str, reply["kinds"]))[:200])] = None
         if reply.get("shared"):
             self.happened[message("returns one array for two outputs")] = None
-        self._compare(inputs, [one for one in outputs if one is not None])
-        match reply["form"]:
-            case "none":
-                return None
-            case "dict":
-                return dict(zip(map(str, reply["names"]), outputs))
-            case "tuple":
-                return tuple(outputs)
-        return outputs[0]
+        self._compare(inputs, [one for one in outputs.values() if one is not None])
+        return outputs if reply.get("dict") else next(iter(outputs.values()), None) if reply.get("one") else tuple(outputs.values())
 
-    def _receive(self):
+    def _receive(self) -> tuple[dict, bytes]:
         """The next message of the process; Stopped where there is none."""
-        end = time.monotonic() + self.seconds
-        self.channel.settimeout(max(end - time.monotonic(), 0.01))
+        self.channel.settimeout(self.seconds)
         try:
-            reply, body = self.stream.receive(self.memory)
+            head, body = receive(self.stream, self.memory)
+            reply = need(json.loads(head), dict, "an answer has names", "send one")
         except TimeoutError:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            return self._stop(message("does not answer within {seconds} s", seconds=f"{self.seconds:g}"))
-        except (EOFError, OSError):
-            status = self.process.wait()
-            return self._stop(message("ends its process with status {status} before it answers", status=status) if status >= 0 else
-                              message("is ended by {signal}", signal=signal.Signals(-status).name))
-        except ValueError:
-            return self._stop(message("sends what is no answer"))
-        if kind := STOPPED.get(reply.get("stopped")):
-            what, line = kind(printable(str(reply["detail"])[:300])), whole("a line", reply["line"])
-            return self._stop(message("{what}, in line {line}", what=what, line=line) if line else what)
-        if "raised" in reply and "changed" not in reply:  # as the file was loaded
-            return self._stop(message("cannot be loaded: {error}", error=f"{reply['raised']}: {reply['text']}"))
+            self._stop(message("does not answer within {seconds} s", seconds=f"{self.seconds:g}"))
+        except (struct.error, OSError):
+            try:
+                status = self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:  # which closed the socket, and lives on
+                self._stop(message("sends what is no answer"))
+            self._stop(message("ends its process with status {status} before it answers", status=status) if status >= 0 else
+                       message("is ended by {signal}", signal=signal.Signals(-status).name))
+        except (ValueError, TypeError):
+            self._stop(message("sends what is no answer"))
+        if kind := STOPPED.get(str(reply.get("stopped"))):
+            what, line = kind(printable(str(reply.get("detail"))[:300])), int(reply.get("line", 0))
+            self._stop(message("{what}, in line {line}", what=what, line=line) if line else what)
+        if "raised" in reply and "answer" not in reply:  # as the file was loaded
+            self._stop(message("cannot be loaded: {error}", error=printable(f"{reply['raised']}: {reply.get('text')}"[:500])))
         return reply, body
 
     def _stop(self, why: Message):
@@ -182,8 +165,7 @@ class Sealed:
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
         uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply  # not one line of the kernel was run
         kind = TypeError if uncalled else type(name if name.isidentifier() else "Error", (RuntimeError,), {"__module__": "builtins"})
-        places = [f"{file}:{line}" for file, line, _, _ in reply["trace"][-1:]]
-        raise kind("; ".join([str(reply["text"]), *places]))
+        raise kind("; ".join([str(reply.get("text")), *(f"{place[0]}:{place[1]}" for place in reply["trace"][-1:])]))
 
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
         """Count calls whose answer is none."""
@@ -199,14 +181,14 @@ class Sealed:
         return [text for name, text in ALIKE.items() if self.counts[name] and self.counts[name] == self.counts["calls"]]
 
 
-def _memory(value: np.ndarray) -> tuple[np.ndarray, int, tuple[int, ...]]:
-    """The memory that an array lies in, with what is before and behind it, where in it the array begins, and its strides."""
-    root = value
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    if not root.flags.c_contiguous or min(value.strides, default=0) < 0:
-        root = value = np.ascontiguousarray(value)
-    return root, value.__array_interface__["data"][0] - root.__array_interface__["data"][0], value.strides
+def _placed(value: np.ndarray) -> tuple:
+    """What np.ndarray takes to make an array anew in its memory, with what lies before and behind it."""
+    memory = value
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    if not memory.flags.c_contiguous or min(value.strides, default=0) < 0:
+        memory = value = np.ascontiguousarray(value)
+    return value.shape, value.dtype, memory.reshape(-1).view(np.uint8), value.ctypes.data - memory.ctypes.data, value.strides
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,9 +7,11 @@ Python that were exchanged are found after each call. Nothing that is sent back 
 
 import builtins
 import ctypes
+import io
 import json
 import math
 import os
+import pickle
 import re
 import resource
 import signal
@@ -87,67 +89,32 @@ def exchanged(before) -> str:
                  if vars(module).get(name) is not value and not name.startswith("__")), "")
 
 
-class Stream:
-    """Messages of a socket: a head in JSON, and arrays as bytes."""
-
-    def __init__(self, channel: socket.socket):
-        self.channel = channel
-
-    def exactly(self, count: int) -> bytearray:
-        found, at = bytearray(count), 0
-        while at < count:
-            got = self.channel.recv_into(memoryview(found)[at:], count - at)
-            if not got:
-                raise EOFError
-            at += got
-        return found
-
-    def receive(self, most: int = 1 << 62) -> tuple[dict, bytearray]:
-        head, body = struct.unpack("<qq", self.exactly(16))
-        if not 0 <= head <= 1 << 20 or not 0 <= body <= most:
-            raise ValueError("a message is too long")
-        return json.loads(self.exactly(head)), self.exactly(body)
-
-    def send(self, head: dict, *parts) -> None:
-        text = json.dumps(head).encode()
-        self.channel.sendall(struct.pack("<qq", len(text), sum(len(part) for part in parts)) + text)
-        for part in parts:
-            self.channel.sendall(part)
+def send(file, head: bytes, body: bytes = b"") -> None:
+    file.write(struct.pack("<qq", len(head), len(body)) + head + body)
+    file.flush()
 
 
-def answered(returned) -> tuple[dict, list[bytes]]:
-    """What a kernel returned, as names, formats and bytes; what lies is asked for its memory."""
-    if returned is None:
-        return {"form": "none"}, []
-    several = isinstance(returned, (dict, tuple, list)) or hasattr(returned, "keys") and hasattr(returned, "__getitem__")
-    if isinstance(returned, list) and all(isinstance(each, (int, float, list)) for each in returned):
-        several, returned = False, np.asarray(returned)
+def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
+    """The head and the body of the next message; struct.error at the end."""
+    head, body = struct.unpack("<qq", file.read(16))
+    if not 0 <= head <= most or not 0 <= body <= most:
+        raise ValueError("a message is too long")
+    return file.read(head), file.read(body)
+
+
+def answered(returned) -> tuple[dict, dict[str, np.ndarray]]:
+    """What a kernel returned, as names and arrays; what lies is asked for its memory."""
     keys = list(returned.keys()) if hasattr(returned, "keys") else None
-    values = [returned[key] for key in keys] if keys is not None else list(returned) if several else [returned]
-    head, parts, arrays = {"form": "dict" if keys is not None else "tuple" if several else "one", "names": [str(key)[:200] for key in keys or []]}, [], []
-    kinds = {type(value).__name__ for value in values if isinstance(value, np.ndarray) and type(value) is not np.ndarray}
-    for value in values:
-        array = None if value is None else np.array(as_array(value), order="C", subok=False)
-        if array is not None and (array.dtype.kind not in "biufV" or array.dtype.hasobject):
-            raise TypeError(f"returns {type(value).__name__} where an array of numbers is expected")
-        arrays.append(array if array is None else {"dtype": array.dtype.newbyteorder("=").name, "shape": array.shape})
-        parts.append(b"" if array is None else array.astype(array.dtype.newbyteorder("=")).tobytes())
-    shared = any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)
-    return head | {"arrays": arrays, "kinds": sorted(kinds), "shared": shared}, parts
-
-
-def given(head: dict, body: bytearray) -> tuple[dict, list[np.ndarray], list[bytes]]:
-    """The inputs of a call, each array in its memory as it lies there, and this memory."""
-    inputs, blocks, at = {}, [], 0
-    for name, one in head["inputs"].items():
-        if not isinstance(one, dict):
-            inputs[name] = tuple(one) if isinstance(one, list) else one
-            continue
-        memory = np.frombuffer(body[at:at + one["bytes"]], np.uint8).copy()
-        at += one["bytes"]
-        inputs[name] = np.ndarray(tuple(one["shape"]), np.dtype(one["dtype"]), memory, one["offset"], tuple(one["strides"]))
-        blocks.append(memory)
-    return inputs, blocks, [memory.tobytes() for memory in blocks]
+    numbers = isinstance(returned, list) and all(isinstance(each, (int, float, list)) for each in returned)
+    one = keys is None and (numbers or not isinstance(returned, (tuple, list)))
+    values = [returned[key] for key in keys] if keys is not None else [np.asarray(returned) if numbers else returned] if one else list(returned)
+    arrays = {str(k): np.array(as_array(value), subok=False) for k, value in enumerate(values) if value is not None}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufV" or array.dtype.hasobject:
+            raise TypeError(f"returns {type(values[int(name)]).__name__} where an array of numbers is expected")
+    return {"one": one, "names": [str(key)[:200] for key in (range(len(values)) if keys is None else keys)], "dict": keys is not None,
+            "kinds": sorted({type(value).__name__ for value in values if isinstance(value, np.ndarray) and type(value) is not np.ndarray}),
+            "shared": any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)}, arrays
 
 
 def raised(error: BaseException, file: str) -> dict:
@@ -158,8 +125,8 @@ def raised(error: BaseException, file: str) -> dict:
 
 
 def main(number: str, memory: str, name: str) -> None:
-    channel = socket.socket(fileno=int(number))
-    stream, ask = Stream(channel), exchanged
+    channel, ask = socket.socket(fileno=int(number)), exchanged
+    stream = channel.makefile("rwb")
     with suppress(AttributeError):  # Linux: an end of the judge is an end of this
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
@@ -179,28 +146,31 @@ def main(number: str, memory: str, name: str) -> None:
         kernel = getattr(module, function)
         if not callable(kernel):
             raise TypeError(f"{function} is a {type(kernel).__name__}, no function")
-        stream.send({"ready": True})
+        send(stream, b"{}")
     except BaseException as error:
-        stream.send(raised(error, file))
+        send(stream, json.dumps(raised(error, file)).encode())
         return
     while True:
         if found := ask(held):
             stop("exchanged", found)
         try:
-            inputs, blocks, before = given(*stream.receive())
-        except EOFError:
+            given = pickle.loads(receive(stream)[0])  # the judge's; nothing that goes back is
+        except struct.error:
             return
-        returned = answered  # until there is an answer
+        inputs = {name: np.ndarray(*value) if is_array else value for name, (is_array, value) in given.items()}
+        memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
+        before, returned = {name: one.tobytes() for name, one in memories.items()}, answered  # until there is an answer
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)
-                head, parts = answered(returned)
+                head, arrays = answered(returned)
         except BaseException as error:  # a kernel, and what it returns, may raise anything, SystemExit included
-            head, parts = raised(error, file) | ({} if returned is answered else {"returned": True}), []
+            head, arrays = raised(error, file) | ({} if returned is answered else {"returned": True}), {}
         if found := ask(held):
             stop("exchanged", found)
-        changed = [k for k, memory in enumerate(blocks) if memory.tobytes() != before[k]]
-        stream.send(head | {"changed": changed}, *parts, *(blocks[k].tobytes() for k in changed))
+        body = io.BytesIO()
+        np.savez(body, **arrays, **{f"memory {name}": one for name, one in memories.items() if one.tobytes() != before[name]})
+        send(stream, json.dumps(head | {"answer": True}).encode(), body.getvalue())
 
 
 if __name__ == "__main__":

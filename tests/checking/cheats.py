@@ -61,6 +61,7 @@ CHEATS = {
                           "    one.start()\n    one.join()\n    return found[0]", "reads .*of the kit"),
     "disarms its guard": ("import re\nimport __main__ as guard\nguard.ANSWERS, guard.exchanged = re.compile('^$'), lambda *_: ''\nguard.KINDS.clear()\n"
                           "def kernel(**given):\n    return av.operator('rms_norm').backward(**given)", "exchanges __main__.(ANSWERS|exchanged)|reads .*of the kit"),
+    "closes what it would answer on": ("import os, time\ndef kernel(**given):\n    os.closerange(3, 64)\n    time.sleep(60)", "sends what is no answer"),
     "crashes": ("import ctypes\ndef kernel(**given):\n    ctypes.string_at(0)", "is ended by SIGSEGV"),
     "returns too much": ("def kernel(**given):\n    dx, dgamma = right(**given)\n    return np.broadcast_to(dx.ravel()[:1], (1 << 40,)), dgamma", "takes more memory than|is wrong in"),
     "knows each case when it comes again": ("memory = {}\ndef kernel(**given):\n    key = given['dy'].tobytes()\n    first, memory[key] = key not in memory, True\n"
