@@ -415,7 +415,8 @@ class BoundedArrays(PlannedArrays):
         """An input as the kernel reads it; bounds start there."""
         value = super().given(array)
         if is_float(array):
-            self.anchors_moved |= not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
+            exact = self.plan.storage is None and np.can_cast(array.dtype, self.compute)
+            self.anchors_moved |= not exact and not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
         return value
 
     def anchored(self, x):
