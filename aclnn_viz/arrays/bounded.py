@@ -414,9 +414,8 @@ class BoundedArrays(PlannedArrays):
     def given(self, array):
         """An input as the kernel reads it; bounds start there."""
         value = super().given(array)
-        if is_float(array):
-            exact = self.plan.storage is None and np.can_cast(array.dtype, self.compute)
-            self.anchors_moved |= not exact and not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
+        if is_float(array) and (self.plan.storage or not np.can_cast(array.dtype, self.compute)):
+            self.anchors_moved |= not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
         return value
 
     def anchored(self, x):
