@@ -19,9 +19,9 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import STILL, number, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import Choice, message, tr
+from aclnn_viz.words.messages import Choice, meant, message, tr
 
-LEVELS = {"formula": message("formula"), "tensor": message("tensor"), "tiles": message("tiles"), "pipes": message("pipes")}
+LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
         "tiles": message("Click an element to see the instructions of its tile."), "pipes": message("Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
@@ -39,7 +39,7 @@ class Look:
     """What of a run is looked at."""
 
     level: str = choice("formula", LEVELS, "level", "Look at")
-    term: int = choice(-1, {-1: message("the first output")} | {k: message("{formula}", formula=label) for k, (_, label) in enumerate(TERMS)}, "term", "Look at", of="program",
+    term: int = choice(-1, {-1: message("the first output")} | {k: message("{formula}", formula=label) for k, (_, label) in enumerate(TERMS)}, meant("term", "term of a formula"), "Look at", of="program",
                        owners={k: program for k, (program, _) in enumerate(TERMS)}, moves=True)
     row: int = whole(1, 0, 11, "row", "Look at", below="rows")
     column: int = whole(3, 0, 127, "column", "Look at", below="columns")
