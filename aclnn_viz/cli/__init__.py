@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.cli import authoring, checking, cpp, sweeping
+from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
@@ -203,6 +203,7 @@ COMMANDS = {
     "check": (checking.check, checking.OPTIONS),
     "museum": (authoring.museum, {
         "name": {"nargs": "?", "help": "an operator, a fault or a thread, or a part of one; a list of all unless given"}}),
+    "tolerance": (checking.tolerance, checking.TOLERANCE),
     "triage": (checking.triage, checking.TRIAGE),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
@@ -215,6 +216,7 @@ COMMANDS = {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
         "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
     "cpp": (cpp, cpp.COMMANDS),
+    "mcp": (agents.mcp, {}),
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {
