@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -44,10 +45,10 @@ REFERENCES = {
 }
 
 
-def tried(kind: str, place: Path, seconds: float) -> tuple[str, str]:
-    """The verdict on a source, and what is missing; in a process of its own, which is ended after `seconds`."""
+def tried(kind: str, place: Path, seconds: float, schedule="eager") -> tuple[str, str]:
+    """The verdict on a source, and its hazards or what is missing; in a process of its own, which is ended after `seconds`."""
     answers = Queue()
-    work = Process(target=lambda: answers.put(KINDS[kind](place)))
+    work = Process(target=lambda: answers.put(KINDS[kind](place, schedule)))
     work.start()
     try:
         return answers.get(timeout=seconds)
@@ -58,7 +59,7 @@ def tried(kind: str, place: Path, seconds: float) -> tuple[str, str]:
         work.join()
 
 
-def project(place: Path) -> tuple[str, str]:
+def project(place: Path, schedule) -> tuple[str, str]:
     from aclnn_viz.tiles.projects import Project
 
     try:
@@ -71,14 +72,14 @@ def project(place: Path) -> tuple[str, str]:
             given = [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
                      for each in one.inputs]
             try:
-                run = one.launch(*given)
+                run = one.launch(*given, schedule=schedule)
             except ValueError as error:
                 if "no shape function" not in str(error):
                     raise
-                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs))
+                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs), schedule=schedule)
     except Exception as error:
         return "not run", said(error)
-    hazards = "; ".join(sorted({f"{each.kind} (line {each.line})" for each in run.hazards}))
+    hazards = listed((each.kind, each.line) for each in run.hazards)
     if reference is None:
         return "launched", hazards or "no reference here"
     try:
@@ -94,7 +95,11 @@ def project(place: Path) -> tuple[str, str]:
     return ("agrees" if close else "differs") + " with NumPy" * close, hazards
 
 
-def program(place: Path) -> tuple[str, str]:
+def listed(hazards) -> str:
+    return "; ".join(sorted({f"{kind} (line {line})" for kind, line in hazards}))
+
+
+def program(place: Path, schedule) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, place.parent.name)
@@ -115,16 +120,18 @@ def program(place: Path) -> tuple[str, str]:
         if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, encoding="utf-8", errors="replace")).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
         others = [str(one) for one in folder.glob("*.cpp") if one.name != place.name]
-        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
+        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), "--json", "--schedule", str(schedule), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
         ran = subprocess.run(command, cwd=where, capture_output=True, encoding="utf-8", errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
-        hazards = "; ".join(re.findall(r"aclnn-viz: ([^,:]+), core", ran.stderr)[:3])
-        if ran.returncode not in (0, 1) or (ran.returncode == 1 and not hazards):
-            return "not run", said(ran.stderr) if "error" in ran.stderr else (ran.stderr.strip() or ran.stdout.strip())[-200:].replace("\n", " ")
+        left = json.loads(ran.stdout) if ran.stdout else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
+        hazards = listed((one["kind"], one["line"]) for one in left["hazards"])
+        if left["status"] not in (0, 1) or left["status"] == 1 and not hazards or "program ended" in hazards:
+            text = "; ".join(left["said"]) or left["output"].strip()
+            return "not run", said(text) if "error" in text else text[-200:].replace("\n", " ")
         made = [one for one in sorted((where / "output").glob("*.bin")) if one.name != "golden.bin"]
         if verify is None and made and (where / "output" / "golden.bin").exists() and (folder / "scripts" / "verify_result.py").exists():
             verify = [str(folder / "scripts" / "verify_result.py"), str(made[0]), str(where / "output" / "golden.bin")]
         if verify is None:
-            return ("agrees by its own words" if re.search(r"(?i)pass|success", ran.stdout) else "runs"), hazards or "has no script that judges"
+            return ("agrees by its own words" if re.search(r"(?i)pass|success", left["output"]) else "runs"), hazards or "has no script that judges"
         judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, encoding="utf-8", errors="replace")
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
         return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))

@@ -24,6 +24,7 @@ from aclnn_viz.errors import place_of, problem
 
 from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
+from aclnn_viz.tiles.cpp import entries_of
 from aclnn_viz.words.messages import tr
 
 SECONDS = 60.0
@@ -46,7 +47,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     for one in files:
         one.open("rb").close()
     root = installation()
-    folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files},
+    folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files}, f"-I{launchers(files)}",
                *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
     command = [compiler(), *FLAGS]
     source = INCLUDE / "start_whole.cpp"
@@ -73,13 +74,27 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
 
 
+def launchers(files: Sequence[Path]) -> Path:
+    """The folder of the headers that the vendor's build makes: aclrtlaunch_NAME.h, which declares and launches an entry of the files."""
+    texts = {}
+    for name, (_, written) in (entry for one in files for entry in entries_of(one).items()):
+        kinds = ["void *" if "*" in one or "GM_ADDR" in one else one.strip().rpartition(" ")[0] for one in written.split(",") if one.strip()]
+        texts[f"aclrtlaunch_{name}.h"] = f"""#pragma once
+#include "acl/acl.h"
+extern "C" void {name}({", ".join(kinds)});
+#define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
+#define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, nullptr, stream>>>(__VA_ARGS__), 0u)
+"""
+    return kept(("launchers", *texts.items()), "launchers", lambda folder: [(folder / name).write_text(text, "utf-8") for name, text in texts.items()])
+
+
 def rewritten(text: str) -> str:
     """Make each launch of a preprocessed text a call, in the same line.
 
     >>> rewritten("void f(int n, int *x) {}\\nint main() { f<<<8, 0, s>>>(1, x); }").splitlines()[1]
     'int main() { aclnn_viz::launched(f, "f", "n,x", 8, 0, s)(1, x); }'
     """
-    plain, made, done = TEXTS.sub(lambda found: " " * len(found[0]), text), [], 0
+    plain, made, done = TEXTS.sub(lambda found: "'" * len(found[0]), text), [], 0
     for mark in MARK.finditer(plain):
         callee = CALLEE.search(plain, max(done, mark.start() - 400), mark.start())
         end = re.compile(r">\s*>\s*>\s*(?=\()").search(plain, mark.end())

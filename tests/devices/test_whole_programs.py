@@ -198,7 +198,7 @@ def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
 
 
 def test_launches_are_rewritten_in_their_line_alone():
-    text = 'void f(int *x, int n) {}\nint a = 1 << 2;\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
+    text = 'void f(int *x, int n) {}\nint a = 1 << 2; std::cerr << "a" << "b";\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
     made = whole.rewritten(text)
     assert made.count("\n") == text.count("\n") and '"<<<8>>>("' in made and "1 << 2" in made
     assert re.search(r'aclnn_viz::launched\(n::f<T<int>>, "f", "x,n", \n8 >> 1,\n0, s\)\(x,\n1\);', made)

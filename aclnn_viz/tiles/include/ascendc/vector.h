@@ -260,12 +260,12 @@ uint32_t gathered_elements(bool reduceMode, uint32_t mask, const GatherMaskParam
 template <class T>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(call("GatherMask", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
+    rsvdCnt = uint64_t(ask("GatherMask", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
 }
 template <class T, class U>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<U> &pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(call("GatherMaskBits", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
+    rsvdCnt = uint64_t(ask("GatherMaskBits", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
 }
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTime, const BrcbRepeatParams &params, AT) {
