@@ -45,10 +45,10 @@ REFERENCES = {
 }
 
 
-def tried(kind: str, place: Path, seconds: float, schedule="eager") -> tuple[str, str]:
+def tried(kind: str, place: Path, seconds: float, schedule="eager", inputs=None) -> tuple[str, str]:
     """The verdict on a source, and its hazards or what is missing; in a process of its own, which is ended after `seconds`."""
     answers = Queue()
-    work = Process(target=lambda: answers.put(KINDS[kind](place, schedule)))
+    work = Process(target=lambda: answers.put(KINDS[kind](place, schedule, inputs)))
     work.start()
     try:
         return answers.get(timeout=seconds)
@@ -59,7 +59,7 @@ def tried(kind: str, place: Path, seconds: float, schedule="eager") -> tuple[str
         work.join()
 
 
-def project(place: Path, schedule) -> tuple[str, str]:
+def project(place: Path, schedule, inputs) -> tuple[str, str]:
     from aclnn_viz.tiles.projects import Project
 
     try:
@@ -69,7 +69,7 @@ def project(place: Path, schedule) -> tuple[str, str]:
             reference = REFERENCES.get(called)
             combination = next((k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0)
             rng = np.random.default_rng(0)
-            given = [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
+            given = [rng.integers(1, most[0], shape).astype(dtype) if most else rng.standard_normal(shape).astype(dtype) for dtype, shape, *most in inputs] if inputs else [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
                      for each in one.inputs]
             try:
                 run = one.launch(*given, schedule=schedule)
@@ -99,7 +99,7 @@ def listed(hazards) -> str:
     return "; ".join(sorted({f"{kind} (line {line})" for kind, line in hazards}))
 
 
-def program(place: Path, schedule) -> tuple[str, str]:
+def program(place: Path, schedule, inputs) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, place.parent.name)

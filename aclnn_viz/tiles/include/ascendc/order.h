@@ -50,7 +50,7 @@ inline int64_t GetBlockNum(AT) {
 template <bool isAIVOnly = true>
 void SyncAll(AT) { ask("SyncAll", at); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t> &, const LocalTensor<int32_t> &, int32_t = 0, AT) { ask("SyncAll", at); }
+void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) { ask("SyncAll", at, memory, buffer); }
 // Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all.
 inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &) {}
 inline void WaitPreBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
