@@ -101,9 +101,11 @@ def listed(hazards) -> str:
 
 def program(place: Path, schedule, inputs) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, place.parent.name)
+    with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
+        folder = Path(tempfile.gettempdir(), "ascendc_sources", place.parent.name)
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(place.parent, folder)
+        gone.callback(shutil.rmtree, folder)
         (build := folder / "build").mkdir(exist_ok=True)
         for name in ("input", "output"):
             (build / name).mkdir(exist_ok=True)

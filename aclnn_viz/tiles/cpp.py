@@ -29,7 +29,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
+from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -158,7 +158,9 @@ def snake(name: str) -> tuple[str, str]:
 
 def compiled(file: Path, whole: str, options: list[str]) -> Path:
     """The program of a text around a source, from the cache where the same text has been compiled before."""
-    command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    if {*'"\n'} & {*str(file)}:
+        raise ValueError(problem('the path of a C++ file has no " and no line break, which #include cannot name', shown(str(file)), "rename it"))
+    command = [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}", *options, "-x", "c++", "-"]
     seen = translate([*command, "-E"], whole, file, str(INCLUDE))
     return kept((*command, seen), "kernel", lambda folder: translate(
         [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
@@ -275,7 +277,7 @@ class Launched:
         if len(arguments) != len(kernel.parameters):
             raise TypeError(problem(f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
                                     f"{len(arguments)} arguments", "pass each"))
-        self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
+        self.kernel, self.machine, self.until = kernel, machine, math.inf if debugged() else time.monotonic() + kernel.seconds
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
         self.values: list[bytes | int] = []  # bytes of each argument, or the offset of what a pointer points to
         regions, top = self.laid_out(arguments)
@@ -345,7 +347,7 @@ class Launched:
     def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
         """The next message of a core, or b"" and why it cannot go on."""
         left = self.until - time.monotonic()
-        mine.settimeout(max(left, 1e-3))
+        mine.settimeout(None if left == math.inf else max(left, 1e-3))
         try:
             text = mine.recv(64) if left > 0 else None
         except TimeoutError:

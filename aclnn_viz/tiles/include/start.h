@@ -18,6 +18,8 @@
 #include <tuple>
 #include <utility>
 
+#include "debug.h"
+
 namespace aclnn_viz {
 
 struct Entry {
@@ -71,6 +73,7 @@ inline void crashed(int number, siginfo_t *info, void *) {
     const char *why = address >= AscendC::UNIFIED_BUFFER && address < AscendC::UNIFIED_BUFFER + (1 << 20) ? "buffer"
                       : address < top && address + (16 << 20) > top                                      ? "stack" : "";
     if (number == SIGSEGV && *why) dprintf(reporting, "%d %s\n", my_core, why);
+    debug("aclnn_viz::crashed");
     std::signal(number, SIG_DFL);
     std::raise(number);
 }
@@ -82,7 +85,8 @@ inline void watch(int report, int core) {
     reporting = report, my_core = core, stack_begin = static_cast<char *>(__builtin_frame_address(0));
     struct sigaction action = {};
     action.sa_sigaction = crashed, action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr), sigaction(SIGBUS, &action, nullptr);
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(number, &action, nullptr);
+    debug_late();
 }
 
 template <class F>

@@ -100,8 +100,8 @@ public:
     void letter(C... each) { ((letters[length++] = char(each)), ...); }
     void number(int64_t value) { std::memcpy(numbers + size, &value, 8), size += 8; }
     void real(double value) { std::memcpy(numbers + size, &value, 8), size += 8; }
-    template <class... N>
-    void fields(int kind, N... values) { letter('p', '0' + kind, '0' + sizeof...(values)), (real(double(values)), ...); }
+    template <class... Field>
+    void fields(int kind, Field... values) { letter('p', '0' + kind, '0' + sizeof...(values)), (real(double(values)), ...); }
 
     template <class T>
     void put(const T &value) {

@@ -24,8 +24,8 @@ class Element {  // x(i) reads, x(i) = value writes
 public:
     Element(const Tensor &tensor, uint64_t index, Place at) : tensor(tensor), index(index), at(at) {}
     operator typename Tensor::PrimType() const { return tensor.GetValue(index, at); }
-    template <class N>
-    Element &operator=(N value) { return tensor.SetValue(index, value, at), *this; }
+    template <class Number>
+    Element &operator=(Number value) { return tensor.SetValue(index, value, at), *this; }
     Element &operator=(const Element &other) { return *this = typename Tensor::PrimType(other); }
 
 private:
