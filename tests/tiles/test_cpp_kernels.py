@@ -111,8 +111,8 @@ def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, sai
 
 @pytest.mark.parametrize("name, defines, said", [
     ('a "b".cpp', {}, "has no \" and no line break"), ("two\nlines.cpp", {}, "has no \" and no line break"),
-    ("add.cpp", {'N"': "1"}, "missing terminating"), ("add.cpp", {"3/N": "1"}, "macro name"), ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
-    ("it's $(a) `b` \\ %s.cpp", {}, None), ("-o.cpp", {"N": "1"}, None)])
+    ("add.cpp", {'"': "1"}, "macro name"), ("add.cpp", {"3/N": "1"}, "macro name"), ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
+    ("it's $(a) `b` \\ %s.cpp", {}, None), ("-o.cpp", {"N": "1", "M": "2"}, None)])
 @pytest.mark.sampled(2)
 def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
     (file := tmp_path / name).write_text(ADD.read_text("utf-8"), "utf-8")
