@@ -69,8 +69,9 @@ def project(place: Path, schedule, inputs) -> tuple[str, str]:
             reference = REFERENCES.get(called)
             combination = next((k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0)
             rng = np.random.default_rng(0)
-            given = [rng.integers(1, most[0], shape).astype(dtype) if most else rng.standard_normal(shape).astype(dtype) for dtype, shape, *most in inputs] if inputs else [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
-                     for each in one.inputs]
+            shape = (8, 2048) if "custom" in one.name.lower() else (16, 128)
+            given = [(rng.integers(1, most[0], sizes) if most else np.abs(rng.standard_normal(sizes)) + 1).astype(dtype) for dtype, sizes, *most in
+                     inputs or [(each.types[combination] or "f4", shape) for each in one.inputs]]
             try:
                 run = one.launch(*given, schedule=schedule)
             except ValueError as error:

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from pathlib import Path
 
-from aclnn_viz.errors import printable, problem, shown
+from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
 
@@ -24,9 +24,8 @@ def run(options) -> int:
     from aclnn_viz.tiles.compiling import CompileError, debugger
     from aclnn_viz.tiles.hazards import KINDS
 
-    named = {name: kind for kind in KINDS for name in (str(kind), tr(kind))}
-    if unknown := [one for one in options.allow if one not in named]:
-        raise ValueError(problem("--allow names a kind of hazard: " + ", ".join(map(tr, KINDS)), ", ".join(map(shown, unknown)), "name one of these"))
+    if unknown := {*options.allow} - KINDS.keys():
+        raise ValueError(problem("--allow names a kind of hazard: " + ", ".join(KINDS), ", ".join(unknown), "name one of these"))
     if options.gdb:
         debugger(options.seconds)
     try:
@@ -41,7 +40,7 @@ def run(options) -> int:
         if options.json:
             streams = [files.enter_context(tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")) for _ in range(2)]
             files.enter_context(redirect_stdout(streams[0]))  # what kernels print
-        left = whole.run(program, options.words, emulator, math.inf if options.gdb else options.seconds, streams, {named[one] for one in options.allow})
+        left = whole.run(program, options.words, emulator, math.inf if options.gdb else options.seconds, streams, options.allow)
         for one in filter(None, streams):
             one.seek(0)
         left.output, left.errors = (one.read() if one else "" for one in streams)

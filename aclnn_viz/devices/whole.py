@@ -24,7 +24,7 @@ from aclnn_viz.errors import place_of, problem
 
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
-from aclnn_viz.tiles.cpp import entries_of
+from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import tr
 
 SECONDS = 60.0
@@ -34,7 +34,6 @@ LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the 
 MARK = re.compile(r"<<\s*<")
 CALLEE = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$")
 TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
-NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)
 
 
 def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) -> Path:

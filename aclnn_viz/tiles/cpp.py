@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from inspect import Parameter, Signature
-from itertools import islice
+from itertools import islice, repeat
 from mmap import mmap
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
@@ -59,6 +59,7 @@ CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMod
 PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 # What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
 DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
@@ -184,7 +185,7 @@ class Source:
                                    "use one of these"))
         line, written = self._entries[name]
         kinds = self._kinds[name]
-        found = [re.search(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", one.strip(), re.DOTALL) for one in written.split(",")]
+        found = [NAME.search(one.strip()) for one in written.split(",")]
         names = [one[1] if one else f"argument_{place}" for place, one in enumerate(found)]
         if len(names) != len(kinds):  # macros hide what the parameters are called
             names = [f"argument_{place}" for place in range(len(kinds))]
@@ -463,44 +464,33 @@ class Calls:
         name, file, letters = text[5:].split(b"\0", 2)
         owner, _, method = name.decode().rpartition(".")
         function = (lambda first, *rest: getattr(first, method)(*rest)) if owner else FUNCTIONS.get(method)
-        form, kinds, each = "=", [], iter(letters)
+        forms = {"i": ("q", int), "f": ("d", float), "h": ("q", self.made.__getitem__), "m": ("QQ", lambda *bits: bits)}
+        whole, kinds, each = "=", [], iter(letters)
 
         def code():
             return next(each) - ord("0")
-
-        def always(value):
-            return 0, lambda: value
-        for letter in each:
-            match chr(letter):
-                case "i":
-                    one = "q", (1, int)
-                case "f":
-                    one = "d", (1, float)
-                case "h":
-                    one = "q", (1, self.made.__getitem__)
-                case "m":
-                    one = "QQ", (2, lambda *bits: bits)
-                case "n":
-                    one = "", always(None)
-                case "s":
-                    one = "", always(bytes(iter(each.__next__, ord("\n"))).decode())
-                case "t":
-                    one = "", always(FORMATS[code()])
-                case "e":
+        for letter in map(chr, each):
+            form, convert = forms.get(letter, ("", None))
+            if letter in "lg":
+                form, convert = "qq", partial(self.tensor, LocalTensor if letter == "l" else GlobalTensor, code())
+            elif letter == "p":
+                convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
+            elif convert is None:  # the same in each call
+                value = None
+                if letter == "s":
+                    value = bytes(iter(each.__next__, ord("\n"))).decode()
+                elif letter == "t":
+                    value = FORMATS[code()]
+                elif letter == "e":
                     choices, place = CHOICES[code()], code()
                     if place >= len(choices):
                         self.core.at = file.decode(), line
                         self.core.stop("event", message("{name} names a part of a core that a vector core does not have", name=method))
-                    one = "", always(choices[place])
-                case "l":
-                    one = "qq", (2, partial(self.tensor, LocalTensor, code()))
-                case "g":
-                    one = "qq", (2, partial(self.tensor, GlobalTensor, code()))
-                case _:
-                    one = code(), code()
-                    one = "d" * one[1], (one[1], partial(parameters, PARAMETERS[one[0]]))
-            form, kinds = form + one[0], [*kinds, one[1]]
-        made = self.heads[text] = kind.decode(), (file.decode(), line), function, struct.Struct(form), kinds
+                    value = choices[place]
+                convert = repeat(value).__next__
+            whole += form
+            kinds.append((len(form), convert))
+        made = self.heads[text] = kind.decode(), (file.decode(), line), function, struct.Struct(whole), kinds
         return made
 
     def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:

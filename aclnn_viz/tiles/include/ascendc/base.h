@@ -37,6 +37,9 @@ enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERN
 #define KERNEL_TASK_TYPE_DEFAULT(type)
 #define KERNEL_TASK_TYPE(key, type)
 
+#if defined(__clang__) ? __clang_major__ < 15 : __GNUC__ < 12
+#error "half needs g++ 12, clang 15 or a newer compiler"
+#endif
 using half = _Float16;
 
 struct bfloat16_t {
