@@ -106,7 +106,7 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
         folder = Path(tempfile.gettempdir(), "ascendc_sources", place.parent.name)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(place.parent, folder)
-        gone.callback(shutil.rmtree, folder)
+        gone.callback(shutil.rmtree, folder, True)
         (build := folder / "build").mkdir(exist_ok=True)
         for name in ("input", "output"):
             (build / name).mkdir(exist_ok=True)

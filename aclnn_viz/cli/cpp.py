@@ -33,8 +33,7 @@ def run(options) -> int:
     except CompileError as error:  # in the compiler's own lines
         print("aclnn-viz:", error, file=sys.stderr)
         return 2
-    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
-    emulator = Emulator(options.soc, schedule=schedule, traced=options.trace is not None)
+    emulator = Emulator(options.soc, schedule=options.schedule, traced=options.trace is not None)
     with ExitStack() as files:
         streams = [None, None]
         if options.json:
@@ -72,7 +71,6 @@ def check(options) -> int:
     if options.gdb:
         debugger(SECONDS)
     place = Path(options.place)
-    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
     if place.is_dir():
         kernel = Project(place, options.entry)
     else:
@@ -80,7 +78,7 @@ def check(options) -> int:
         kernel = source[options.entry or source.names[0]]
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
-            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=schedule)
+            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=options.schedule)
     print(result.to_json() if options.json else result)
     return 0 if result.passed else 1
 
@@ -120,7 +118,16 @@ def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments, []
 
 
-GDB = {"action": "store_true", "help": "open gdb where C++ crashes, or computes for too long"}
+def order(text: str) -> str | int:
+    """An order of landing as it is given: its name, or a number."""
+    return int(text) if text.isdigit() else text
+
+
+BOTH = {
+    "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
+    "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
+    "--schedule": {"type": order, "default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
+    "--gdb": {"action": "store_true", "help": "open gdb where C++ crashes, or computes for too long"}}
 COMMANDS = {
     "check": (check, {
         "place": {"metavar": "FILE|FOLDER", "help": "a C++ file with an entry, or an operator project"},
@@ -130,24 +137,18 @@ COMMANDS = {
         "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "an attribute of a project, a number of an entry"},
         "--rtol": {"type": float, "default": 1e-3, "help": "with files: how far a number may be, relative and absolute (default: 0.001)"},
         "--entry": {"metavar": "NAME", "help": "the entry of a file, the operator of a project, where there are several"},
-        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
-        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
         "--cores": {"type": int, "metavar": "N", "help": "with files: cores of the run, or that the tiling function is offered"},
-        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
-        "--gdb": GDB,
+        **BOTH,
         "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
         "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal", "help": "with --op: how many cases"}}),
     "run": (run, {  # what follows -- is the program's
         "file": {"metavar": "FILE", "help": "a C++ file with a function main; its own arguments follow after --"},
-        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
-        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
         "--with": {"dest": "sources", "action": "append", "default": [], "metavar": "FILE",
                    "help": "another source of the program, such as the kernel's"},
-        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
         "--soc": {"help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"},
         "--seconds": {"type": float, "default": 60.0, "help": "how long the program may take (default: 60)"},
         "--allow": {"action": "append", "default": [], "metavar": "HAZARD", "help": "a kind of hazard that is no reason for status 1"},
-        "--gdb": GDB,
+        **BOTH,
         "--trace": {"metavar": "FILE", "help": "write the stated times of each launch as a trace.json"}}),
     "flags": (flags, {}),
 }
