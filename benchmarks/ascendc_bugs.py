@@ -51,7 +51,7 @@ def main():
             f"{rule['shows']} (line {rule['at']})" in hazards.split("; ")
         print("|", rule["kind"], "|", rule["repository"], rule["path"], "|", *(str(line) for line, *_ in rule["edits"]), "|", rule["shows"], "|",
               rule.get("at", ""), "|", "yes" if found else f"no: {verdict}, {hazards}", "|", flush=True)
-    print("\n## The right sources\n\nUnder eager, late and 20 random orders:\n")
+    print("\n## The right sources\n\nUnder eager, late and 20 random orders; a hazard that one shows is its author's:\n")
     for rule in {(rule["repository"], rule["path"]): rule for rule in rules}.values():
         found = {ran(rule, root, (), order) for order in ORDERS}
         print("-", rule["repository"], rule["path"] + ":", "; ".join(sorted(f"{verdict} {hazards}".strip() for verdict, hazards in found)), flush=True)

@@ -56,6 +56,8 @@ WRONG = [
     ("(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)x + 2048", "beyond global memory", "DataCopy(xLocal"),
     ("pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));", "", "not initialised", "outQueueZ.AllocTensor"),
     ("Add(zLocal, xLocal, yLocal, tileLength);", "SetFlag<HardEvent::M_MTE1>(0);", "event", "SetFlag"),
+    ("Add(zLocal, xLocal, yLocal, tileLength);", "GlobalTensor<int32_t> work; work.SetGlobalBuffer((__gm__ int32_t *)"
+     "zGm.GetPhyAddr(2040 - blockLength * GetBlockIdx())); SyncAll(work, xLocal.ReinterpretCast<int32_t>());", "beyond global memory", "SyncAll"),
     ("Add(zLocal, xLocal, yLocal, tileLength);", "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);", "not initialised", "Add(zLocal"),
 ]
 
