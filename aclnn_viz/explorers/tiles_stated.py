@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 
 from aclnn_viz.explorers.tiles_data import Data, Job, pipe_name
-from aclnn_viz.explorers.tiles_time import ACROSS, HAZARD, KINDS_OF_PIPES, NAMES, TALL, drawn, idle, levels, page
+from aclnn_viz.explorers.tiles_time import ACROSS, HAZARD, HOLDS, KINDS_OF_PIPES, NAMES, TALL, drawn, idle, levels, page
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.tiles.timing import Span
@@ -14,6 +14,7 @@ from aclnn_viz.words.messages import message, tr
 NOTICES = (message("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware"),
            message("emulated: {soc}; us are stated from published numbers of Atlas A2, nothing was measured: task, core, V and MTE2 "
                    "within about 10 %; lengths on MTE3 and S are not predicted on several cores"))
+NOT_PREDICTED = message("{pipe} not predicted")
 SAID = ("critical", "waits", "us", "roofline")  # the panels that `describe` says better than their marks
 OF_PIPES = ("MTE2", "V", "MTE3", "S")
 
@@ -23,41 +24,32 @@ def panels(data: Data) -> list[Panel]:
 
 
 def placed(data: Data) -> list[tuple[Job, Span]]:
-    """The instructions of the chosen core in the steps that are drawn, with their times; of copies in, from the last one's end on."""
+    """The instructions of the chosen core in the steps that are drawn, with their times."""
     first, last = page(data)
-    free, spans, found = {}, {name: iter([span for span in data.times.spans if (span.core, span.pipe) == (data.state.core, name)])
-                              for name in OF_PIPES}, []
-    for job in data.jobs:
-        span = next(spans[pipe_name(job.pipe)])
-        start, free[job.pipe] = max(span.start, free.get(job.pipe, 0.0)), span.end
-        if first <= job.step < last:
-            found.append((job, span._replace(start=start)))
-    return found
+    spans = {name: iter([span for span in data.times.spans if (span.core, span.pipe) == (data.state.core, name)]) for name in OF_PIPES}
+    return [(job, span) for job in data.jobs for span in [next(spans[pipe_name(job.pipe)])] if first <= job.step < last]
 
 
 def timeline(data: Data) -> Panel:
-    """The pipes of the chosen core in us; a line runs along the critical path, where it is on this core."""
-    level, here = levels(data), placed(data)
+    """The pipes of the chosen core in us, copies in from the last one's end on; a line runs along the critical path on this core."""
+    level, here, free, marks = levels(data), placed(data), {}, []
     low, high = (min(span.start for _, span in here), max(span.end for _, span in here)) if here else (0.0, 1.0)
-    wide, marks, x, y = 1.02 * (high - low) or 1.0, idle(data, (low + high) / 2), [], []
+    wide = 1.02 * (high - low) or 1.0
     for job, span in here:
-        marks += drawn(job, span.start, span.end, level[job.pipe], 0.7 * ACROSS * (span.end - span.start) / wide, predicted(data, span.pipe))
-    at = {pipe_name(pipe): place + TALL + 0.12 for pipe, place in level.items()}
-    for one, end in zip(data.times.path, [*(after.start for after in data.times.path[1:]), inf]):
-        own = one.core == data.state.core and low <= one.start and one.end <= high
-        x += [one.start, min(one.end, end)] if own else [np.nan]
-        y += [at[one.pipe]] * 2 if own else [np.nan]
-    if not np.isnan(x).all():
-        marks.append(Line(np.array(x), np.array(y), HAZARD, tr("critical path"), 3.0))
-    now = [(span.start + span.end, level[job.pipe]) for job, span in here if job.step == data.step]
-    if now:
-        middle, row = np.array(now).T
-        marks.append(Dots(middle / 2, row - TALL, HAZARD, tr("step {step}", step=data.step), 4.0))
-    ticks = tuple((place, tr(NAMES[pipe]) if predicted(data, pipe_name(pipe)) else
-                   tr("{pipe} not predicted", pipe=pipe_name(pipe))) for pipe, place in level.items())
-    title = tr("Core {core}: its pipes in us, steps {first} to {last} of {all}; stated, not measured", core=data.state.core,
-               first=page(data)[0], last=min(page(data)[1], data.work.steps) - 1, all=data.work.steps)
-    return Panel("us", title, tuple(marks), Axis(tr("us"), low - 0.01 * wide, high + 0.01 * wide),
+        start, free[job.pipe] = max(span.start, free.get(job.pipe, 0.0)), span.end
+        marks += drawn(job, start, span.end, level[job.pipe], 0.7 * ACROSS * (span.end - start) / wide, predicted(data, span.pipe))
+        if job.step == data.step:
+            marks.append(Dots(np.array([(start + span.end) / 2]), np.array([level[job.pipe] - TALL]), HAZARD, tr("step {step}", step=data.step), 4.0))
+    row = {pipe_name(pipe): place + TALL + 0.12 for pipe, place in level.items()}
+    path = np.array([[(one.start, row[one.pipe]), (one.end, row[one.pipe])] if one.core == data.state.core and low <= one.start and
+                     one.end <= high else [(np.nan, 0.0)] * 2 for one in data.times.path]).reshape(-1, 2).T
+    marks += [Line(*path, HAZARD, tr("critical path"), 3.0)] if np.isfinite(path[0]).any() else []
+    ticks = tuple((place, tr(NAMES[pipe] if predicted(data, pipe_name(pipe)) else NOT_PREDICTED, pipe=pipe_name(pipe)))
+                  for pipe, place in level.items())
+    first, last = page(data)
+    title = tr("Core {core}: its pipes in us, steps {first} to {last} of {all}; stated, not measured", core=data.state.core, first=first,
+               last=min(last, data.work.steps) - 1, all=data.work.steps)
+    return Panel("us", title, (*marks, *idle(data, (low + high) / 2)), Axis(tr("us"), low - 0.01 * wide, high + 0.01 * wide),
                  Axis("", ticks[-1][0] + 1, -1.0, ticks=ticks), 20, 158)
 
 
@@ -67,16 +59,14 @@ def predicted(data: Data, pipe: str) -> bool:
 
 def critical(data: Data) -> Panel:
     """The parts of the chain of instructions that ends last, in us, behind the start of a kernel."""
-    parts = [(tr("the start"), data.times.costs["start"].value, 4, True)]
-    parts += [(pipe, data.times.critical[pipe], KINDS_OF_PIPES[pipe], predicted(data, pipe)) for pipe in OF_PIPES
-              if pipe in data.times.critical]
-    most = max(value for _, value, *_ in parts)
-    marks = [Box(0, row - 0.35, value / most, row + 0.35, "", kind, filled) for row, (_, value, kind, filled) in enumerate(parts)]
-    ticks = tuple((row, tr("{pipe}: {time} us", pipe=name, time=f"{value:.3g}") if filled else tr("{pipe} not predicted", pipe=name))
-                  for row, (name, value, _, filled) in enumerate(parts))
-    title = tr("Critical path, ends on core {core} (stated, not measured)", core=max((one.core for one in data.times.path[-1:]), default=0))
-    return Panel("critical", title, tuple(marks), Axis("", 0, 1.02, ticks=()),
-                 Axis("", len(parts) - 0.5, -0.5, ticks=ticks), 6, 150)
+    times, marks, ticks = data.times, [], []
+    for row, (pipe, time) in enumerate([("", times.costs["start"].value), *times.critical.items()]):
+        known = not pipe or predicted(data, pipe)
+        marks.append(Box(0, row - 0.35, time, row + 0.35, "", KINDS_OF_PIPES.get(pipe, HOLDS), known))
+        ticks.append((row, tr(message("{pipe}: {time} us") if known else NOT_PREDICTED, pipe=pipe or tr("the start"), time=f"{time:.3g}")))
+    title = tr("Critical path, ends on core {core} (stated, not measured)", core=max((one.core for one in times.path[-1:]), default=0))
+    return Panel("critical", title, tuple(marks), Axis("", 0, 1.02 * max(mark.x1 for mark in marks), ticks=()),
+                 Axis("", len(ticks) - 0.5, -0.5, ticks=tuple(ticks)), 6, 150)
 
 
 def shares(data: Data) -> dict[str, dict[str, int]]:
@@ -120,8 +110,6 @@ def describe(data: Data) -> list[str]:
     lines += [tr("  {pipe} waits for {other}: {share} % of core time", pipe=pipe, other=other, share=share)
               for pipe, each in shares(data).items() for other, share in each.items() if other != pipe and share]
     lines.append(tr("Core {core} in us, stated, not measured (* is on the critical path):", core=data.state.core))
-    chain = {(one.pipe, one.end) for one in data.times.path if one.core == data.state.core}
-    for job, span in placed(data):
-        end = f" .. {span.end:.3f}" if predicted(data, span.pipe) else ""
-        lines.append(f"  {span.start:.3f}{end} {'*' if (span.pipe, span.end) in chain else ' '} {span.pipe:4} {job.name}")
-    return lines
+    chain = {(one.pipe, one.start) for one in data.times.path if one.core == data.state.core}
+    return lines + [f"  {span.start:.3f} .. {f'{span.end:.3f}' if predicted(data, span.pipe) else '?':6} "
+                    f"{' *'[(span.pipe, span.start) in chain]} {span.pipe:4} {job.name}" for job, span in placed(data)]

@@ -125,8 +125,8 @@ class Times:
     def critical(self) -> dict[str, float]:
         """us of each pipe on the critical path."""
         found: dict[str, float] = defaultdict(float)
-        for one, end in zip(self.path, [*(after.start for after in self.path[1:]), float("inf")]):
-            found[one.pipe] += max(0.0, min(one.end, end) - one.start)
+        for one in self.path:
+            found[one.pipe] += one.end - one.start
         return dict(found)
 
     @property
@@ -230,9 +230,9 @@ def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
 
 
 def _path(spans: list) -> tuple[Span, ...]:
-    """The chain that ends last, each what the next has waited for."""
-    found, one = [], max(spans, key=lambda span: span.end, default=None)
+    """The chain that ends last: each what the next has waited for, cut where that begins."""
+    found, one, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
     while one is not None:
-        found.append(one)
-        one = spans[one.after] if one.after is not None else None
+        found.append(one._replace(end=max(one.start, min(one.end, seen))))
+        seen, one = one.start, spans[one.after] if one.after is not None else None
     return tuple(reversed(found))

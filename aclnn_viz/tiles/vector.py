@@ -226,30 +226,28 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+    return named(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
                              "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
-    return _named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
-    return _named(call, name)
+    return named(call, name, f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
 
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
         number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
-                             "`(dst, src, scalar, count)` or "
+    return named(call, name, f"dst = {name} of src and a scalar, rounded to the format first: `(dst, src, scalar, count)` or "
                              "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
-    return _named(call, name)
 
 
-def _named(call, name):
+def named(call, name: str, text: str):
+    """A function under its name, with its description."""
     call.__name__ = call.__qualname__ = name
+    call.__doc__ = text
     return call
 
 
