@@ -82,6 +82,7 @@ HAZARDS = [
     ("input overwritten", "", "writes to x", smallest.input_overwritten),
     ("deadlock", "", "SyncAll waits for 1 of 2 cores that have ended", smallest.deadlock),
 ]
+BITS = np.dtype(np.uint8)
 ON_TWO_CORES = {smallest.race, smallest.tail_over_a_neighbour, smallest.deadlock}
 
 
@@ -196,6 +197,8 @@ def at_their_limits(x, y):
     PipeBarrier(PIPE_V)
     Adds(one, one, 1, 64)
     Adds(rest, rest, 1.0, 8, 1, UnaryRepeatParams(0, 1, 8, 8))
+    PipeBarrier(PIPE_V)
+    Select(rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64)  # the one without memory of its own
     for _ in range(2):
         sync(V_S, pipe.FetchEventID(V_S))
         SetAtomicAdd(FLOAT)
@@ -247,7 +250,28 @@ def test_right_kernels_are_silent_and_give_the_same_bits(kernel):
     assert [one.kinds for one in found] == [[]] * 22 and len({one.y.tobytes() for one in found}) == 1
 
 
-BITS = np.dtype(np.uint8)
+def called(call):
+    """The hazards of a call on a tensor of 512 floats, 256 of them 0, and another one of 64."""
+    def kernel(x, y):
+        pipe = TPipe()
+        tensor, other = buffer(pipe, FLOAT, 512), buffer(pipe, FLOAT, 64)
+        Duplicate(other, 1.0, 64)
+        DataCopyPad(tensor, gm(x), smallest.row(256), smallest.NO_PAD)
+        sync(HardEvent.MTE2_V)
+        PipeBarrier(PIPE_V)
+        call(tensor, other)
+    return ran(kernel, x=np.zeros(256, np.float32)).hazards
+
+
+@pytest.mark.parametrize(("text", "call", "wrong", "right"), [
+    ("for EQ alone", lambda t, s, mode: Compare(s.ReinterpretCast(BITS), t.ReinterpretCast(int32_t), t[64].ReinterpretCast(int32_t), mode, 64),
+     CMPMODE.GT, CMPMODE.EQ),
+    ("into uint8_t, not float", lambda t, s, to: Compare(s.ReinterpretCast(to), t, t[64], CMPMODE.LT, 64), FLOAT, BITS),
+    ("offsets of uint32_t", lambda t, s, of: Gather(t[64], s, t.ReinterpretCast(of), 0, 64), int32_t, uint32_t),
+    ("pattern 8", lambda t, s, pattern: GatherMask(s, t, pattern, 64), 8, 7)], ids=["integers", "bits", "offsets", "pattern"])
+def test_what_a_call_does_not_take_is_named_and_what_it_takes_is_silent(text, call, wrong, right):
+    (hazard,), none = (called(lambda t, s: call(t, s, how)) for how in (wrong, right))
+    assert text in hazard.text and not none
 
 
 @pytest.mark.parametrize(("call", "meeting", "apart"), [
@@ -265,15 +289,7 @@ BITS = np.dtype(np.uint8)
 def test_a_result_over_a_source_is_a_hazard_and_beside_it_none(call, meeting, apart):
     """The result begins at an element of the tensor that is read, or is another one (-1)."""
     def kinds(at):
-        def kernel(x, y):
-            pipe = TPipe()
-            tensor, other = buffer(pipe, FLOAT, 512), buffer(pipe, FLOAT, 64)
-            Duplicate(other, 1.0, 64)
-            DataCopyPad(tensor, gm(x), smallest.row(256), smallest.NO_PAD)
-            sync(HardEvent.MTE2_V)
-            PipeBarrier(PIPE_V)
-            call(other if at < 0 else tensor[at], tensor, other)
-        return ran(kernel, x=np.zeros(256, np.float32)).kinds
+        return [hazard.kind for hazard in called(lambda t, s: call(s if at < 0 else t[at], t, s))]
     assert {at: kinds(at) for at in (*meeting, *apart)} == {at: ["overlap"] for at in meeting} | {at: [] for at in apart}
 
 
