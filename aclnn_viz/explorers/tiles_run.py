@@ -14,18 +14,18 @@ from aclnn_viz.words.messages import tr
 
 
 @legible
-def picture(run: Run, core: int | None = None, step: int | None = None, times: Times | None = None) -> Picture:
+def picture(run: Run | Times, core: int | None = None, step: int | None = None) -> Picture:
     """Return the picture of a run, a kernel in C++ included: one core in one step of its pipes, those of the first hazard unless given.
 
-    With `times`, which `av.tiles.timeline` states of the run, it has the pipes in us, the critical path, waits and the roofline.
-
-    Raises ValueError for a run without its trace.
+    Of the times that `av.tiles.timeline` states of a run it has the pipes in us, the critical path, waits and the roofline. Raises ValueError for a run without its trace.
 
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(100,))
     >>> print(str(picture(av.tiles.launch(av.tiles.programs("hardswish")[0], cores=2, **case.inputs))).splitlines()[0])
     None: every access is ordered, every byte that is read was written, every wait has its partner.
     """
+    times = run if isinstance(run, Times) else None
+    run = times.run if times else run
     work = work_of(run)
     first = run.hazards[0] if run.hazards else None
     if core is None:

@@ -27,7 +27,7 @@ def placed(data: Data) -> list[tuple[Job, Span]]:
     """The instructions of the chosen core in the steps that are drawn, with their times."""
     first, last = page(data)
     spans = {name: iter([span for span in data.times.spans if (span.core, span.pipe) == (data.state.core, name)]) for name in OF_PIPES}
-    return [(job, span) for job in data.jobs for span in [next(spans[pipe_name(job.pipe)])] if first <= job.step < last]
+    return [(job, span) for job in data.jobs if (span := next(spans[pipe_name(job.pipe)])) and first <= job.step < last]
 
 
 def timeline(data: Data) -> Panel:
@@ -79,10 +79,10 @@ def shares(data: Data) -> dict[str, dict[str, int]]:
 def waits(data: Data) -> Panel:
     """The shares of core time in which a pipe is busy, and stands still for another."""
     found = shares(data)
-    rows = np.array([list(each.values()) for each in found.values()] or [[0.0] * len(OF_PIPES)])
-    words = [tr("busy {share} %", share=share) if other == pipe else f"{share} %" for pipe, each in found.items() for other, share in each.items()]
-    marks = Heat(np.where(rows > 0, rows, np.nan), "sequential", 0, 100, words=tuple(np.where(rows.ravel() > 0, words or "", "").tolist()))
-    return Panel("waits", tr("Busy, or waiting (stated, not measured)"), (marks,),
+    rows = np.array([[share or np.nan for share in each.values()] for each in found.values()] or [[np.nan] * len(OF_PIPES)])
+    words = tuple(tr("busy {share} %", share=share) if other == pipe else f"{share} %" if share else ""
+                  for pipe, each in found.items() for other, share in each.items())
+    return Panel("waits", tr("Busy, or waiting (stated, not measured)"), (Heat(rows, "sequential", 0, 100, words=words),),
                  Axis(tr("waits for"), ticks=tuple(enumerate(OF_PIPES))), Axis("", ticks=tuple(enumerate(found))), 7, 150)
 
 

@@ -236,8 +236,7 @@ def test_what_pipes_wait_for_is_said_in_percent_in_the_picture_and_its_words():
 
 def test_every_panel_of_time_says_that_it_was_not_measured_in_either_picture():
     data = compute(State(time="A2"))
-    run = data.work.run
-    for shown in (show(data), picture(run, times=data.times)):
+    for shown in (show(data), picture(data.times)):
         titles = {each.name: each.title for each in shown.panels}
         assert [name for name in titles if name in STATED] == STATED and "pipes" not in titles
         assert all("stated, not measured" in titles[name] for name in STATED) and "nothing was measured" in shown.notices[0]
