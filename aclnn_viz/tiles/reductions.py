@@ -19,7 +19,7 @@ from aclnn_viz.words.messages import message
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
 # What changes nothing: -0 + x is x for each x, +0 + -0 would lose the sign.
 _NEUTRAL = {_ADD: -0.0, _MAX: -np.inf, _MIN: np.inf}
-KINDS = {"Sum": (_ADD, "the sum"), "Max": (_MAX, "the largest element"), "Min": (_MIN, "the smallest element")}
+KINDS = {"Sum": _ADD, "Max": _MAX, "Min": _MIN}
 
 
 def tree(values: np.ndarray, function=_ADD) -> np.ndarray:
@@ -96,14 +96,15 @@ def _reduce(name, function, dst, src, tmp, form):
             core.wait(pipe, clock)
 
 
-def _reducing(name, function, what):
+def _reducing(kind):
     def call(dst, src, tmp, *form):
-        _reduce(name, function, dst, src, tmp, form)
-    return named(call, name, f"dst[0] = {what} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
+        _reduce(f"Reduce{kind}", KINDS[kind], dst, src, tmp, form)
+    setattr(call, "__doc__", f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
                              "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.")
+    return named(call, f"Reduce{kind}")
 
 
-ReduceSum, ReduceMax, ReduceMin = (_reducing(f"Reduce{name}", *how) for name, how in KINDS.items())
+ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
 
 
 def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):
@@ -137,13 +138,14 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
     core.vector(name, run, reads, [write])
 
 
-def _wholes(name, function, what):
+def _wholes(kind):
     def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-    return named(call, name, f"{what} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+        _whole(f"WholeReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+    setattr(call, "__doc__", f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+    return named(call, f"WholeReduce{kind}")
 
 
-WholeReduceSum, WholeReduceMax, WholeReduceMin = (_wholes(f"WholeReduce{name}", *how) for name, how in KINDS.items())
+WholeReduceSum, WholeReduceMax, WholeReduceMin = map(_wholes, KINDS)
 
 
 def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStride: int, srcBlkStride: int,
@@ -152,13 +154,14 @@ def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStri
     _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
-def _blocks(name, function, what):
+def _blocks(kind):
     def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
-    return named(call, name, f"{what} of each block of 32 bytes: 8 for each repeat of src.")
+        _whole(f"BlockReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
+    setattr(call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src.")
+    return named(call, f"BlockReduce{kind}")
 
 
-BlockReduceSum, BlockReduceMax, BlockReduceMin = (_blocks(f"BlockReduce{name}", *how) for name, how in KINDS.items())
+BlockReduceSum, BlockReduceMax, BlockReduceMin = map(_blocks, KINDS)
 
 
 def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
