@@ -27,6 +27,8 @@ DOING = {WRITES: message("  {name}: {length} bytes from {start} on, is written (
          READS: message("  {name}: {length} bytes from {start} on, is read ({used} bytes)"),
          HOLDS: message("  {name}: {length} bytes from {start} on, keeps data ({used} bytes)"),
          None: message("  {name}: {length} bytes from {start} on, free")}
+WHOLE = message("Core {core}: its pipes side by side, and what lies in its buffers. Steps are an order, no cycles: nothing was "
+                "measured")
 PAGES = message("Core {core}: its pipes side by side, and what lies in its buffers, steps {first} to {last} of {all}. Steps are an "
                 "order, no cycles: nothing was measured")
 
@@ -154,7 +156,7 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
     marks.append(Rule("x", data.step, "", HAZARD))
     marks += idle(data, (first + last) / 2)
     bottom = max(y for y, _ in ticks) + 0.6
-    title = tr(PAGES, core=data.state.core, first=first,
+    title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
     return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5),
                  Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=() if said else ("step",))
