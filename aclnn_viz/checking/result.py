@@ -21,6 +21,7 @@ from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
+from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import language, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
@@ -219,6 +220,9 @@ class CheckResult:
         return json.dumps(content, indent=1)
 
 
+NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
+
+
 def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
              depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:
@@ -244,8 +248,8 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
         conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
         diagnosis=diagnosis, explanation=explanation,
         counterexample=Counterexample(small) if small else None, notes=_conventions(wrong),
-        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, untried=evidence.tried.untried,
-        trials=trials)
+        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, trials=trials,
+        untried=evidence.tried.untried + [NOT_AS_TILES] * (trials is None and isinstance(tested and tested.kernel, Program)))
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:

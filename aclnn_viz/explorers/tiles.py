@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 
 from aclnn_viz import tiles
-from aclnn_viz.explorers import lift, tiles_time
+from aclnn_viz.explorers import lift, tiles_stated, tiles_time
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_data import Data, Owned, State, compute, how, inputs, operator_of, pipe_name, program_of
 from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
@@ -26,7 +26,8 @@ ORDERS = {"eager": message("as issued"), "late": message("as late as the waits a
 
 
 def panels(data: Data) -> list[Panel]:
-    return [owners(data), program(data), tiles_time.unified_buffer(data), moved(data), hazards(data), tiles_time.pipes(data)]
+    return [owners(data), program(data), tiles_time.unified_buffer(data), moved(data), hazards(data),
+            *(tiles_stated.panels(data) if data.times else [tiles_time.pipes(data)])]
 
 
 def owners(data: Data) -> Panel:
@@ -168,6 +169,8 @@ def headline(data: Data) -> list[str]:
     found = tr("Hazards: {kinds}", kinds=tr(", ").join(map(tr, kinds))) if kinds else tr("No hazard")
     numbers = tr("wrong are {numbers}", numbers=tr(", ").join(wrong)) if wrong else tr("all numbers are right")
     lines.append(tr("{hazards}; {numbers}, landing {how}.", hazards=found, numbers=numbers, how=_landing(data)))
+    if data.times:
+        lines.append(data.times.sentence)
     if data.fault:
         lines.append(tr("The fault: {story}. {seen}", story=tr(data.fault.story), seen=_seen(data, kinds, wrong)))
     return lines
@@ -193,11 +196,11 @@ def describe(data: Data) -> str:
     """The text twin: what the panels show, all hazards, and the instructions of the core with their lines and what they waited for."""
     lines = [tr("  {hazard} ({n} times)\n    {source}", hazard=hazard, n=hazard.times, source=hazard.source) for hazard in data.hazards]
     return "\n".join([*headline(data), *notices(data), *in_words(
-        panel for panel in panels(data) if panel.name not in ("program", "words")), "", *lines, *tiles_time.describe(data)])
+        panel for panel in panels(data) if panel.name not in ("program", "words", *tiles_stated.SAID)), "", *lines, *tiles_stated.describe(data), *tiles_time.describe(data)])
 
 
 def notices(data: Data) -> list[str]:
-    return [tr("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware", soc=data.state.soc)]
+    return [tr(tiles_stated.NOTICES[data.times is not None], soc=data.work.run.platform.soc)]
 
 
 TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""

@@ -30,6 +30,7 @@ from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
 from aclnn_viz.tiles.schedules import schedule_of
+from aclnn_viz.tiles.timing import Times
 
 PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
@@ -75,6 +76,8 @@ class State(Machine):
 
     core: int = whole(0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores")
     step: int = whole(12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last")
+    time: str = choice("steps", {"steps": "steps", "A2": "us, stated (A2)"}, "time", "Look at",
+                       "steps are an order; us are stated from published numbers of Atlas A2, not measured")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +136,7 @@ class Data:
 
     state: State
     work: Work
+    times: Times | None = None
 
     @property
     def step(self) -> int:
@@ -201,7 +205,13 @@ def _given(op: str, dtype: str, seed: int, given: tuple):
 
 def compute(state: State, backward=None) -> Data:
     """Run the program of a state; `backward` is that of every explorer, and not needed."""
-    return Data(state, _work(*(getattr(state, name) for name in MACHINE)))
+    work = ran(state)
+    return Data(state, work, None if state.time == "steps" else _times(work, state.time))
+
+
+def ran(state: Machine) -> Work:
+    """What the program of a state did."""
+    return _work(*(getattr(state, name) for name in MACHINE))
 
 
 MACHINE = [*Machine.__dataclass_fields__]
@@ -228,6 +238,11 @@ def _work(*values) -> Work:
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
               for memory, span in one.writes if memory is not one.core.ub]
     return Work(program, run, owned(program, state, run, stores), jobs, _steps(jobs), _least(run), _overtaken(run))
+
+
+@lru_cache(4)
+def _times(work: Work, product: str) -> Times:
+    return tiles.timeline(work.run, costs=tiles.Costs.published(product))
 
 
 def work_of(run: tiles.Run) -> Work:

@@ -133,22 +133,14 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
 
     With `said` texts for instructions, the pointer is told them, only these are filled, and the steps are those that end with theirs.
     """
-    first = data.step // PAGE * PAGE
-    last = first + PAGE if data.work.steps > PAGE else max(data.work.steps, 8)
+    first, last = page(data)
     if said:
         last = max(job.step for job in said) + 1
         first = max(min(job.step for job in said), last - PAGE)
-    used = [pipe for pipe in ORDER if pipe != S or any(job.pipe == S for job in data.jobs)]
-    level = {pipe: APART * k for k, pipe in enumerate(used)}
+    level = levels(data)
     here = [job for job in data.jobs if first <= job.step < last]
-    marks, room = [], ACROSS / (last - first)
-    for job in here:
-        text = _brief(job)
-        fits = int((room - 5) / 6.2)
-        y, bad = level[job.pipe], job.hazardous
-        marks += [Box(job.step - 0.46, y - TALL, job.step + 0.46, y + TALL, "",
-                      HAZARD if bad else KINDS_OF_PIPES[pipe_name(job.pipe)], filled=said is None or job in said),
-                  Note(job.step, y, ("✗" if bad else "") + text[:max(fits - bad, 0)])]
+    marks = [mark for job in here for mark in drawn(job, job.step - 0.46, job.step + 0.46, level[job.pipe], ACROSS / (last - first),
+                                                    said is None or job in said)]
     if said:
         jobs = [job for job in here if job in said]
         x, y = np.array([job.step for job in jobs], float), np.array([level[job.pipe] for job in jobs])
@@ -158,19 +150,43 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
         x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits)))
         marks.append(Arrows(x0, y0, x1 - x0, y1 - y0, 4, tr("waits for the other pipe")))
     ticks = [(y, tr(NAMES[pipe])) for pipe, y in level.items()]
-    marks += _buffers(data, first, last, APART * len(used) + 0.4, ticks)
+    marks += _buffers(data, first, last, APART * len(level) + 0.4, ticks)
     epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}
     marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
     marks.append(Rule("x", data.step, "", HAZARD))
-    if not data.jobs:
-        idle = (message("core {core} stops before its first instruction") if data.state.core < data.work.run.cores else
-                message("core {core} gets nothing to do"))
-        marks.append(Note((first + last) / 2, 1, tr(idle, core=data.state.core)))
+    marks += idle(data, (first + last) / 2)
     bottom = max(y for y, _ in ticks) + 0.6
     title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
     return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5),
                  Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=() if said else ("step",))
+
+
+def page(data: Data) -> tuple[int, int]:
+    """The steps that are drawn, from the first to behind the last."""
+    first = data.step // PAGE * PAGE
+    return first, first + PAGE if data.work.steps > PAGE else max(data.work.steps, 8)
+
+
+def levels(data: Data) -> dict[int, float]:
+    """Where the pipes that are used lie, one below the other."""
+    used = [pipe for pipe in ORDER if pipe != S or any(job.pipe == S for job in data.jobs)]
+    return {pipe: APART * k for k, pipe in enumerate(used)}
+
+
+def drawn(job: Job, start: float, end: float, y: float, room: float, filled: bool = True) -> list:
+    """An instruction on its pipe, with as much of its name as fits into `room` pixels."""
+    sign = "✗" if job.hazardous else ""
+    kind = HAZARD if job.hazardous else KINDS_OF_PIPES[pipe_name(job.pipe)]
+    fits = int((room - 5) / 6.2) - len(sign)
+    return [Box(start, y - TALL, end, y + TALL, "", kind, filled), Note((start + end) / 2, y, sign + _brief(job)[:fits * (fits > 2)])]
+
+
+def idle(data: Data, x: float) -> list:
+    """What is said of a core without instructions."""
+    why = (message("core {core} stops before its first instruction") if data.state.core < data.work.run.cores else
+           message("core {core} gets nothing to do"))
+    return [] if data.jobs else [Note(x, 1, tr(why, core=data.state.core))]
 
 
 def _brief(job: Job) -> str:

@@ -205,7 +205,8 @@ def text(data: Data) -> str:
 
 
 def notices(data: Data) -> list[str]:
-    return [tr("Errors are measured from the same formula in float64."), *tiles.headline(_seen(data, 0)), *tiles.notices(data)]
+    seen = _seen(data, 0)
+    return [tr("Errors are measured from the same formula in float64."), *tiles.headline(seen), *tiles.notices(seen)]
 
 
 def subject():

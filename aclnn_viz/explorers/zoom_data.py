@@ -135,7 +135,7 @@ def zoomed(*machine) -> Zoomed:
         parts.append(np.diff(each, axis=0) / ulp(each[0], result.format if result else float_format(arranged.compute)))
         rows = values.size // max(values.shape[-1:], default=1)
         shapes.append((rows, values.shape[-1]) if values.ndim and rows in (1, len(each[0])) else each[0].shape)
-    found, work = np.array(found), tiles_data.compute(state).work
+    found, work = np.array(found), tiles_data.ran(state)
     tiles, owner = tiles_of(work, found[:, 0])
     goes = [next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs))) for one in terms]
     return Zoomed([*terms], shapes, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,

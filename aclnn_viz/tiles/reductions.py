@@ -13,12 +13,13 @@ import numpy as np
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V, meet
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
-from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, need_format
+from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, named, need_format
 from aclnn_viz.words.messages import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
 # What changes nothing: -0 + x is x for each x, +0 + -0 would lose the sign.
 _NEUTRAL = {_ADD: -0.0, _MAX: -np.inf, _MIN: np.inf}
+KINDS = {"Sum": _ADD, "Max": _MAX, "Min": _MIN}
 
 
 def tree(values: np.ndarray, function=_ADD) -> np.ndarray:
@@ -95,22 +96,15 @@ def _reduce(name, function, dst, src, tmp, form):
             core.wait(pipe, clock)
 
 
-def ReduceSum(dst, src, tmp, *form):
-    """dst[0] = the sum of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.
-
-    With a count the repeats add up one after the other, and dst may be read at once; else they form a tree.
-    """
-    _reduce("ReduceSum", _ADD, dst, src, tmp, form)
-
-
-def ReduceMax(dst, src, tmp, *form):
-    """dst[0] = the largest element of src; the forms are those of ReduceSum. Its index is not offered here."""
-    _reduce("ReduceMax", _MAX, dst, src, tmp, form)
+def _reducing(kind):
+    def call(dst, src, tmp, *form):
+        _reduce(f"Reduce{kind}", KINDS[kind], dst, src, tmp, form)
+    setattr(call, "__doc__", f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
+                             "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.")
+    return named(call, f"Reduce{kind}")
 
 
-def ReduceMin(dst, src, tmp, *form):
-    """dst[0] = the smallest element of src; the forms are those of ReduceSum. Its index is not offered here."""
-    _reduce("ReduceMin", _MIN, dst, src, tmp, form)
+ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
 
 
 def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):
@@ -144,19 +138,14 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
     core.vector(name, run, reads, [write])
 
 
-def WholeReduceSum(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """One sum for each repeat of src, side by side when dstRepStride is 1."""
-    _whole("WholeReduceSum", _ADD, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+def _wholes(kind):
+    def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+        _whole(f"WholeReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+    setattr(call, "__doc__", f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+    return named(call, f"WholeReduce{kind}")
 
 
-def WholeReduceMax(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The largest element of each repeat of src (order ORDER_ONLY_VALUE)."""
-    _whole("WholeReduceMax", _MAX, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def WholeReduceMin(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The smallest element of each repeat of src (order ORDER_ONLY_VALUE)."""
-    _whole("WholeReduceMin", _MIN, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+WholeReduceSum, WholeReduceMax, WholeReduceMin = map(_wholes, KINDS)
 
 
 def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStride: int, srcBlkStride: int,
@@ -165,24 +154,14 @@ def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStri
     _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
 
 
-def _blocks(name, function, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride):
-    _whole(name, function, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8,
-           8 * src.dtype.itemsize)
+def _blocks(kind):
+    def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+        _whole(f"BlockReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
+    setattr(call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src.")
+    return named(call, f"BlockReduce{kind}")
 
 
-def BlockReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """8 sums for each repeat of src, one for each block of 32 bytes."""
-    _blocks("BlockReduceSum", _ADD, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def BlockReduceMax(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The largest element of each block of 32 bytes."""
-    _blocks("BlockReduceMax", _MAX, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
-
-
-def BlockReduceMin(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-    """The smallest element of each block of 32 bytes."""
-    _blocks("BlockReduceMin", _MIN, dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride)
+BlockReduceSum, BlockReduceMax, BlockReduceMin = map(_blocks, KINDS)
 
 
 def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):

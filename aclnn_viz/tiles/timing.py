@@ -105,8 +105,8 @@ class Times:
     """Stated times of a run in us: `task`, `core` and what pipes are busy, as means over the cores, and each instruction.
 
     `task`, `core` and busy V and MTE2 lie within about 10 % where the model was tested; busy MTE3 and S are None on several
-    cores, where it cannot predict them. `waits[pipe][other]` is what a pipe stood still for another, `critical[pipe]` its share
-    of the chain of instructions that ends last.
+    cores, where it cannot predict them. `waits[pipe][other]` is what a pipe stood still for another, `path` the chain of
+    instructions that ends last, `critical[pipe]` a pipe's share of it.
     """
 
     run: Run
@@ -117,9 +117,17 @@ class Times:
     busy: dict[str, float | None]
     spans: tuple[Span, ...]
     waits: dict[str, dict[str, float]]
-    critical: dict[str, float]
+    path: tuple[Span, ...]
     memory: float
     sizes: dict[str, float]  # bytes into the cores and out of them, repeats, cycles of the vector unit
+
+    @property
+    def critical(self) -> dict[str, float]:
+        """us of each pipe on the critical path."""
+        found: dict[str, float] = defaultdict(float)
+        for one in self.path:
+            found[one.pipe] += one.end - one.start
+        return dict(found)
 
     @property
     def sentence(self) -> str:
@@ -201,7 +209,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
         spans[order[c, p, k]] = Span(c, SHORT[p], start, end, one.name, one.where[1], order.get(waited))
     return Times(run, costs, l2, made.task, made.core, {name: value if run.cores == 1 or name in ("V", "MTE2") else None
                                                         for name, value in made.busy.items()},
-                 tuple(spans), _waits(spans, run.cores), _critical(spans), made.memory,
+                 tuple(spans), _waits(spans, run.cores), _path(spans), made.memory,
                  {"in": sum(job.size for pipes in cores for job in pipes[MTE2]),
                   "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
                   "cycles": sum(job.size for pipes in cores for job in pipes[V]),
@@ -221,13 +229,10 @@ def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
     return {name: dict(each) for name, each in found.items()}
 
 
-def _critical(spans: list) -> dict[str, float]:
-    """The chain that ends last, back through what each waited for: us on each pipe."""
-    found: dict[str, float] = defaultdict(float)
-    one = max(spans, key=lambda span: span.end, default=None)
-    seen = float("inf")
+def _path(spans: list) -> tuple[Span, ...]:
+    """The chain that ends last: each what the next has waited for, cut where that begins."""
+    found, one, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
     while one is not None:
-        found[one.pipe] += max(0.0, min(one.end, seen) - one.start)
-        seen = one.start
-        one = spans[one.after] if one.after is not None else None
-    return dict(found)
+        found.append(one._replace(end=max(one.start, min(one.end, seen))))
+        seen, one = one.start, spans[one.after] if one.after is not None else None
+    return tuple(reversed(found))

@@ -228,14 +228,14 @@ def _binary(name, function):
         elementwise(name, function, dst, (src0, src1), form)
     setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
                              "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
-    return _named(call, name)
+    return named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
     setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
-    return _named(call, name)
+    return named(call, name)
 
 
 def _scalar(name, function):
@@ -245,10 +245,11 @@ def _scalar(name, function):
     setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
                              "`(dst, src, scalar, count)` or "
                              "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
-    return _named(call, name)
+    return named(call, name)
 
 
-def _named(call, name):
+def named(call, name):
+    """A function under its name."""
     call.__name__ = call.__qualname__ = name
     return call
 

@@ -22,7 +22,7 @@ def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
     program = av.tiles.programs("hardswish")[0]
     result = av.check("hardswish", program, dtypes="float32")
     found = result.trials
-    assert result.passed and {33, 35, 39} <= set(found.lengths["float32"]) and {1, 2, 7, 48} == set(found.cores)
+    assert result.passed and "as tiles: rows" not in str(result) and {33, 35, 39} <= set(found.lengths["float32"]) and {1, 2, 7, 48} == set(found.cores)
     assert min(found.buffers) < max(found.buffers) and "late" in found.orders and all(whole for *_, whole in found.explored)
     assert "all orders agree" in str(result) and "4097" in result._repr_html_()
     assert json.loads(result.to_json())["trials"]["runs"] == found.runs > 16
@@ -30,9 +30,13 @@ def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
 
 def test_a_quick_check_and_other_kernels_try_none_of_it():
     op = av.operator("hardswish")
-    assert av.check(op, av.tiles.programs(op)[0], depth="quick").trials is None
+    quick = av.check(op, av.tiles.programs(op)[0], depth="quick")
+    assert quick.trials is None and "as tiles: rows with tails, other numbers of cores" in str(quick).splitlines()[-1]
+    assert json.loads(quick.to_json())["not_tried"][-1].startswith("as tiles")
     result = av.check(op, lambda **inputs: op.backward(**inputs))
     assert result.trials is None and "as tiles" not in str(result) + result._repr_html_()
+    given = av.check(op, av.tiles.programs(op)[0], cases=[av.case(op, shape=(40,))])
+    assert given.passed and "as tiles: rows" in str(given)
 
 
 @pytest.mark.parametrize(("what", "old", "new"), [

@@ -10,8 +10,9 @@ from aclnn_viz.explorers import explore, tiles_data
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import _gapped, _shown, owners, subject
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
+from aclnn_viz.explorers.tiles_run import picture
 from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
-from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
 from panelled_explorer import assert_fits
 
 show = subject().show
@@ -200,7 +201,54 @@ def test_nothing_claims_to_be_measured():
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.sampled(4)
 def test_the_panels_fit(name):
-    assert_fits(show(compute(State(program=name, step=9999, rows=16, columns=5, cores=20))))
+    for time in ("steps", "A2"):
+        assert_fits(show(compute(State(program=name, step=9999, rows=16, columns=5, cores=20, time=time))))
+
+
+STATED = ["us", "critical", "waits", "roofline"]
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_stated_times_are_drawn_where_the_timeline_puts_them(cores):
+    data = compute(State(time="A2", rows=3 * cores, cores=cores, core=cores - 1))
+    boxes = [mark for mark in panel(data, "us").marks if isinstance(mark, Box)]
+    spans = [span for span in data.times.spans if span.core == cores - 1]
+    assert sorted(box.x1 for box in boxes) == sorted(span.end for span in spans)
+    rows = [sorted((box.x0, box.x1) for box in boxes if box.y0 == row) for row in {box.y0 for box in boxes}]
+    assert all(a[1] <= b[0] + 1e-9 for row in rows for a, b in zip(row, row[1:])) and len(rows) == 3
+    assert {box.filled for box in boxes} == ({True} if cores == 1 else {True, False})  # what cannot be predicted is not filled
+    line, = (mark for mark in panel(data, "us").marks if isinstance(mark, Line))
+    assert (line.x[0], line.x[-1]) == (data.times.path[0].start, max(span.end for span in spans))
+    parts = [mark.x1 for mark in panel(data, "critical").marks]
+    assert sum(parts) / parts[0] == pytest.approx(data.times.path[-1].end / 8.65 if cores == 1 else (8.65 + sum(
+        data.times.critical.values())) / 8.65)
+    dot, = (mark for mark in panel(data, "roofline").marks if isinstance(mark, Dots))
+    assert dot.y[0] * data.times.core * 1e3 / dot.x[0] == pytest.approx(data.work.run.gm_bytes)
+
+
+def test_what_pipes_wait_for_is_said_in_percent_in_the_picture_and_its_words():
+    data = compute(State(time="A2", program="rms_norm", rows=4, columns=700, cores=1))
+    heat, = panel(data, "waits").marks
+    part = round(100 * data.times.waits["V"]["MTE2"] / data.times.core)
+    assert heat.values[1, 0] == part > 0 and f"{part} %" in heat.words and f"V waits for MTE2: {part} % of core time" in show(data).text
+    assert np.nansum(heat.values, axis=1).max() <= 100
+
+
+def test_every_panel_of_time_says_that_it_was_not_measured_in_either_picture():
+    data = compute(State(time="A2"))
+    for shown in (show(data), picture(data.times)):
+        titles = {each.name: each.title for each in shown.panels}
+        assert [name for name in titles if name in STATED] == STATED and "pipes" not in titles
+        assert all("stated, not measured" in titles[name] for name in STATED) and "nothing was measured" in shown.notices[0]
+        assert data.times.sentence in shown.headline and all(
+            f"{span.start:.3f} .. {span.end:.3f}" in shown.text for span in data.times.spans if (span.core, span.pipe) == (0, "V"))
+
+
+@pytest.mark.parametrize("state", [{"rows": 1, "columns": 8, "cores": 4, "core": 3},
+                                   {"fault": "hardswish: planned for one buffer", "unified_buffer": 32768}])
+def test_a_core_without_instructions_has_no_times(state):
+    data = compute(State(time="A2", **state))
+    assert "core " in " ".join(notes(data, "us")) and not [mark for mark in panel(data, "us").marks if isinstance(mark, Box)]
 
 
 @pytest.fixture

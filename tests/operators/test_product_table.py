@@ -34,6 +34,7 @@ ELSEWHERE = {
     "aclnn_viz/cli/checking.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
     "aclnn_viz/cli/sweeping.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
     "aclnn_viz/explorers/numeric_error_data.py": (["9.0", "ASCEND_950", "INFERENCE", "TRAINING"], "predictions that the explorer offers"),
+    "aclnn_viz/explorers/tiles_data.py": (["A2"], "the product whose published times the explorer offers"),
     "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
     "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
     "aclnn_viz/verification/errata/platform.py": (["A2", "Ascend910B"], "an erratum about the name of a SoC"),

@@ -213,6 +213,12 @@ def id_of_nobody(x, y):
     TPipe().ReleaseEventID(V_S, 3)
 
 
+def id_of_a_queue_given_back(x, y):
+    pipe = TPipe()
+    freed(pipe)
+    pipe.ReleaseEventID(HardEvent.V_MTE2, 0)
+
+
 def two_fetched(x, y):
     pipe = TPipe()
     one, two = (pipe.FetchEventID(V_S) for _ in range(2))

@@ -48,6 +48,7 @@ HAZARDS = [
     ("event id in use", "ErrorSync4", "FreeTensor takes id 0 of V_MTE2, which SetFlag in line", smallest.id_of_a_program),
     ("event id not allocated", "", "SetFlag uses id 0 of V_S, which neither", smallest.id_by_hand),
     ("event id not allocated", "", "ReleaseEventID gives back id 3 of V_S", smallest.id_of_nobody),
+    ("event id not allocated", "", "ReleaseEventID gives back id 0 of V_MTE2", smallest.id_of_a_queue_given_back),
     ("event id not released", "", "the kernel ends while id 0 of V_S, allocated in line", smallest.id_kept),
     ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.two_fetched),
     ("event", "", "SetFlag uses id 6 of V_S, which is the system's", smallest.event_of_the_system),
@@ -81,6 +82,7 @@ HAZARDS = [
     ("input overwritten", "", "writes to x", smallest.input_overwritten),
     ("deadlock", "", "SyncAll waits for 1 of 2 cores that have ended", smallest.deadlock),
 ]
+BITS = np.dtype(np.uint8)
 ON_TWO_CORES = {smallest.race, smallest.tail_over_a_neighbour, smallest.deadlock}
 
 
@@ -173,6 +175,36 @@ def ids_of_a_pipe(x, y):
     store(y, load(x))  # a TPipe without queues: ids by hand
 
 
+def last_ids(x, y):
+    """A TPipe may give 6 and 7, which a program without one must not take."""
+    smallest.ninth(x, y, queues=3)
+    sync(HardEvent.V_MTE2, GetTPipePtr().FetchEventID(HardEvent.V_MTE2))
+    pipe = TPipe()
+    held = [pipe.AllocEventID(V_S) for _ in range(7)]
+    sync(V_S, held[-1])
+    for number in held:
+        pipe.ReleaseEventID(V_S, number)
+
+
+def at_their_limits(x, y):
+    """What fits just so: 64 buffers, all of the Unified Buffer, 64 lanes, 255 repeats, one block with a stride of 0, no wrap."""
+    pipe = TPipe()
+    for _ in range(31):
+        queue(pipe, VECIN, 2, 32)
+    one, rest = buffer(pipe, np.dtype(np.int32), 64), buffer(pipe, FLOAT, (196352 - 62 * 32 - 256) // 4)
+    Duplicate(one, 2**31 - 2, 64)
+    Duplicate(rest, 1.0, 64, 255, 1, 8)
+    PipeBarrier(PIPE_V)
+    Adds(one, one, 1, 64)
+    Adds(rest, rest, 1.0, 8, 1, UnaryRepeatParams(0, 1, 8, 8))
+    PipeBarrier(PIPE_V)
+    Select(rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64)  # the one without memory of its own
+    for _ in range(2):
+        sync(V_S, pipe.FetchEventID(V_S))
+        SetAtomicAdd(FLOAT)
+        SetAtomicNone()
+
+
 def by_forms_that_are_legal(x, y):
     pipe = TPipe()
     one, wide, other = TBuf(), buffer(pipe, FLOAT, 16), queue(pipe, VECIN, 2, 64, depth=0)
@@ -210,12 +242,55 @@ def test_sums_of_products_of_half_are_float():
     assert ran(by_forms_that_are_legal).y[:16].tolist() == [9.0] * 16
 
 
-@pytest.mark.parametrize("kernel", [copies_through, by_queue, by_scalar, ids_of_a_pipe, by_forms_that_are_legal, by_static_tensors,
+@pytest.mark.parametrize("kernel", [copies_through, by_queue, by_scalar, ids_of_a_pipe, last_ids, at_their_limits, by_forms_that_are_legal, by_static_tensors,
                                     lambda x, y: smallest.running_sum(x, y, FLOAT),
                                     lambda x, y: smallest.scalar_store(x, y, True), lambda x, y: smallest.scalar_load(x, y, True)])
 def test_right_kernels_are_silent_and_give_the_same_bits(kernel):
     found = [ran(kernel, schedule=schedule) for schedule in ("eager", "late", *range(20))]
     assert [one.kinds for one in found] == [[]] * 22 and len({one.y.tobytes() for one in found}) == 1
+
+
+def called(call):
+    """The hazards of a call on a tensor of 512 floats, 256 of them 0, and another one of 64."""
+    def kernel(x, y):
+        pipe = TPipe()
+        tensor, other = buffer(pipe, FLOAT, 512), buffer(pipe, FLOAT, 64)
+        Duplicate(other, 1.0, 64)
+        DataCopyPad(tensor, gm(x), smallest.row(256), smallest.NO_PAD)
+        sync(HardEvent.MTE2_V)
+        PipeBarrier(PIPE_V)
+        call(tensor, other)
+    return ran(kernel, x=np.zeros(256, np.float32)).hazards
+
+
+@pytest.mark.parametrize(("text", "call", "wrong", "right"), [
+    ("for EQ alone", lambda t, s, mode: Compare(s.ReinterpretCast(BITS), t.ReinterpretCast(int32_t), t[64].ReinterpretCast(int32_t), mode, 64),
+     CMPMODE.GT, CMPMODE.EQ),
+    ("into uint8_t, not float", lambda t, s, to: Compare(s.ReinterpretCast(to), t, t[64], CMPMODE.LT, 64), FLOAT, BITS),
+    ("offsets of uint32_t", lambda t, s, of: Gather(t[64], s, t.ReinterpretCast(of), 0, 64), int32_t, uint32_t),
+    ("pattern 8", lambda t, s, pattern: GatherMask(s, t, pattern, 64), 8, 7)], ids=["integers", "bits", "offsets", "pattern"])
+def test_what_a_call_does_not_take_is_named_and_what_it_takes_is_silent(text, call, wrong, right):
+    (hazard,), none = (called(lambda t, s: call(t, s, how)) for how in (wrong, right))
+    assert text in hazard.text and not none
+
+
+@pytest.mark.parametrize(("call", "meeting", "apart"), [
+    (lambda dst, t, s: GatherMask(dst, t, 1, 64), (0, 56), (64, -1)),
+    (lambda dst, t, s: Compare(dst.ReinterpretCast(BITS), t, t[64], CMPMODE.LT, 64), (0, 56, 120), (128, -1)),
+    (lambda dst, t, s: CompareScalar(dst.ReinterpretCast(BITS), t, 1.0, CMPMODE.LT, 64), (0, 56), (64, -1)),
+    (lambda dst, t, s: Select(dst, t[192].ReinterpretCast(BITS), t, t[64], SELMODE.VSEL_TENSOR_TENSOR_MODE, 64), (8, 120, 136), (0, 64, 128, -1)),
+    (lambda dst, t, s: Gather(dst, s, t.ReinterpretCast(np.dtype(np.uint32)), 0, 64), (0, 56, -1), (64,)),
+    (lambda dst, t, s: Brcb(dst, t, 1), (0,), (8, -1)),
+    (lambda dst, t, s: ReduceMax(s, t, dst, 64), (0, 56), (64,)),
+    (lambda dst, t, s: Cast(dst, t, RoundMode.CAST_CEIL, 64), (8,), (0, 64, -1)),
+    (lambda dst, t, s: Adds(dst, t, 1.0, 64), (8, 56), (0, 64, -1)),
+    (lambda dst, t, s: Add(dst, t, t[64], 64), (8, 120), (0, 64, 128, -1)),
+], ids=["GatherMask", "Compare", "CompareScalar", "Select", "Gather", "Brcb", "ReduceMax", "Cast", "Adds", "Add"])
+def test_a_result_over_a_source_is_a_hazard_and_beside_it_none(call, meeting, apart):
+    """The result begins at an element of the tensor that is read, or is another one (-1)."""
+    def kinds(at):
+        return [hazard.kind for hazard in called(lambda t, s: call(s if at < 0 else t[at], t, s))]
+    assert {at: kinds(at) for at in (*meeting, *apart)} == {at: ["overlap"] for at in meeting} | {at: [] for at in apart}
 
 
 def test_a_kernel_of_no_operator_runs_on_arrays():

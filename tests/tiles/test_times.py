@@ -1,8 +1,10 @@
 """Stated times: the vendor's published rows that nothing was fitted on, the machine's traces, and what is said of them."""
 
 import json
+import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import published
@@ -14,6 +16,8 @@ from aclnn_viz.tiles.ascendc import DataCopy, Adds, GlobalTensor, HardEvent, Loc
 from aclnn_viz.tiles.simulation import cycles, jobs_of, simulated
 
 A2 = av.tiles.Costs.published("A2")
+FITTED = {"1": ("V", "MTE2"), "5": ("task", "core", "MTE2")}
+DOCS = (Path(__file__).parents[2] / "docs" / "tiles.md").read_text("utf-8")
 WITHIN = {"task": 0.10, "core": 0.10, "V": 0.02, "MTE2": 0.12}  # what the documents state
 
 
@@ -22,10 +26,14 @@ def errors(got, row):
             {"task": got.task, "core": got.core, **got.busy}.items()}
 
 
-@pytest.mark.parametrize("row", ["3", "4", "6", *(pytest.param(row, marks=pytest.mark.soak) for row in "12")])
-def test_a_published_row_that_was_not_fitted(row):
+@pytest.mark.parametrize("row", "123456")
+def test_a_published_row_is_as_far_off_as_is_written(row):
+    """All but what rows 1 and 5 gave is predicted."""
     found = errors(simulated(published.jobs(row), A2), row)
     assert {name: found[name] for name in WITHIN if abs(found[name]) > WITHIN[name]} == {}
+    written = re.search(rf"^\| {row} \|.*", DOCS, re.M)[0].split(" | ")[2:]
+    assert [text.strip(" |") for text in written] == [
+        "fitted" if name in FITTED.get(row, ()) else f"{100 * found[name]:+.1f} %" for name in WITHIN]
 
 
 def test_what_cannot_be_predicted_is_far_off():
@@ -34,16 +42,14 @@ def test_what_cannot_be_predicted_is_far_off():
     assert found["MTE3"] < -0.3 and found["S"] < -0.3
 
 
-@pytest.mark.parametrize(("copies", "core"), [(48, 209.05), (192, 816.05)])
-def test_the_vendors_page_of_copies(copies, core):
-    assert simulated(published.reads(copies), A2).core == pytest.approx(core, rel=0.05)
-
-
-@pytest.mark.parametrize(("factor", "ticks"), [(1, 2390), (2, 4167)])
-def test_the_vendors_page_of_bank_conflicts(factor, ticks):
-    """1000 Adds of 64 repeats, in ticks of 20 ns."""
-    one = A2["vector head"].value + 64 * factor * A2["repeat"].value
-    assert 1000 * one / A2["clock"].value / 0.02 == pytest.approx(ticks, rel=0.05)
+def test_two_further_pages_of_the_vendor():
+    """Copies of 128 KiB in us; 1000 Adds of 64 repeats, alone and in one bank group, in ticks of 20 ns."""
+    copies = [simulated(published.reads(n), A2).core / us - 1 for n, us in ((48, 209.05), (192, 816.05))]
+    adds = [(A2["vector head"].value + 64 * factor * A2["repeat"].value) / A2["clock"].value / 0.02 * 1000 / ticks - 1
+            for factor, ticks in ((1, 2390), (2, 4167))]
+    assert max(map(abs, copies + adds)) < 0.05
+    one, two, three, four = (f"{100 * error:+.1f}" for error in copies + adds)
+    assert f"`data_copy` core {one} and {two} %, `bank_conflict_ub` {three} and {four} %" in DOCS
 
 
 def test_a_table_is_fitted_to_a_profile_of_ones_own():
