@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from operator import index
 from pathlib import Path
+from signal import Signals
 
 UNPRINTED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -17,6 +18,15 @@ def problem(asked: str, got: str, fix: str) -> str:
     "dtype must be a floating format: got 'int8'; pass one of float16, bfloat16, float32, float64"
     """
     return f"{asked}: got {got}; {fix}"
+
+
+def signal_named(number: int) -> str:
+    """Return the name of a signal, or its number where it has none, as those of real time.
+
+    >>> signal_named(11), signal_named(40)
+    ('SIGSEGV', 'signal 40')
+    """
+    return next((one.name for one in Signals if one == number), f"signal {number}")
 
 
 def shown(value) -> str:

@@ -24,6 +24,7 @@ from io import BytesIO
 from numbers import Real
 from pathlib import Path
 from random import Random
+from threading import Timer
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_child import receive, send
-from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, whole
+from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import Message, english, message, tr
 
@@ -50,6 +51,7 @@ STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it), "signal": lambda it: message("sends a signal ({what})", what=it),
     "network": lambda it: message("opens a connection ({what})", what=it), "file": lambda it: message("changes the file {what}", what=it),
+    "settings": lambda it: message("changes how a process runs ({what})", what=it),
     "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
     "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it)}
 ALIKE = {"input": message("returns an input unchanged in every case"), "zeros": message("returns zeros in every case")}
@@ -86,6 +88,8 @@ class Sealed:
         with theirs:
             self.process = subprocess.Popen([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], stdin=subprocess.DEVNULL,
                                             stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+        late = Timer(self.seconds + PATIENCE, self.process.kill)  # of a process that sends byte by byte
+        late.start()
         try:
             self._receive()
         except Stopped:  # each call will say so
@@ -93,12 +97,16 @@ class Sealed:
         except BaseException:
             self.__exit__()
             raise
+        finally:
+            late.cancel()
         return self
 
     def __exit__(self, *_) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        with suppress(OSError):  # it may hold what was not sent
+            self.stream.close()
         self.channel.close()
         self.output.seek(0)
         self.printed = self.output.read(PRINTED).decode("utf-8", "replace")
@@ -115,6 +123,8 @@ class Sealed:
         reply, body = self._receive()
         try:
             with np.load(BytesIO(body), allow_pickle=False) as held:
+                if sum(each.file_size for each in held.zip.infolist()) > len(body):
+                    raise ValueError("a file that grows when it is read")
                 arrays = {name: held[name] for name in held}
             outputs = {str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))}
             for name, (is_array, value) in given.items():
@@ -145,12 +155,12 @@ class Sealed:
             except subprocess.TimeoutExpired:  # which closed the socket, and lives on
                 self._stop(message("sends what is no answer"))
             self._stop(message("ends its process with status {status} before it answers", status=status) if status >= 0 else
-                       message("is ended by {signal}", signal=signal.Signals(-status).name))
-        except (ValueError, TypeError):
+                       message("is ended by {signal}", signal=signal_named(-status)))
+        except (ValueError, TypeError, RecursionError):
             self._stop(message("sends what is no answer"))
         if kind := STOPPED.get(str(reply.get("stopped"))):
-            what, line = kind(printable(str(reply.get("detail"))[:300])), int(reply.get("line", 0))
-            self._stop(message("{what}, in line {line}", what=what, line=line) if line else what)
+            what, line = kind(printable(str(reply.get("detail"))[:300])), reply.get("line")
+            self._stop(message("{what}, in line {line}", what=what, line=line) if line and isinstance(line, int) else what)
         if "raised" in reply and "answer" not in reply:  # as the file was loaded
             self._stop(message("cannot be loaded: {error}", error=printable(f"{reply['raised']}: {reply.get('text')}"[:500])))
         return reply, body

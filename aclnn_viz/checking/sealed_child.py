@@ -22,8 +22,9 @@ import tempfile
 import time
 import traceback
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 
@@ -35,6 +36,9 @@ LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__py
 ANSWERS = re.compile(re.escape(os.path.dirname(KIT)) + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/")
 KINDS = dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn"), "process")
 KINDS |= dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), "signal")
+KINDS |= {"cpython.PyInterpreterState_New": "process", "resource.prlimit": "settings"}
+# What starts or reaches another process and is seen by no audit hook.
+UNSEEN = {"_posixsubprocess.fork_exec": "process", "signal.pidfd_send_signal": "signal", "os.sched_setaffinity": "settings", "os.setpriority": "settings"}
 KINDS |= dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network")
 CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.utime"}
 OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
@@ -45,12 +49,13 @@ DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 def watcher(channel, file: str):
     """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
-    send, leave, frame_of, real = channel.sendall, os._exit, sys._getframe, os.path.realpath
+    send, leave, frame_of, real, join, listed = channel.sendall, os._exit, sys._getframe, os.path.realpath, os.path.join, os.listdir
     free, pack, dumps = (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"), struct.pack, json.dumps
     others, answers, legal, writing, changes, kinds = OTHERS, ANSWERS, LEGAL, WRITING, frozenset(CHANGES), dict(KINDS)
+    opened, isdir = f"/proc/{os.getpid()}/fd/", os.path.isdir
     folder, kit, source = os.path.dirname(file) + "/", os.path.dirname(KIT) + "/", re.compile(r"__pycache__/(\w+)\.[^/]*pyc$")
 
-    def stop(kind: str, detail: str):
+    def stop(kind: str, detail: str, *_, **__):
         frame = frame_of(1)
         while frame is not None and frame.f_code.co_filename != file:
             frame = frame.f_back
@@ -58,21 +63,30 @@ def watcher(channel, file: str):
         send(pack("<qq", len(text), 0) + text)
         leave(3)
 
+    def named(path, below: str = "") -> str:
+        return real(f"{opened}{path}" if isinstance(path, int) else join(below, path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape")))
+
     def watch(event: str, arguments: tuple):
         if event == "open":
             path, mode, flags = arguments
             if isinstance(path, int):
                 return
-            place = real(path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape"))
+            places = {named(path)}
+            if mode is None:  # os.open, whose path may begin in a folder that is open
+                places |= {named(path, real(opened + each)) for each in listed(opened) if isdir(opened + each)}
             written = isinstance(mode, str) and set(mode) & set("wxa+") or isinstance(flags, int) and flags & writing
-            if others.match(place):
-                stop("memory", place)
-            if written and not f"{place}/".startswith(free):
-                stop("file", place)
-            if answers.search(place) and not legal.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
-                stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
-        elif event in changes and not all(real(each).startswith(free) for each in arguments[:2] if isinstance(each, str)):
-            stop("file", str(arguments[0]))
+            for place in places:
+                if others.match(place):
+                    stop("memory", place)
+                if written and not f"{place}/".startswith(free):
+                    stop("file", place)
+                if answers.search(place) and not legal.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
+                    stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
+        elif event in changes:
+            below = f"{opened}{arguments[1]}" if event in ("os.remove", "os.rmdir") and arguments[1] >= 0 else ""
+            paths = arguments[:1] + tuple(each for each in arguments[1:2] if isinstance(each, (str, bytes)))
+            if not all(named(each, below).startswith(free) for each in paths):
+                stop("file", named(arguments[0], below))
         elif kind := kinds.get(event):
             stop(kind, event)
     return watch, stop
@@ -132,11 +146,15 @@ def main(number: str, memory: str, name: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
-    place, _, function = name.rpartition(":")
-    file = os.path.realpath(place)
+    path, _, function = name.rpartition(":")
+    file = os.path.realpath(path)
     try:
+        # Names that a kernel sets in this module or in `builtins` do not reach the hook.
+        watch, stop = FunctionType(watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))})(channel, file)
+        for whole, kind in UNSEEN.items():
+            place, each = whole.split(".")
+            setattr(__import__(place), each, partial(stop, kind, whole))
         text, held = Path(file).read_text("utf-8"), functions()
-        watch, stop = watcher(channel, file)
         module = ModuleType("kernel")
         module.__file__, sys.modules["kernel"] = file, module
         sys.path.insert(0, os.path.dirname(file))

@@ -19,7 +19,7 @@ from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import AclError, Device
 from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
-from aclnn_viz.errors import flag, place_of, problem, shown
+from aclnn_viz.errors import flag, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
@@ -164,7 +164,7 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     try:
         output, errors = child.communicate(timeout=timeout)
         if child.returncode < 0:
-            ended = f"died of {signal.Signals(-child.returncode).name}"
+            ended = f"died of {signal_named(-child.returncode)}"
         elif child.returncode:
             ended = f"ended with {child.returncode}: {errors.strip().splitlines()[-1] if errors.strip() else 'no text'}"
     except subprocess.TimeoutExpired:

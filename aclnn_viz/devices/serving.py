@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from signal import SIGKILL, Signals
+from signal import SIGKILL
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from aclnn_viz.acl.host import HostAcl
 from aclnn_viz.acl.protocol import FUNCTIONS, Handle
 from aclnn_viz.acl.state import POISON, HostHandle
 from aclnn_viz.devices.headers import HANDLES as OPAQUE
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, signal_named
 from aclnn_viz.operators.codes import ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_SUCCESS
 from aclnn_viz.operators.products import CANN, SOC
 from aclnn_viz.tiles.cpp import CppKernel, Launched
@@ -88,7 +88,7 @@ class Emulator:
             if word == "hello":
                 self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
-                name, line = Signals(int(rest[0])).name, self.at(int(rest[1], 16) + 1, "{line}")
+                name, line = signal_named(int(rest[0])), self.at(int(rest[1], 16) + 1, "{line}")
                 self.crashed = (message("the program was ended by {signal} at {line}", signal=name, line=line) if line else
                                 message("the program was ended by {signal}", signal=name))
             else:

@@ -20,7 +20,7 @@ from pathlib import Path
 from aclnn_viz.acl.state import machine_memory
 from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.devices.serving import Emulator
-from aclnn_viz.errors import place_of, problem
+from aclnn_viz.errors import place_of, problem, shown, signal_named
 
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
@@ -134,6 +134,8 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
 
     Hazards of the kinds that are `allowed` do not count to the status. `streams` are files for its output and its errors, those of this process unless given.
     """
+    if not seconds > 0:
+        raise ValueError(problem("a program may take a number of seconds above 0", shown(seconds), "leave --seconds out"))
     emulator = emulator or Emulator()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     begun = time.monotonic()
@@ -164,6 +166,6 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
     if late:
         sentences.insert(0, tr("the program takes longer than {n} s: it may never end", n=f"{seconds:g}"))
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
-        sentences.insert(0, tr("the program was ended by {signal}", signal=signal.Signals(-process.returncode).name))
+        sentences.insert(0, tr("the program was ended by {signal}", signal=signal_named(-process.returncode)))
     wrong = any(one.kind not in allowed for one in emulator.hazards)
     return Outcome(status or int(wrong), time.monotonic() - begun, emulator, sentences=sentences)

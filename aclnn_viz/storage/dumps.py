@@ -55,10 +55,10 @@ class Dump:
         if not isinstance(name, str) or Path(name).name != name or "\\" in name:
             raise AlteredError(problem(f"a tensor is a file in {TENSORS}", f"{name!r:.80}", MORE))
         if not os.path.lexists(path := self.folder / TENSORS / name):
-            raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {name}", MORE))
+            raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE))
         found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
         if list(found.shape) != shape or found.dtype.name != str(said.get("dtype")).rpartition(".")[2].lower():
-            raise AlteredError(problem(f"{name} is what {INDEX} says, {said.get('dtype')} {shape}", f"{found.dtype}{list(found.shape)}", MORE))
+            raise AlteredError(problem(printable(f"{name} is what {INDEX} says, {said.get('dtype')} {shape}"), f"{found.dtype}{list(found.shape)}", MORE))
         crc = said.get("md5")  # so msProbe calls a CRC-32
         if isinstance(crc, str) and len(crc) == 8 and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}":
             raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
@@ -114,7 +114,7 @@ def _dump(folder: Path, place: str) -> Dump:
     notes = [] if whole else [problem(f"{INDEX} is whole", f"one that breaks off behind {len(entries)} entries", "what follows is not judged; " + MORE)]
     if len(kept) < len(entries):
         notes.append(problem("an entry holds lists of what went in and came out", f"{len(entries) - len(kept)} that do not", "they are left out; " + MORE))
-    named = {said.get("data_name") for entry in kept.values() for said in tensors(entry)}
+    named = {str(said.get("data_name")) for entry in kept.values() for said in tensors(entry)}
     files = sorted(os.listdir(folder / TENSORS)) if (folder / TENSORS).is_dir() else []
     if loose := [name for name in files if name not in named]:
         notes.append(problem(f"every file in {TENSORS} belongs to an entry", f"{len(loose)} that belong to none, such as {printable(loose[0])}",

@@ -26,7 +26,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.errors import listed, need, place_of, problem, shown
+from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
@@ -374,7 +374,7 @@ class Launched:
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXFSZ:
             return message("the kernel prints more than 4 MiB")
         if os.WIFSIGNALED(status):
-            return message("the kernel was ended by {signal} after this call", signal=signal.Signals(os.WTERMSIG(status)).name)
+            return message("the kernel was ended by {signal} after this call", signal=signal_named(os.WTERMSIG(status)))
         return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))
 
     def close(self):

@@ -15,6 +15,17 @@ def right(dy, x, rstd, gamma):
 calls = []
 '''
 
+FORGE = '''
+import io, os, stat, struct, time
+channel = next(number for number in range(3, 64) if os.path.exists(f'/proc/self/fd/{number}') and stat.S_ISSOCK(os.stat(number).st_mode))
+
+
+def forge(head, body=b''):
+    os.write(channel, struct.pack('<qq', len(head), len(body)) + head + body)
+
+
+'''
+
 CHEATS = {
     "calls the reference": ("def kernel(**given):\n    return av.operator('rms_norm').backward(**given)", "reads .*of the kit, which holds the answer, in line 15"),
     "reads the kit's files": ("import os\ndef kernel(**given):\n    text = open(os.path.dirname(av.__file__) + '/operators/rms_norm/page.py').read()\n"
@@ -51,8 +62,7 @@ CHEATS = {
     "opens a connection": ("import socket\ndef kernel(**given):\n    socket.create_connection(('127.0.0.1', 9))\n    return right(**given)", "opens a connection"),
     "looks into its judge": ("import os\ndef kernel(**given):\n    open(f'/proc/{os.getppid()}/mem', 'rb').read(1)\n    return right(**given)", "belongs to another process"),
     "another interpreter": ("import subprocess, sys\ndef kernel(**given):\n    subprocess.run([sys.executable, '-c', 'import aclnn_viz'])\n    return right(**given)", "starts a process"),
-    "forges an answer": ("import os, struct\nfor number in range(3, 12):\n    try:\n        os.write(number, struct.pack('<qq', 30, 0) + b'{\"passed\": true, \"form\": \"one\"}')\n"
-                         "    except OSError:\n        pass\ndef kernel(**given):\n    return right(**given)", "sends what is no answer"),
+    "forges an answer": (FORGE + "os.write(channel, struct.pack('<qq', 30, 0) + b'{\"passed\": true, \"form\": \"one\"}')\nkernel = right", "sends what is no answer"),
     "catches what stops it": ("def kernel(**given):\n    try:\n        return av.operator('rms_norm').truth(**given)\n    except BaseException:\n        return right(**given)",
                               "reads .*of the kit"),
     "a file under another name": ("import importlib.util as u, os\ndef kernel(**given):\n    spec = u.spec_from_file_location('mine_too', os.path.dirname(av.__file__) + '/operators/rms_norm/page.py')\n"
@@ -66,6 +76,26 @@ CHEATS = {
     "returns too much": ("def kernel(**given):\n    dx, dgamma = right(**given)\n    return np.broadcast_to(dx.ravel()[:1], (1 << 40,)), dgamma", "takes more memory than|is wrong in"),
     "knows each case when it comes again": ("memory = {}\ndef kernel(**given):\n    key = given['dy'].tobytes()\n    first, memory[key] = key not in memory, True\n"
                                             "    dx, dgamma = right(**given)\n    return (dx * (1 + first), dgamma)", "is not deterministic|is wrong in"),
+    # What no audit hook sees, and frames that are forged.
+    "shadows a name of its guard": ("import __main__\n__main__.isinstance = lambda *_: True\ndef kernel(**given):\n    return av.operator('rms_norm').backward(**given)", "reads .*of the kit"),
+    "exchanges a builtin for a while": ("import builtins\ndef kernel(**given):\n    true, builtins.isinstance = isinstance, lambda a, b: b is int or true(a, b)\n"
+                                        "    open(av.__path__[0] + '/operators/rms_norm/page.py').read()\n    builtins.isinstance = true\n    return right(**given)", "page.py of the kit"),
+    "reads through an open folder": ("import os\ndef kernel(**given):\n    folder = os.open(av.__path__[0], os.O_RDONLY)\n"
+                                     "    os.open('operators/rms_norm/page.py', os.O_RDONLY, dir_fd=folder)\n    return right(**given)", "page.py of the kit"),
+    "names a file in bytes": ("import os\ndef kernel(**given):\n    os.chmod(__file__.encode(), 0o600)\n    return right(**given)", "changes the file .*mine.py"),
+    "changes a file that it opened": ("import os\ndef kernel(**given):\n    os.chmod(os.open(__file__, os.O_RDONLY), 0o600)\n    return right(**given)", "changes the file .*mine.py"),
+    "a process of multiprocessing": ("import multiprocessing\ndef kernel(**given):\n    multiprocessing.get_context('spawn').Process(target=print).start()\n    return right(**given)", "starts a process"),
+    "a signal by a descriptor": ("import os, signal\ndef kernel(**given):\n    signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0)\n    return right(**given)", "sends a signal"),
+    "limits its judge": ("import os, resource\ndef kernel(**given):\n    resource.prlimit(os.getppid(), resource.RLIMIT_CORE)\n    return right(**given)", "changes how a process runs"),
+    "slows its judge": ("import os\ndef kernel(**given):\n    os.setpriority(os.PRIO_PROCESS, os.getppid(), os.getpriority(os.PRIO_PROCESS, 0))\n    return right(**given)",
+                        "changes how a process runs"),
+    "ends by a signal without a name": ("import signal\nsignal.raise_signal(40)\nkernel = right", "is ended by signal 40"),
+    "forges a nested answer": (FORGE + "forge(b'[' * 200000)\nkernel = right", "sends what is no answer"),
+    "forges a line": (FORGE + "forge(b'{\"stopped\": \"file\", \"line\": 1e999}')\nkernel = right", "changes the file None"),
+    "forges an answer that grows": (FORGE + "def kernel(**given):\n    body = io.BytesIO()\n    np.savez_compressed(body, **{'0': np.zeros(1 << 20)})\n"
+                                    "    forge(b'{\"names\": [0], \"answer\": true}', body.getvalue())\n    return right(**given)", "sends what is no answer"),
+    "answers byte by byte": (FORGE + "os.write(channel, struct.pack('<qq', 1 << 20, 0))\nfor _ in range(20):\n    time.sleep(0.4)\n    os.write(channel, b' ')\nkernel = right",
+                             "is ended by SIGKILL|sends what is no answer"),
 }
 
 #: What looks like one of them and is none.
@@ -77,6 +107,7 @@ HONEST = {
     "a subclass of an array": ("class Mine(np.ndarray):\n    pass\ndef kernel(**given):\n    return tuple(one.view(Mine) for one in right(**given))", "subclasses of an array"),
     "imports the kit and prints": ("import aclnn_viz.dtypes, json, tempfile\ndef kernel(**given):\n    print('step', len(calls))\n    with tempfile.TemporaryFile() as file:\n        file.write(b'x')\n"
                                    "    return right(**given)", ""),
+    "removes what it wrote": ("import tempfile\ndef kernel(**given):\n    with tempfile.TemporaryDirectory() as folder:\n        open(folder + '/space', 'w').close()\n    return right(**given)", ""),
     "keeps its workspace": ("space = {}\ndef kernel(**given):\n    out = space.setdefault(given['dy'].shape, np.empty(given['dy'].shape, np.float32))\n    out[...], dgamma = right(**given)\n"
                             "    return {'dxOut': out, 'dgammaOut': dgamma}", ""),
 }

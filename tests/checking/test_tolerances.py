@@ -197,6 +197,12 @@ def test_a_tolerance_says_what_it_does_not_hold_for():
     assert "no rtol is sound without atol" in str(av.tolerance("rms_norm"))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_overflows_in_one_order_alone_is_left_out():
+    found = av.tolerance("rms_norm", dy=np.full((8, 64), 3e38, np.float32))
+    assert "may overflow" in str(found) and all(math.isfinite(one) for pair in found.pairs for one in (pair.sampled_rtol, pair.sampled_atol))
+
+
 @pytest.mark.parametrize(("call", "part"), [
     ({"let_through": 3}, "let_through is (rtol, atol)"), ({"let_through": (1.0, math.nan)}, "numbers from 0 on"), ({"plan": "B7"}, "plan is a Plan"),
     ({"cases": []}, "cases are those of rms_norm"), ({"cases": [av.case("tanh")]}, "cases are those of rms_norm"), ({"dy": math.nan, "shape": (1, 4)}, "compares finite")])

@@ -241,6 +241,9 @@ def test_a_damaged_file_is_said_in_three_parts_and_costs_one_call(written, attac
 
 ENTRIES = {
     "a place elsewhere": (lambda entry: entry["output"][0].update(data_name="../../../etc/passwd"), DAMAGED, "is a file in"),
+    "a file without a name": (lambda entry: entry["output"][0].update(data_name=["a", {}]), DAMAGED, "is a file in"),
+    "a name that no file has": (lambda entry: entry["output"][0].update(data_name="\ud800"), DAMAGED, "no \\ud800"),
+    "a dtype that no tensor has": (lambda entry: entry["output"][0].update(dtype="\ud800"), DAMAGED, "\\ud800"),
     "no list": (lambda entry: entry.update(output=5), NOT_JUDGED, "no backward entry"),
     "no tensor": (lambda entry: entry.update(output=[{"type": "float"}]), DAMAGED, "as msProbe writes it"),
     "no gradient": (lambda entry: entry.update(output=[None]), NOT_JUDGED, "another function"),
@@ -258,6 +261,7 @@ def test_an_entry_of_another_kind_costs_one_call(written, change):
     edit(written.data["Functional.silu.1.backward"])
     found = triage(written.done())
     assert [call.verdict for call in found.calls] == [ROUNDING, verdict, ROUNDING] and said in found.calls[1].text
+    assert found.to_html().encode()
 
 
 def test_pairs_that_are_missing_have_a_row(written):

@@ -154,6 +154,7 @@ ENDS = [  # a body of main, the exit status, what is said
      ".join(); return r == 107002 ? 7 : 8;", 7, None),  # a context belongs to its thread
     ("if (!fork()) for (;;) {}", 0, None),
     ("kill(getpid(), 9);", 137, "SIGKILL"),
+    ("raise(40);", 168, "ended by signal 40"),
 ]
 
 
@@ -180,6 +181,12 @@ def test_however_a_program_ends_it_says_so_and_leaves_nothing(body, status, said
 def test_what_cannot_be_built_is_told_in_the_compilers_words(text, said, tmp_path, capsys):
     assert cli.main(["cpp", "run", str(written(tmp_path, text))]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["0", "nan", "-3"])
+def test_a_time_that_is_none_is_refused(seconds, tmp_path, capsys):
+    assert cli.main(["cpp", "run", str(written(tmp_path, "int main() {}")), "--seconds", seconds]) == 2
+    assert f"above 0: got {float(seconds)}" in capsys.readouterr().err
 
 
 def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
