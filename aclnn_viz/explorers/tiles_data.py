@@ -66,8 +66,8 @@ class State:
         check_choices(self)
         check_indices(self)
         if self.rows * self.columns > MOST:
-            raise StateError("columns", f"rows x columns must be at most {MOST:,}", f"{self.rows * self.columns:,}",
-                             "lower one of them")
+            raise StateError("columns", message("rows x columns must be at most {most:,}", most=MOST), f"{self.rows * self.columns:,}",
+                             message("lower one of them"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +154,8 @@ def program_of(state: State) -> tiles.Program:
     changes = fault.changes if fault else ()
     if state.buffers == 1:
         if not hasattr(import_module(right.kernel.__module__), "BUFFERS"):
-            raise StateError("buffers", "one buffer needs a program that says how many there are",
-                             f"{state.program}, whose queues are those of another", "choose two")
+            raise StateError("buffers", message("one buffer needs a program that says how many there are"),
+                             message("{program}, whose queues are those of another", program=state.program), message("choose two"))
         changes += (ONE_BUFFER,)
     return editing.edited(right.operator, right.name, changes) if changes else right
 
