@@ -25,8 +25,8 @@ TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
-END, REASON = 20.0, 58  # of the axis; columns of the words
-TALL, LOW = 216, 222  # pixels of the two rows
+END, REASON = 20.0, 48  # of the axis; columns of the words
+TALL, LOW = 216, 310  # pixels of the two rows
 MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
                   "the others {format} are the format's, {inputs} the inputs', {plan} the plan's.")
 UNDECIDED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "

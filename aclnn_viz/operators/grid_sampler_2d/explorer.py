@@ -97,8 +97,8 @@ def _map(data: Data) -> Panel:
     marks += [Dots(point(here), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
     if INTERPOLATIONS[state.interpolationMode] == "bicubic":
-        title = (tr("row between the taps for y = −3 … 3; padding moves taps alone") if axis else
-                 tr("column between the taps for x = −3 … 3; padding moves taps alone"))
+        title = (tr("row around which the taps lie, y = −3 … 3") if axis else
+                 tr("column around which the taps lie, x = −3 … 3"))
     else:
         title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
                  tr("which column is read for x = −3 … 3; ◆ are kinks"))
